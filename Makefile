@@ -98,11 +98,11 @@ bench-page: browser ## measure the page in a browser, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks visit --date "$$(date +%F)"
 
 first: $(VENV)/.app ## make the first answer anew, after a change of the default model or of what answers hold
-	$(BIN)/python -m headlight.viz.answers.first
+	$(BIN)/python -m headlight.viz.service.first_answer
 
 measured: $(VENV)/.app ## measure anew what the page tells of models whose weights have changed (DATA=FOLDER for reliability)
 	$(BIN)/python -m headlight measured $(if $(DATA),--data $(DATA)) $(if $(TEXTS),--texts $(TEXTS))
-	$(BIN)/python -m headlight.viz.answers.first --stale
+	$(BIN)/python -m headlight.viz.service.first_answer --stale
 
 # uv alone resolves for another machine than this one. Both kinds of machine must come to the same list.
 LOCKED := requirements.lock

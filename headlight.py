@@ -19,32 +19,32 @@ __version__ = "0.2.0"
 __path__ = [str(Path(__file__).resolve().parent)]
 
 if TYPE_CHECKING:
-    from headlight.model.arrays.recording import Recording
     from headlight.model.core.config import TransformerConfig
     from headlight.model.core.probes import watch
     from headlight.model.core.transformer import Transformer
+    from headlight.model.recordings.recording import Recording
     from headlight.model.records import DecodingOptions, Intervention, Translation, TranslationRequest
     from headlight.model.translate.judge import Judge
     from headlight.model.translate.translator import Translator
-    from headlight.viz.lessons.practice import lesson
-    from headlight.viz.notebook.drawn import figure
-    from headlight.viz.notebook.showing import compare, record, show
+    from headlight.viz.lessons.lesson_session import lesson
+    from headlight.viz.notebook.display import compare, record, show
+    from headlight.viz.notebook.plot import figure
 
 _HOMES = {
     "DecodingOptions": "headlight.model.records",
     "Intervention": "headlight.model.records",
-    "Recording": "headlight.model.arrays.recording",
+    "Recording": "headlight.model.recordings.recording",
     "Judge": "headlight.model.translate.judge",
     "Transformer": "headlight.model.core.transformer",
     "TransformerConfig": "headlight.model.core.config",
     "Translation": "headlight.model.records",
     "TranslationRequest": "headlight.model.records",
     "Translator": "headlight.model.translate.translator",
-    "compare": "headlight.viz.notebook.showing",
-    "figure": "headlight.viz.notebook.drawn",
-    "lesson": "headlight.viz.lessons.practice",
-    "record": "headlight.viz.notebook.showing",
-    "show": "headlight.viz.notebook.showing",
+    "compare": "headlight.viz.notebook.display",
+    "figure": "headlight.viz.notebook.plot",
+    "lesson": "headlight.viz.lessons.lesson_session",
+    "record": "headlight.viz.notebook.display",
+    "show": "headlight.viz.notebook.display",
     "watch": "headlight.model.core.probes",
 }
 __all__ = [
@@ -87,10 +87,10 @@ def ended_by_interrupt() -> Iterator[None]:
 
 
 MORE = {
-    "run": ("start the page", "headlight.viz.run"),
-    "serve": ("compute answers for pages, on a Ray cluster", "headlight.viz.serve"),
+    "run": ("start the page", "headlight.viz.run_command"),
+    "serve": ("compute answers for pages, on a Ray cluster", "headlight.viz.serve_command"),
     "space": ("create or update the app as a Space on Hugging Face", "headlight.viz.space.command"),
-    "survey": ("measure every head in thousands of sentences, search that, or draw it", "headlight.viz.survey"),
+    "survey": ("measure every head in thousands of sentences, search that, or draw it", "headlight.viz.survey_command"),
 }
 
 

@@ -23,11 +23,11 @@ def main(arguments: list[str]) -> int:
     apart = ("page", "paint", "visit", "live", "class", "scale")  # with a browser, many visitors, or a cluster
     names = tuple(name for name in SECTIONS if name not in apart) if options.section == "all" else (options.section,)
     results = _measured_before(options.output)
-    from benchmarks.about import about
     from benchmarks.decode import disagreements
+    from benchmarks.environment import describe_environment
     from benchmarks.report import render, render_section
 
-    here = about(options.date, " ".join(["python -m benchmarks", *arguments]))
+    here = describe_environment(options.date, " ".join(["python -m benchmarks", *arguments]))
     for name in names:
         results[name] = _measure(name, options) | {"about": here}
         print(f"\n{render_section(name, results[name])}", flush=True)
@@ -77,11 +77,11 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         live,
         memory,
         page,
-        painting,
+        paint_delay,
         probes,
         scale,
         training,
-        watched,
+        training_load,
     )  # fmt: skip
     from benchmarks.engines import CPU_ENGINES
     from benchmarks.shapes import BASE, CASES, QUICK_CASES, SMALL
@@ -99,7 +99,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "training": lambda: training.measure(min(repetitions, 5), 2.0 if quick else 8.0, threads, say),
         "gpu": lambda: gpu.measure(cases, repetitions, threads, say),
         "page": lambda: page.measure(repetitions, say),
-        "paint": lambda: painting.measure(repetitions, say),
+        "paint": lambda: paint_delay.measure(repetitions, say),
         "visit": lambda: first_visit.measure(repetitions, say),
         "live": lambda: live.measure(
             options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), say
@@ -107,9 +107,9 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "class": lambda: classroom.measure(
             ((5, 1), (5, 2)) if quick else classroom.LESSONS, 20 if quick else classroom.HOSTILE_REQUESTS, say=say
         ),
-        "watched": lambda: watched.measure(repetitions, say),
+        "watched": lambda: training_load.measure(repetitions, say),
         "scale": lambda: scale.measure(
-            options.seconds or (3.0 if quick else 20.0), scale.WORKERS[: 2 if quick else 4], say
+            options.seconds or (3.0 if quick else 20.0), scale.WORKER_COUNTS[: 2 if quick else 4], say
         ),
     }
     return measures[name]()

@@ -31,7 +31,7 @@ def paired_ratio(ours: Sequence[float], others: Sequence[float]) -> dict[str, fl
     }
 
 
-def share_equal(sentences: Sequence[Sequence[int]], others: Sequence[Sequence[int]]) -> float:
+def token_agreement(sentences: Sequence[Sequence[int]], others: Sequence[Sequence[int]]) -> float:
     """How many of the tokens are the same at the same place."""
     same = sum(a == b for one, two in zip(sentences, others, strict=True) for a, b in zip(one, two, strict=False))
     most = sum(max(len(one), len(two)) for one, two in zip(sentences, others, strict=True))
@@ -52,7 +52,7 @@ def spread(seconds: Sequence[float]) -> dict[str, float]:
 # ------------------------------------------------------------ in words
 
 
-def milliseconds(seconds: float) -> str:
+def format_milliseconds(seconds: float) -> str:
     """`8.31`, `41.2`, `1,098`: three digits that mean something."""
     thousandths = 1000 * seconds
     if thousandths >= 100:
@@ -60,11 +60,11 @@ def milliseconds(seconds: float) -> str:
     return f"{thousandths:.1f}" if thousandths >= 10 else f"{thousandths:.2f}"
 
 
-def megabytes(count: float) -> str:
+def format_megabytes(count: float) -> str:
     """`61.3 MB`."""
     return f"{count / 1e6:,.1f} MB"
 
 
-def verdict(met: bool) -> str:
+def goal_mark(met: bool) -> str:
     """Table mark for a goal."""
     return "met" if met else "**not met**"

@@ -1,7 +1,7 @@
 """A class behind one address: what its pupils are told who press Translate together, and how long they wait.
 
 Each pupil asks as the page does, for the next sentence once the last one is answered, and asks again where the page
-would, after the same pause (`viz/widgets/core/away.js`). In half of the lessons another address has just sent hundreds
+would, after the same pause (`viz/widgets/core/retry.js`). In half of the lessons another address has just sent hundreds
 of requests. Beside each class one more visitor, of a third address, asks for one sentence after the other. Whatever the
 machine's load, all of it ends: an answer that is not there after `PATIENCE` counts as one to ask for again.
 """
@@ -23,14 +23,14 @@ from typing import Any
 import httpx
 
 from benchmarks.arithmetic import spread, summary
-from benchmarks.page import PORT, Say, _served
+from benchmarks.page import PORT, Log, _serve
 
 LESSONS = ((30, 1), (60, 3))  # pupils, and sentences of each
 HOSTILE_REQUESTS = 500
 ALONE = 15  # answers to one visitor alone, before and after the lessons
 SCHOOL, HOSTILE, THIRD = "203.0.113.5", "192.0.2.9", "198.51.100.7"
 PATIENCE = 600.0  # seconds for one sentence, all its pauses counted
-PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)  # seconds, as away.js has them
+PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)  # seconds, as retry.js has them
 BUSY = {"line_full", "cluster_busy"}
 ARRIVAL = 1.0  # seconds in which the hostile requests arrive before the class asks
 WORDS = (
@@ -75,7 +75,7 @@ class Visitors:
     async def ask(self, session: str, text: str, turn: int = 1) -> dict[str, Any]:
         """The last message of one request."""
         values = json.dumps(self.defaults | {"turn": turn, "text": text})
-        body = {"component_id": self.widget, "fn_name": "ask", "session_hash": session, "data": values}
+        body = {"component_id": self.widget, "fn_name": "stream_messages", "session_hash": session, "data": values}
         headers = {"x-forwarded-for": self.address}
         last: dict[str, Any] = {}
         request = self.client.stream("POST", "/gradio_api/component_server/", json=body, headers=headers)
@@ -99,13 +99,13 @@ class Visitors:
             self.told["answered" if answer.get("what") == "answer" else "refused"] += 1
 
 
-def measure(lessons: Sequence[tuple[int, int]], hostile: int, say: Say) -> dict[str, Any]:
+def measure(lessons: Sequence[tuple[int, int]], hostile: int, say: Log) -> dict[str, Any]:
     """One visitor alone, then each lesson without and with hostile requests, then one visitor alone again."""
-    with _served([sys.executable, "app.py"], PORT):
+    with _serve([sys.executable, "app.py"], PORT):
         return asyncio.run(attended(f"http://127.0.0.1:{PORT}", lessons, hostile, say))
 
 
-async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, say: Say) -> dict[str, Any]:
+async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, say: Log) -> dict[str, Any]:
     """The same, of a page that is served already."""
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(base_url=base, timeout=PATIENCE, limits=limits) as client:

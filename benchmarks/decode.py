@@ -9,35 +9,35 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arithmetic import share_equal, summary
-from benchmarks.engines import Entry, Work
+from benchmarks.arithmetic import summary, token_agreement
+from benchmarks.engines import EngineSpec, Workload
+from benchmarks.random_models import random_model, random_sentences, random_tokenizer, save_for_all_engines
 from benchmarks.shapes import Case
-from benchmarks.weights import random_model, random_sentences, random_tokenizer, save_for_all
 from benchmarks.worker import DecodingEngine, Worker
 from headlight.model.text.tokenizer import Tokenizer
 
 REFERENCE = "headlight-float32"
-EXACT = ("transformers", "ctranslate2")  # in float32 these must write the very tokens that we write
+EXACT_ENGINES = ("transformers", "ctranslate2")  # in float32 these must write the very tokens that we write
 
 
 def measure(
-    cases: Sequence[Case], engines: Mapping[str, Entry], repetitions: int, threads: int, say: Callable[[str], None]
+    cases: Sequence[Case], engines: Mapping[str, EngineSpec], repetitions: int, threads: int, log: Callable[[str], None]
 ) -> dict[str, Any]:
     """Every case in every engine that is here: medians, and whether all wrote the same."""
-    here = {name: entry for name, entry in engines.items() if not entry.absence}
-    absent = {name: entry.absence for name, entry in engines.items() if entry.absence}
+    here = {name: entry for name, entry in engines.items() if not entry.unavailable_reason}
+    absent = {name: entry.unavailable_reason for name, entry in engines.items() if entry.unavailable_reason}
     for name, absence in absent.items():
-        say(f"skipped {name}: {absence}")
+        log(f"skipped {name}: {absence}")
     measured: list[dict[str, Any]] = []
     for shape, alike in groupby(cases, key=lambda case: case.shape):
         with tempfile.TemporaryDirectory() as place, ExitStack() as workers:
             folder, tokenizer = Path(place) / shape.name, random_tokenizer(shape.vocabulary)
-            save_for_all(folder, random_model(shape.config), tokenizer)
+            save_for_all_engines(folder, random_model(shape.config), tokenizer)
             running = {
                 name: workers.enter_context(Worker(DecodingEngine, entry, folder, threads))
                 for name, entry in here.items()
             }
-            measured += _interleaved(list(alike), running, tokenizer, repetitions, say)
+            measured += _interleaved(list(alike), running, tokenizer, repetitions, log)
     return {"repetitions": repetitions, "threads": threads, "absent": absent, "cases": measured}
 
 
@@ -54,7 +54,7 @@ def _interleaved(
     for repetition in range(repetitions):
         for case in cases:
             for row, (worker, _) in written[case].items():
-                seconds.setdefault((case, row), []).append(worker.ask("time", case.name, row))
+                seconds.setdefault((case, row), []).append(worker.call("time", case.name, row))
             say(f"{case.name}: {repetition + 1} of {repetitions}")
     return [
         {
@@ -72,10 +72,10 @@ def _prepare(
 ) -> dict[str, tuple[Worker, list[list[int]]]]:
     """Give every engine the same sentences; by row: who does it, and what it wrote."""
     texts = random_sentences(tokenizer, case.batch, case.tokens)
-    work = Work([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, case.tokens)
+    work = Workload([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, case.tokens)
     written: dict[str, tuple[Worker, list[list[int]]]] = {}
     for worker in running.values():
-        for row, ids in worker.ask("prepare", case.name, work).items():
+        for row, ids in worker.call("prepare", case.name, work).items():
             if [len(sentence) for sentence in ids] != [case.tokens] * case.batch:
                 raise RuntimeError(f"{row} did not write {case.tokens} tokens a sentence in {case.name}.")
             written[row] = worker, ids
@@ -87,7 +87,7 @@ def _agreement(written: Mapping[str, list[list[int]]]) -> dict[str, float]:
     if REFERENCE not in written:
         return {}
     return {
-        row: share_equal(ids, written[REFERENCE])
+        row: token_agreement(ids, written[REFERENCE])
         for row, ids in written.items()
         if row != REFERENCE and not row.startswith("tutorial")
     }
@@ -99,5 +99,5 @@ def disagreements(result: Mapping[str, Any]) -> list[str]:
         f"{case['name']}: {row} wrote other tokens than we did ({share:.1%} are the same)"
         for case in result["cases"]
         for row, share in case["same_tokens"].items()
-        if row in EXACT and share < 1.0
+        if row in EXACT_ENGINES and share < 1.0
     ]

@@ -9,20 +9,20 @@ import sys
 from typing import Any
 
 from benchmarks.arithmetic import paired_ratio, summary
-from benchmarks.page import PORT, Say, _served
+from benchmarks.page import PORT, Log, _serve
 from tests.browser.browsers import find_chromium
 
-LATENCY = 80  # milliseconds
-SPEED = 10  # Mbit/s
-LINE = {
+LATENCY_MS = 80  # milliseconds
+BANDWIDTH_MBIT = 10  # Mbit/s
+NETWORK_CONDITIONS = {
     "offline": False,
-    "latency": LATENCY,
-    "downloadThroughput": SPEED * 1e6 / 8,
-    "uploadThroughput": SPEED * 1e6 / 8,
+    "latency": LATENCY_MS,
+    "downloadThroughput": BANDWIDTH_MBIT * 1e6 / 8,
+    "uploadThroughput": BANDWIDTH_MBIT * 1e6 / 8,
 }
 OURS, EMPTY = ".explorer .plot > canvas, .explorer .plot .main-svg", "#there"
 # From the start of the visit until the frame after the element came has been painted.
-WATCH = """
+PAINT_OBSERVER = """
 const find = () => {
   if (!document.querySelector('SELECTOR')) return;
   watcher.disconnect();
@@ -37,7 +37,7 @@ watcher.observe(document, { childList: true, subtree: true });
 """
 
 
-def measure(repetitions: int, say: Say) -> dict[str, Any]:
+def measure(repetitions: int, say: Log) -> dict[str, Any]:
     """Both pages in turns; what is asked for and travels, of ours."""
     from playwright.sync_api import sync_playwright
 
@@ -45,8 +45,8 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
     empty: list[float] = []
     with (
         sync_playwright() as playwright,
-        _served([sys.executable, "app.py"], PORT),
-        _served([sys.executable, "-m", "benchmarks.empty_page"], PORT + 1),
+        _serve([sys.executable, "app.py"], PORT),
+        _serve([sys.executable, "-m", "benchmarks.empty_page"], PORT + 1),
     ):
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         for turn in range(repetitions + 1):  # the first visit of each warms the servers
@@ -57,7 +57,7 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
                 ours.append(seconds)
                 empty.append(others)
         browser.close()
-    line = {"latency": LATENCY, "speed": SPEED}
+    line = {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}
     return {
         "line": line,
         "ours": summary(ours),
@@ -72,7 +72,7 @@ def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int
     page = context.new_page()
     network = context.new_cdp_session(page)
     network.send("Network.enable")
-    network.send("Network.emulateNetworkConditions", LINE)
+    network.send("Network.emulateNetworkConditions", NETWORK_CONDITIONS)
     asked: set[str] = set()
     bytes_ = []
 
@@ -82,7 +82,7 @@ def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int
 
     network.on("Network.requestWillBeSent", note)
     network.on("Network.loadingFinished", lambda event: bytes_.append(event["encodedDataLength"]))
-    page.add_init_script(WATCH.replace("SELECTOR", selector))
+    page.add_init_script(PAINT_OBSERVER.replace("SELECTOR", selector))
     page.goto(f"http://127.0.0.1:{port}")
     page.wait_for_function("() => window.paintedAt !== undefined")
     if selector == OURS:

@@ -17,17 +17,17 @@ def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[
     """All parts, as the command measures them, and the longest of the batches that the page asks for one by one."""
     import torch
 
-    from headlight.model.experiments.importance import losses, parts_of, rows_at_once
+    from headlight.model.experiments.importance import ablation_losses, all_parts, batch_size
     from headlight.model.translate.translator import Translator
 
     torch.set_num_threads(threads)
     translator = Translator.load(MODEL, device="cpu")
     answer = translator.translate(TWENTY, beam_size=4)
-    parts = parts_of(translator.model.config)
+    parts = all_parts(translator.model.config)
     totals, longest = [], []
     for turn in range(repetitions + 1):
         ends = [time.perf_counter()]
-        for _ in losses(translator, answer, [(part,) for part in parts]):
+        for _ in ablation_losses(translator, answer, [(part,) for part in parts]):
             ends.append(time.perf_counter())
         if turn:  # the first one warms up
             totals.append(ends[-1] - ends[0])
@@ -39,7 +39,7 @@ def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[
         "target_tokens": len(answer.target_tokens),
         "parts": len(parts),
         "heads": sum(part.head is not None for part in parts),
-        "at_once": rows_at_once(translator.model.config, answer),
+        "at_once": batch_size(translator.model.config, answer),
         "repetitions": repetitions,
         "threads": threads,
         "all": summary(totals),

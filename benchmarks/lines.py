@@ -10,20 +10,20 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.arithmetic import share_equal, summary
-from benchmarks.counting import Counting
+from benchmarks.arithmetic import summary, token_agreement
+from benchmarks.countdown_model import CountdownModel
 from benchmarks.engines import CPU_ENGINES
-from benchmarks.engines.ctranslate import as_words, beside
+from benchmarks.engines.ctranslate import converted_folder, ids_to_tokens
+from benchmarks.random_models import random_tokenizer, save_for_all_engines
 from benchmarks.shapes import SMALL, Shape
-from benchmarks.weights import random_tokenizer, save_for_all
 from benchmarks.worker import Worker
-from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.families.loading import load_checkpoint
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.translate.prepared import StepWeights
+from headlight.model.translate.packed_model import StepWeights
 
 TRAINED = Path("assets/models/de-en")
 CORPUS = Path("assets/corpora/mini.tsv")
-MANY = 1_000  # lines from which all batch sizes are tried
+ALL_BATCHES_FROM = 1_000  # lines from which all batch sizes are tried
 BATCHES = (  # what their documentation suggests, and around it
     ("examples", 16), ("examples", 32), ("examples", 64), ("examples", 128), ("examples", 256),
     ("tokens", 512), ("tokens", 1024), ("tokens", 2048), ("tokens", 4096),
@@ -56,38 +56,40 @@ def measure(
         longest = 2 * max(map(len, ids)) + 16
         result: dict[str, Any] = {"lines": count, "repetitions": repetitions, "threads": threads}
         result |= {"about_model": material.about, "source_tokens": sum(map(len, ids))}
-        with Worker(Ours, material.folder, texts, threads) as ours:
-            written = ours.ask("run").ids
-            result["own_tokens"] = share_equal(written, _exact(material, texts, threads))
+        with Worker(HeadlightLines, material.folder, texts, threads) as ours:
+            written = ours.call("run").ids
+            result["own_tokens"] = token_agreement(written, _exact(material, texts, threads))
             result["written_tokens"] = sum(map(len, written))
-            result["absence"] = CPU_ENGINES["ctranslate2"].absence
+            result["absence"] = CPU_ENGINES["ctranslate2"].unavailable_reason
             if result["absence"]:
-                runs = [ours.ask("run").seconds for _ in range(repetitions)]
+                runs = [ours.call("run").seconds for _ in range(repetitions)]
                 return result | {"seconds": {"headlight": summary(runs)}}
-            with Worker(Theirs, material.folder, _with_end(ids, material), longest, threads) as theirs:
+            with Worker(CTranslateLines, material.folder, _with_end(ids, material), longest, threads) as theirs:
                 tried: dict[tuple[str, int], Run] = {}
-                for kind, size in BATCHES if count >= MANY else BATCHES[:1]:
-                    tried[kind, size] = theirs.ask("run", kind, size)
+                for kind, size in BATCHES if count >= ALL_BATCHES_FROM else BATCHES[:1]:
+                    tried[kind, size] = theirs.call("run", kind, size)
                     say(f"CTranslate2, batches of {size} {kind}: {tried[kind, size].seconds:.2f} s")
                 kind, size = min(tried, key=lambda batch: tried[batch].seconds)
-                result["same_tokens"] = share_equal(written, tried[kind, size].ids)
+                result["same_tokens"] = token_agreement(written, tried[kind, size].ids)
                 result["tried"] = {f"{size} {kind}": run.seconds for (kind, size), run in tried.items()}
                 result["best"] = f"{size} {kind}"
                 seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": [], "ctranslate2-int8": []}
-                with Worker(Theirs, material.folder, _with_end(ids, material), longest, threads, "int8") as rounded:
-                    rounded.ask("run", kind, size)
+                with Worker(
+                    CTranslateLines, material.folder, _with_end(ids, material), longest, threads, "int8"
+                ) as rounded:
+                    rounded.call("run", kind, size)
                     for repetition in range(repetitions):
-                        seconds["headlight"].append(ours.ask("run").seconds)
-                        seconds["ctranslate2"].append(theirs.ask("run", kind, size).seconds)
-                        seconds["ctranslate2-int8"].append(rounded.ask("run", kind, size).seconds)
+                        seconds["headlight"].append(ours.call("run").seconds)
+                        seconds["ctranslate2"].append(theirs.call("run", kind, size).seconds)
+                        seconds["ctranslate2-int8"].append(rounded.call("run", kind, size).seconds)
                         say(f"lines: {repetition + 1} of {repetitions}")
         return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
 
 
 def _exact(material: Material, texts: Sequence[str], threads: int) -> list[list[int]]:
     """What float32 steps write of the same lines."""
-    with Worker(Ours, material.folder, texts, threads, "float32") as exact:
-        ids: list[list[int]] = exact.ask("run").ids
+    with Worker(HeadlightLines, material.folder, texts, threads, "float32") as exact:
+        ids: list[list[int]] = exact.call("run").ids
     return ids
 
 
@@ -97,21 +99,21 @@ def prepare(folder: Path, count: int, shape: Shape) -> Material:
         with CORPUS.open(encoding="utf-8", newline="") as file:
             rows = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
         loaded = load_checkpoint(TRAINED)
-        save_for_all(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
+        save_for_all_engines(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
         about = f"{TRAINED}, sentences of {CORPUS} over and over"
         return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), about)
     tokenizer = random_tokenizer(shape.vocabulary)
-    counting = Counting(shape, tokenizer)
-    save_for_all(folder, counting.model, tokenizer)
-    about = f"{shape.words}; random weights that answer a line with as many words (`benchmarks/counting.py`)"
-    return Material(folder, tokenizer, counting.lines(count), about)
+    counting = CountdownModel(shape, tokenizer)
+    save_for_all_engines(folder, counting.model, tokenizer)
+    about = f"{shape.words}; random weights that answer a line with as many words (`benchmarks/countdown_model.py`)"
+    return Material(folder, tokenizer, counting.sample_lines(count), about)
 
 
 def _with_end(ids: list[list[int]], material: Material) -> list[list[int]]:
     return [[*line, material.tokenizer.end_id] for line in ids]
 
 
-class Ours:
+class HeadlightLines:
     """`Translator.translate_lines`: from text to text, cutting into tokens included."""
 
     def __init__(self, folder: Path, texts: Sequence[str], threads: int, step_weights: StepWeights = "float16") -> None:
@@ -131,7 +133,7 @@ class Ours:
         return Run(seconds, self.translator.target_tokenizer.encode_batch(translated))
 
 
-class Theirs:
+class CTranslateLines:
     """CTranslate2: from tokens to tokens, which spares it the cutting."""
 
     def __init__(
@@ -140,9 +142,13 @@ class Theirs:
         import ctranslate2
 
         self.translator = ctranslate2.Translator(
-            str(beside(folder)), device="cpu", compute_type=compute_type, inter_threads=1, intra_threads=threads
+            str(converted_folder(folder)),
+            device="cpu",
+            compute_type=compute_type,
+            inter_threads=1,
+            intra_threads=threads,
         )
-        self.tokens = as_words(ids)
+        self.tokens = ids_to_tokens(ids)
         self.longest = longest
 
     def run(self, batch_type: str, batch_size: int) -> Run:

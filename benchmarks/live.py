@@ -22,13 +22,13 @@ from typing import Any
 import httpx
 
 from benchmarks.arithmetic import spread, summary
-from benchmarks.page import HUNDRED, MODULES, PAINTED, PORT, THIRTY, Say, _memory, _open, _served
+from benchmarks.page import HUNDRED, MODULES, PAINTED, PORT, THIRTY, Log, _memory, _open, _serve
 from tests.browser.browsers import find_chromium
 
-KEYS = 4  # keystrokes a second
+KEYS_PER_SECOND = 4  # keystrokes a second
 PAUSE, FIRST_STEP, LONGEST, LATE, PATIENCE = 0.12, 0.5, 4.0, 1.0, 8.0  # seconds, as live.js has them
 SKIPPED = 3
-FULL_PATIENCE = 20.0  # seconds
+FULL_TIMEOUT = 20.0  # seconds
 WORDS = THIRTY[:-1].replace(",", "").split()
 WATCH = f"""async () => {{
   const {{ on, state }} = (await import({MODULES})).modules['core/state.js'];
@@ -46,14 +46,14 @@ WATCH = f"""async () => {{
 }}"""
 
 
-def measure(typists: int, seconds: float, say: Say) -> dict[str, Any]:
+def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
     """The full answers alone, then with everybody typing; what the typists saw, and how busy the server was."""
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT) as server:
-        wire = _Wire()
-        _full(wire, 4.0)  # loads the model
-        alone = _full(wire, seconds / 2)  # before and after, as the machine has slow moments
+    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT) as server:
+        wire = _Client()
+        _time_full_requests(wire, 4.0)  # loads the model
+        alone = _time_full_requests(wire, seconds / 2)  # before and after, as the machine has slow moments
         say(f"full answers alone: {sorted(alone)[len(alone) // 2]:.3f} s")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
@@ -63,24 +63,24 @@ def measure(typists: int, seconds: float, say: Say) -> dict[str, Any]:
         for typist in crowd:
             typist.start()
         among: list[float] = []
-        asks = threading.Thread(target=lambda: among.extend(_full(wire, seconds)))
-        began, spent = time.monotonic(), _processor(server.pid)
+        asks = threading.Thread(target=lambda: among.extend(_time_full_requests(wire, seconds)))
+        began, spent = time.monotonic(), _cpu_seconds(server.pid)
         asks.start()
         _type(page, seconds)
-        spent, passed = _processor(server.pid) - spent, time.monotonic() - began
+        spent, passed = _cpu_seconds(server.pid) - spent, time.monotonic() - began
         memory = _memory(server.pid)
-        asks.join(timeout=2 * FULL_PATIENCE)
+        asks.join(timeout=2 * FULL_TIMEOUT)
         page.wait_for_timeout(1000 * LONGEST)
         painted = page.evaluate("typed")
         over.set()
         for typist in crowd:
             typist.join()
         browser.close()
-        alone += _full(wire, seconds / 2)
+        alone += _time_full_requests(wire, seconds / 2)
     waits = [wait for typist in crowd for wait in typist.waits]
     result = {
         "typists": typists,
-        "keys": KEYS,
+        "keys": KEYS_PER_SECOND,
         "seconds": seconds,
         "answers": sum(typist.answers for typist in crowd),
         "busy": sum(typist.busy for typist in crowd),
@@ -100,7 +100,7 @@ def measure(typists: int, seconds: float, say: Say) -> dict[str, Any]:
 # ---------------------------------------------------------------- the wire
 
 
-class _Wire:
+class _Client:
     """Client that speaks the page's protocol."""
 
     def __init__(self) -> None:
@@ -111,11 +111,11 @@ class _Wire:
         self.widget = widget["id"]
         self.request = json.loads(widget["props"]["props"]["config"])["defaults"]
 
-    def ask(self, session: str, patience: float, **values: Any) -> Iterator[dict[str, Any]]:
+    def send_request(self, session: str, patience: float, **values: Any) -> Iterator[dict[str, Any]]:
         """Send a request and yield its messages until the stream ends or times out."""
         body = {
             "component_id": self.widget,
-            "fn_name": "ask",
+            "fn_name": "stream_messages",
             "session_hash": session,
             "data": json.dumps({**self.request, **values}),
         }
@@ -133,7 +133,7 @@ class _Wire:
 class _Typist(threading.Thread):
     """Writes sentences at a steady pace, each key of which may ask for the sentence as it stands."""
 
-    def __init__(self, wire: _Wire, number: int, over: threading.Event) -> None:
+    def __init__(self, wire: _Client, number: int, over: threading.Event) -> None:
         super().__init__(daemon=True)
         self.wire, self.over, self.session = wire, over, uuid.uuid4().hex
         self.chance = random.Random(number)  # noqa: S311 (the same letters in each run)
@@ -155,7 +155,7 @@ class _Typist(threading.Thread):
             now = time.monotonic()
             with self.lock:
                 if now >= key:
-                    key += 1 / KEYS
+                    key += 1 / KEYS_PER_SECOND
                     self.text = next(letters)
                     self.keys.append((now, self.text))
                     if self.due is None or self.pause <= PAUSE:
@@ -188,10 +188,10 @@ class _Typist(threading.Thread):
 
     def _ask(self, turn: int, text: str) -> None:
         with contextlib.suppress(httpx.HTTPError):
-            for message in self.wire.ask(self.session, PATIENCE, text=text, turn=turn, live=True):
-                self._hear(message)
+            for message in self.wire.send_request(self.session, PATIENCE, text=text, turn=turn, live=True):
+                self._on_message(message)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _on_message(self, message: dict[str, Any]) -> None:
         now = time.monotonic()
         with self.lock:
             if self.asked is None or message.get("turn") != self.asked[0]:
@@ -223,22 +223,22 @@ def _type(page: Any, seconds: float) -> None:
     while time.monotonic() < end:
         page.keyboard.type((" ".join(WORDS) + ". ")[turn % 100], delay=0)
         turn += 1
-        page.wait_for_timeout(1000 / KEYS)
+        page.wait_for_timeout(1000 / KEYS_PER_SECOND)
 
 
 # ---------------------------------------------------------------- who asks in full
 
 
-def _full(wire: _Wire, seconds: float) -> list[float]:
+def _time_full_requests(wire: _Client, seconds: float) -> list[float]:
     """Seconds of full answers, one after the other with a rest between, as the page asks for them."""
     session, times, turn = uuid.uuid4().hex, [], 0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         turn += 1
         text = f"{HUNDRED[: HUNDRED.index('.') + 1][:-1]} um {turn} Uhr {uuid.uuid4().hex[:4]}."
-        start, took = time.monotonic(), FULL_PATIENCE
+        start, took = time.monotonic(), FULL_TIMEOUT
         with contextlib.suppress(httpx.HTTPError):
-            for message in wire.ask(session, FULL_PATIENCE, text=text, turn=turn):
+            for message in wire.send_request(session, FULL_TIMEOUT, text=text, turn=turn):
                 if message["what"] == "answer" and message.get("turn") == turn:
                     took = time.monotonic() - start
         times.append(took)
@@ -246,7 +246,7 @@ def _full(wire: _Wire, seconds: float) -> list[float]:
     return times
 
 
-def _processor(process: int) -> float:
+def _cpu_seconds(process: int) -> float:
     """Seconds that a process has computed; so many a second are so many cores."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100

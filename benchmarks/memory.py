@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.random_models import random_model, random_tokenizer
 from benchmarks.shapes import Shape
-from benchmarks.weights import random_model, random_tokenizer
 from benchmarks.worker import Worker
-from headlight.model.folders.checkpoint import save_checkpoint
-from headlight.model.folders.shipped import ASSETS
+from headlight.model.checkpoints.checkpoint import save_checkpoint
+from headlight.model.checkpoints.shipped import ASSETS
 
 TINY = ASSETS / "models" / "toy"
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -31,21 +31,21 @@ def measure(shapes: Sequence[Shape]) -> dict[str, Any]:
             folder = Path(place) / shape.name
             tokenizer = random_tokenizer(shape.vocabulary)
             save_checkpoint(folder, random_model(shape.config), tokenizer, tokenizer)
-            with Worker(Loading) as worker:
-                first = worker.ask("load", folder)
-            with Worker(Loading) as worker:
-                worker.ask("load", TINY)
-                second = worker.ask("load", folder)
+            with Worker(LoadBenchmark) as worker:
+                first = worker.call("load", folder)
+            with Worker(LoadBenchmark) as worker:
+                worker.call("load", TINY)
+                second = worker.call("load", folder)
             fresh = first["peak"] - first["before"]
             models.append({"name": shape.name, "shape": shape.words, "fresh": fresh} | second)
     return {"models": models}
 
 
-class Loading:
+class LoadBenchmark:
     """A process that has imported everything, and loaded nothing yet."""
 
     def __init__(self) -> None:
-        from headlight.model.translate.prepared import can_pack_float16
+        from headlight.model.translate.packed_model import can_pack_float16
         from headlight.model.translate.translator import Translator
 
         can_pack_float16()  # the kernels' own memory is not the model's

@@ -20,7 +20,7 @@ from urllib.request import urlopen
 from benchmarks.arithmetic import summary
 from tests.browser.browsers import find_chromium
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 PORT = 7894
 TWENTY = "Der alte Mann, der neben uns wohnt, geht jeden Morgen mit seinem kleinen Hund am Fluss spazieren."
 THIRTY = TWENTY[:-1] + ", und abends liest er seiner Frau aus der Zeitung vor."
@@ -29,7 +29,7 @@ TWO_HUNDRED = " ".join([THIRTY] * 6)
 # The page's own limits are lower than the longest sentences.
 LIMITS = {"max_characters": 5_000, "max_tokens": 1_000}
 # Thirty visitors of one address: it may fill half of the line.
-ALLOWED = {f"HEADLIGHT_{name.upper()}": str(most) for name, most in (LIMITS | {"line": 64}).items()}
+ENVIRONMENT = {f"HEADLIGHT_{name.upper()}": str(most) for name, most in (LIMITS | {"line": 64}).items()}
 PAINTED = """() => new Promise((done) => requestAnimationFrame(() => {
   const channel = new MessageChannel();
   channel.port1.onmessage = () => done(performance.now());
@@ -75,13 +75,13 @@ PLAIN_SWITCH = f"""async () => {{
 HEAP = "async () => { if (window.gc) { window.gc(); window.gc(); } return performance.memory.usedJSHeapSize; }"
 
 
-def measure(repetitions: int, say: Say) -> dict[str, Any]:
+def measure(repetitions: int, say: Log) -> dict[str, Any]:
     """All of it, one after the other, on an otherwise idle machine."""
     from playwright.sync_api import sync_playwright
 
     quick = repetitions < 5
     cold = [_cold_start(say) for _ in range(1 if quick else 3)]
-    with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT, **ALLOWED) as ours:
+    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as ours:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
@@ -90,27 +90,27 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
         result["cold_start"] = summary(cold)
         result["growth"] = _growth(browser, ours, 20 if quick else 200, 100 if quick else 1000, say)
         result["visitors"] = _visitors(5 if quick else 30, 5, say)
-        plain = [sys.executable, "-m", "benchmarks.plain_page"]
-        with _served(plain, PORT + 1) as _:
+        plain = [sys.executable, "-m", "benchmarks.gr_plot_page"]
+        with _serve(plain, PORT + 1) as _:
             result["plain"] = _plain(browser, repetitions, say)
         browser.close()
     return result
 
 
-def _cold_start(say: Say) -> float:
+def _cold_start(say: Log) -> float:
     """Seconds from the start of a process to the first page; its files come from the disk where we may ask for that."""
     with suppress(OSError):
         os.sync()
         Path("/proc/sys/vm/drop_caches").write_text("3")
     start = time.perf_counter()
-    with _served([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as answer:
+    with _serve([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as answer:
         answer.read()
         seconds = time.perf_counter() - start
     say(f"cold start: {seconds:.1f} s")
     return seconds
 
 
-def _page(browser: Any, process: Any, repetitions: int, say: Say) -> dict[str, Any]:
+def _page(browser: Any, process: Any, repetitions: int, say: Log) -> dict[str, Any]:
     page = _open(browser, PORT)
     page.evaluate(TRANSLATE, "Das Haus ist alt.")  # the first one loads the model
     times = [page.evaluate(TRANSLATE, TWENTY.replace("alte", f"alte{' ' * turn}")) for turn in range(2 * repetitions)]
@@ -128,11 +128,11 @@ def _page(browser: Any, process: Any, repetitions: int, say: Say) -> dict[str, A
     return result
 
 
-def _payload(say: Say) -> dict[str, Any]:
+def _payload(say: Log) -> dict[str, Any]:
     """What travels for an answer, against its weights."""
     from headlight.model.records import KINDS
-    from headlight.viz.answers.model_values import answer_of
-    from headlight.viz.answers.service import Service
+    from headlight.viz.service.model_json import answer_json
+    from headlight.viz.service.service import Service
     from headlight.viz.settings import Settings
 
     service = Service(Settings())
@@ -140,12 +140,12 @@ def _payload(say: Say) -> dict[str, Any]:
     for text in (TWENTY, THIRTY, HUNDRED):
         translation = service.translate(service.check({"text": text}))
         weights = sum(translation.attention.of(kind).size for kind in KINDS)
-        sizes.append({"weights": weights, "bytes": len(answer_of(service, translation).encode())})
+        sizes.append({"weights": weights, "bytes": len(answer_json(service, translation).encode())})
     say(f"payload: {sizes}")
     return {"answers": sizes}
 
 
-def _growth(browser: Any, process: Any, translations: int, switches: int, say: Say) -> dict[str, Any]:
+def _growth(browser: Any, process: Any, translations: int, switches: int, say: Log) -> dict[str, Any]:
     page = _open(browser, PORT)
     for turn in range(5):
         page.evaluate(TRANSLATE, f"Wir sind {turn} Leute.")
@@ -160,7 +160,7 @@ def _growth(browser: Any, process: Any, translations: int, switches: int, say: S
     return grown | {"translations": translations, "switches": switches}
 
 
-def _visitors(count: int, sentences: int, say: Say) -> dict[str, Any]:
+def _visitors(count: int, sentences: int, say: Log) -> dict[str, Any]:
     """So many at once through the endpoint, each with their own sentences; everybody must get their own answer."""
     from gradio_client import Client
 
@@ -189,7 +189,7 @@ def _visitors(count: int, sentences: int, say: Say) -> dict[str, Any]:
     return result
 
 
-def _plain(browser: Any, repetitions: int, say: Say) -> dict[str, Any]:
+def _plain(browser: Any, repetitions: int, say: Log) -> dict[str, Any]:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.goto(f"http://127.0.0.1:{PORT + 1}")
     page.wait_for_selector(".js-plotly-plot .main-svg")
@@ -208,25 +208,27 @@ def _open(browser: Any, port: int) -> Any:
 
 
 @contextmanager
-def _served(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+def _serve(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"} | settings
     with tempfile.TemporaryFile() as said:  # a pipe that nobody reads would fill, and stop the server at its next line
         process = subprocess.Popen(command, env=environment, stdout=said, stderr=subprocess.STDOUT)
         try:
-            while b"Running on" not in _said(said):
+            while b"Running on" not in _read_output(said):
                 if process.poll() is not None:
-                    raise RuntimeError(f"{command} ended before it served a page: {_said(said).decode()[-2000:]}")
+                    raise RuntimeError(
+                        f"{command} ended before it served a page: {_read_output(said).decode()[-2000:]}"
+                    )
                 time.sleep(0.01)
-            before = len(_said(said))
+            before = len(_read_output(said))
             yield process
-            if more := _said(said)[before:].decode(errors="replace").strip():
+            if more := _read_output(said)[before:].decode(errors="replace").strip():
                 print(f"The server said {len(more)} characters; the last: {more[-2000:]}", file=sys.stderr)
         finally:
             process.terminate()
             process.wait()
 
 
-def _said(file: BinaryIO) -> bytes:
+def _read_output(file: BinaryIO) -> bytes:
     """All that a process wrote into a file; its own place in it stays."""
     return os.pread(file.fileno(), 100_000_000, 0)
 

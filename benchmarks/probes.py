@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from benchmarks.arithmetic import paired_ratio
+from benchmarks.random_models import random_model
 from benchmarks.shapes import Shape
-from benchmarks.twin import without_probes
-from benchmarks.weights import random_model
+from benchmarks.without_probes import without_probes
 from benchmarks.worker import Worker
 from headlight.model.core.transformer import DecoderState
-from headlight.model.translate.prepared import prepare_step
+from headlight.model.translate.packed_model import prepare_step
 
 SHAPE = Shape("d 256 × 3", d_model=256, layers=3, heads=4, d_ff=1024, vocabulary=8_000)
 TOKENS = 20  # of the source, and written
@@ -30,10 +30,10 @@ def measure(repetitions: int, threads: int = 1, shape: Shape = SHAPE) -> dict[st
             "shape": shape.words,
             "tokens": TOKENS,
             "threads": threads,
-            "step": worker.ask("step", repetitions),
-            "pass": worker.ask("whole_pass", repetitions),
-            "control": worker.ask("control", repetitions),
-            "prepared": worker.ask("prepared", repetitions),
+            "step": worker.call("step", repetitions),
+            "pass": worker.call("whole_pass", repetitions),
+            "control": worker.call("control", repetitions),
+            "prepared": worker.call("prepared", repetitions),
         }
 
 
@@ -77,7 +77,7 @@ class Pairs:
     def _steps(self, model: Any, step: Callable[[Tensor, DecoderState], Tensor] | None = None) -> float:
         """Seconds of one of `TOKENS` steps."""
         decoder = step or model.decoder
-        state = model.decoder.start(model.encode(self.source, padded=False), cached=True)
+        state = model.decoder.new_state(model.encode(self.source, padded=False), cached=True)
         ids = [self.target[:, place : place + 1] for place in range(TOKENS)]
         start = time.perf_counter()
         for one in ids:

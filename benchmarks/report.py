@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from benchmarks.about import BUSY
-from benchmarks.arithmetic import megabytes, milliseconds, verdict
+from benchmarks.arithmetic import format_megabytes, format_milliseconds, goal_mark
 from benchmarks.decode import REFERENCE, disagreements
+from benchmarks.environment import MAX_BUSY_CORES
 from benchmarks.shapes import (
     GOALS,
     IMPORTANCE_GOAL,
@@ -53,7 +53,7 @@ not count, with Python's garbage collector off; tables give the median of all me
 def render(results: Result) -> str:
     """The whole document, of the sections that have been measured."""
     measured = {name: results[name] for name in SECTIONS if name in results}
-    everywhere = {circumstances(result) for result in measured.values()}
+    everywhere = {environment_section(result) for result in measured.values()}
     if len(everywhere) == 1:
         return "\n".join([INTRODUCTION, *everywhere, *(SECTIONS[name](result) for name, result in measured.items())])
     return "\n".join([INTRODUCTION, *(render_section(name, result) for name, result in measured.items())])
@@ -61,7 +61,7 @@ def render(results: Result) -> str:
 
 def render_section(name: str, result: Result) -> str:
     """One section that stands for itself."""
-    return f"{SECTIONS[name](result)}\n{circumstances(result)}"
+    return f"{SECTIONS[name](result)}\n{environment_section(result)}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
@@ -70,12 +70,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1)
     return "".join(f"| {' | '.join(row)} |\n" for row in [head, ruler, *rows])
 
 
-def circumstances(result: Result) -> str:
+def environment_section(result: Result) -> str:
     """Machine, versions, command: of all, or below each section where they were measured apart."""
     about = result["about"]
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     load = about["load"]
-    busy = f" **Other work kept {load} cores busy: take these as rough.**" if load is not None and load > BUSY else ""
+    busy = (
+        f" **Other work kept {load} cores busy: take these as rough.**"
+        if load is not None and load > MAX_BUSY_CORES
+        else ""
+    )
     return (
         f"`{about['command']}`, {about['date']}: {about['processor']}, {about['cores']} cores, {about['memory']}, "
         f"{about['system']}; {versions}.{busy}\n"
@@ -113,7 +117,7 @@ def on_cpu(result: Result) -> str:
             case["name"],
             f"{peer}: {_goal(goal.at_least, goal.at_most)}",
             _ratio(case["seconds"][OURS]["median"], case["seconds"][peer]["median"], slower=goal.at_most is not None),
-            verdict(goal.met(case["seconds"][OURS]["median"], case["seconds"][peer]["median"])),
+            goal_mark(goal.met(case["seconds"][OURS]["median"], case["seconds"][peer]["median"])),
         ]
         for case in result["cases"]
         for (name, peer), goal in GOALS.items()
@@ -124,7 +128,7 @@ def on_cpu(result: Result) -> str:
             case["name"],
             f"`Translator` over the model alone: at most {TRANSLATOR_GOAL}",
             f"{over:.2f}",
-            verdict(over <= TRANSLATOR_GOAL),
+            goal_mark(over <= TRANSLATOR_GOAL),
         ]
         for case in result["cases"]
         if "translator" in case["seconds"]
@@ -151,7 +155,7 @@ def probes(result: Result) -> str:
     return "\n".join(
         [
             "## Probes that nobody watches\n",
-            f"Beside the same code without them (`benchmarks/twin.py`): {result['shape']}; a sentence of "
+            f"Beside the same code without them (`benchmarks/without_probes.py`): {result['shape']}; a sentence of "
             f"{result['tokens']} tokens, {result['threads']} thread(s). Ratios pair by pair, with the bounds of their "
             f"median (95%, {result['step']['ratio']['pairs']} pairs).\n",
             table(["", "ms", "ms of the other", "ratio", "bounds", "goal", ""], rows),
@@ -182,7 +186,7 @@ def lines(result: Result) -> str:
         tried = ", ".join(f"{name}: {seconds:.2f}" for name, seconds in result["tried"].items())
         parts.append(
             f"Goal: {LINES_GOAL:g} times as fast as CTranslate2 float32 with its best batch size ({result['best']}): "
-            f"{theirs / ours:.2f} times as fast, {verdict(theirs / ours >= LINES_GOAL)}. {result['same_tokens']:.2%} "
+            f"{theirs / ours:.2f} times as fast, {goal_mark(theirs / ours >= LINES_GOAL)}. {result['same_tokens']:.2%} "
             f"of the tokens are those of CTranslate2 float32. Its batch sizes, in seconds: {tried}.\n"
         )
     else:
@@ -191,7 +195,7 @@ def lines(result: Result) -> str:
         own = result["own_tokens"]
         parts.append(
             f"Goal: {OWN_GOAL:.1%} of the tokens are those that float32 steps write: {own:.2%}, "
-            f"{verdict(own >= OWN_GOAL)}.\n"
+            f"{goal_mark(own >= OWN_GOAL)}.\n"
         )
     return "\n".join(parts)
 
@@ -205,8 +209,8 @@ def memory(result: Result) -> str:
         growth = model["peak"] - model["before"]
         own = model["weights"] - model["copied"]
         share = growth / own
-        numbers = [megabytes(number) for number in (own, model["copied"], model["fresh"], growth)]
-        rows.append([model["name"], *numbers, f"{share:.2f}", verdict(share < MEMORY_GOAL)])
+        numbers = [format_megabytes(number) for number in (own, model["copied"], model["fresh"], growth)]
+        rows.append([model["name"], *numbers, f"{share:.2f}", goal_mark(share < MEMORY_GOAL)])
     shapes = " ".join(f"*{model['name']}*: {model['shape']}." for model in result["models"])
     return "\n".join(
         [
@@ -236,10 +240,10 @@ def importance(result: Result) -> str:
     """What every head counts for, measured for one sentence."""
     whole, batch = result["all"], result["batch"]
     between = f"{whole['median']:.2f} s ({whole['low']:.2f}-{whole['high']:.2f})"
-    met = verdict(whole["median"] <= IMPORTANCE_GOAL)
+    met = goal_mark(whole["median"] <= IMPORTANCE_GOAL)
     rows = [
         [f"all {result['parts']} heads, layers and kinds", between, f"at most {IMPORTANCE_GOAL:g} s", met],
-        ["the longest batch, after which others take their turn", f"{milliseconds(batch['median'])} ms", "", ""],
+        ["the longest batch, after which others take their turn", f"{format_milliseconds(batch['median'])} ms", "", ""],
     ]
     return "\n".join(
         [
@@ -265,7 +269,7 @@ def training(result: Result) -> str:
     best = max(speed for name, speed in speeds.items() if name.startswith("headlight"))
     rows = [[words, f"{speeds[name]:,.0f}", f"{best / speeds[name]:.1f} ×"] for name, words in names.items()]
     goals = [
-        [f"at least {goal:g} × {names[name]}", f"{best / speeds[name]:.1f} ×", verdict(best >= goal * speeds[name])]
+        [f"at least {goal:g} × {names[name]}", f"{best / speeds[name]:.1f} ×", goal_mark(best >= goal * speeds[name])]
         for name, goal in TRAINING_GOALS.items()
     ]
     return "\n".join(
@@ -289,24 +293,24 @@ def in_browser(result: Result) -> str:
     }
     cold = result["cold_start"]["median"]
     row = ["a cold process, until it has sent the first page", f"{cold:.1f} s", f"below {goals['cold_start']:.0f} s"]
-    rows = [[*row, verdict(cold < goals["cold_start"])]]
+    rows = [[*row, goal_mark(cold < goals["cold_start"])]]
     for name, words in timed.items():
         seconds, most = result[name]["median"], goals[name]
-        rows.append([words, f"{1000 * seconds:.0f} ms", f"at most {1000 * most:.0f} ms", verdict(seconds <= most)])
+        rows.append([words, f"{1000 * seconds:.0f} ms", f"at most {1000 * most:.0f} ms", goal_mark(seconds <= most)])
     worst = max((each["bytes"] - 20_000) / each["weights"] for each in result["payload"]["answers"])
     rows.append(["bytes a weight, after 20 kB", f"{worst:.2f}", f"at most {goals['a_weight']}"])
-    rows[-1].append(verdict(worst <= goals["a_weight"]))
+    rows[-1].append(goal_mark(worst <= goals["a_weight"]))
     done = f"{growth['translations']} translations and {growth['switches']:,} switches"
     for name, words in (("heap", "the browser's heap"), ("server", "the server's memory")):
-        row = [f"{words} after {done}", f"+{megabytes(growth[name])}", f"below +{megabytes(goals[name])}"]
-        rows.append([*row, verdict(growth[name] < goals[name])])
+        row = [f"{words} after {done}", f"+{format_megabytes(growth[name])}", f"below +{format_megabytes(goals[name])}"]
+        rows.append([*row, goal_mark(growth[name] < goals[name])])
     faster = result["plain"]["switch"]["median"] / result["switch_30"]["median"]
     row = [
         "switching, times as fast as one `gr.Plot` of 48 subplots",
         f"{faster:.0f} ×",
         f"at least {goals['plain']:g} ×",
     ]
-    rows.append([*row, verdict(faster >= goals["plain"])])
+    rows.append([*row, goal_mark(faster >= goals["plain"])])
     wrong = len(visitors["wrong"]) + visitors["expected"] - visitors["answers"]
     return "\n".join(
         [
@@ -326,9 +330,9 @@ def painting(result: Result) -> str:
     for case in result["sentences"]:
         own, there, painted, beyond = (case[name]["median"] for name in ("model", "there", "painted", "beyond"))
         most = PAINT_GOALS.get(case["name"])
-        goal = ["", ""] if most is None else [f"at most {milliseconds(most)}", verdict(beyond <= most)]
+        goal = ["", ""] if most is None else [f"at most {format_milliseconds(most)}", goal_mark(beyond <= most)]
         tokens = f"{case['source_tokens']} read, {case['target_tokens']} written"
-        rows.append([tokens, *map(milliseconds, (own, there, painted, beyond)), *goal])
+        rows.append([tokens, *map(format_milliseconds, (own, there, painted, beyond)), *goal])
     names = ["tokens", "the model's own ms", "until it is there", "until painted", "after the model", "goal", ""]
     return "\n".join(
         [
@@ -347,7 +351,11 @@ def _stages(cases: Sequence[Result]) -> list[str]:
     if not told:
         return []
     rows = [
-        [f"{case['source_tokens']} read", *map(milliseconds, case["stages"].values()), f"{case['bytes'] / 1000:.0f} kB"]
+        [
+            f"{case['source_tokens']} read",
+            *map(format_milliseconds, case["stages"].values()),
+            f"{case['bytes'] / 1000:.0f} kB",
+        ]
         for case in told
     ]
     return [
@@ -361,15 +369,15 @@ def _stages(cases: Sequence[Result]) -> list[str]:
 def first_visit(result: Result) -> str:
     """A first visit beside an empty page of Gradio's."""
     ours, empty, ratio, line = result["ours"]["median"], result["empty"]["median"], result["ratio"], result["line"]
-    met = verdict(ratio["median"] <= VISIT_GOALS["ratio"])
+    met = goal_mark(ratio["median"] <= VISIT_GOALS["ratio"])
     between = f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})"
-    few = verdict(result["requests"] <= VISIT_GOALS["requests"])
+    few = goal_mark(result["requests"] <= VISIT_GOALS["requests"])
     rows = [
         ["until the first map is painted", f"{ours:.2f} s", "", ""],
         ["until Gradio's empty page is painted", f"{empty:.2f} s", "", ""],
         ["the one over the other, visit by visit", between, f"at most {VISIT_GOALS['ratio']:g}", met],
         ["requests, Gradio's own among them", f"{result['requests']}", f"at most {VISIT_GOALS['requests']}", few],
-        ["that travels until all is there", megabytes(result["bytes"]), "", ""],
+        ["that travels until all is there", format_megabytes(result["bytes"]), "", ""],
     ]
     return "\n".join(
         [
@@ -389,9 +397,9 @@ def live(result: Result) -> str:
         ["from a keystroke until its answer has arrived", _both(answered), "", ""],
         ["a full answer, nobody typing", f"{result['alone']['median']:.2f} s", "", ""],
         ["a full answer, all typing", f"{result['among']['median']:.2f} s", "", ""],
-        ["the one over the other", f"{ratio:.2f}", f"at most {LIVE_GOAL:g}", verdict(ratio <= LIVE_GOAL)],
+        ["the one over the other", f"{ratio:.2f}", f"at most {LIVE_GOAL:g}", goal_mark(ratio <= LIVE_GOAL)],
         ["cores that the server kept busy", f"{result['load']:.2f}", "", ""],
-        ["the server's memory", megabytes(result["memory"]), "", ""],
+        ["the server's memory", format_megabytes(result["memory"]), "", ""],
     ]
     counts = f"{result['answers']} live answers, {result['busy']} times others came first, {result['lost']} lost"
     return "\n".join(
@@ -415,7 +423,7 @@ def classroom(result: Result) -> str:
             f"{each['hostile']['requests'] or ''}",
             f"{each['answered']} of {each['pupils'] * each['sentences']}",
             str(each["refused"]),
-            f"{each['again']}, {verdict(each['again'] == 0)}",
+            f"{each['again']}, {goal_mark(each['again'] == 0)}",
             f"{each['seconds']:.1f}",
             *(f"{each[who][share] / alone:.1f}" for who in ("waits", "third") for share in ("p50", "p95")),
         ]
@@ -449,19 +457,19 @@ def watched(result: Result) -> str:
     """Answers beside a training run."""
     ratio = result["ratio"]
     rows = [
-        ["an answer, nothing trains", f"{milliseconds(result['alone']['median'])} ms", "", ""],
-        ["an answer beside the largest runs", f"{milliseconds(result['beside']['median'])} ms", "", ""],
+        ["an answer, nothing trains", f"{format_milliseconds(result['alone']['median'])} ms", "", ""],
+        ["an answer beside the largest runs", f"{format_milliseconds(result['beside']['median'])} ms", "", ""],
         [
             f"the one over the other, {ratio['pairs']} pairs",
             f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})",
             f"at most {WATCHED_GOAL:g}",
-            verdict(ratio["median"] <= WATCHED_GOAL),
+            goal_mark(ratio["median"] <= WATCHED_GOAL),
         ],
         [
             "a whole default run, its process started",
             f"{result['whole']['median']:.1f} s",
             f"at most {RUN_GOAL:g} s",
-            verdict(result["whole"]["median"] <= RUN_GOAL),
+            goal_mark(result["whole"]["median"] <= RUN_GOAL),
         ],
     ]
     return "\n".join(
@@ -506,32 +514,32 @@ def scale(result: Result) -> str:
             table(["", "answers a second", "÷ one process", "median, s", "p95, s"], asked),
             "Killed with SIGKILL while all ask; *again* is what the callers asked the other page for once more.\n",
             table(["", "answers", "wrong", "lost", "again", "longest, s", "whole again after, s"], lost),
-            f"A page's process that asks a cluster takes {megabytes(page['memory'])}, one that computes by itself "
-            f"{megabytes(page['memory_here'])} after its first answer.\n",
+            f"A page's process that asks a cluster takes {format_megabytes(page['memory'])}, one that computes by "
+            f"itself {format_megabytes(page['memory_here'])} after its first answer.\n",
             f"Ray Serve's own proxy and scheduler with replicas that sleep {sleep:g} s and give a kept answer, as many "
             "callers as replicas; 1.00 would be no cost at all.\n",
             table(["replicas", "answers a second", "of what their speed allows", "p95, s"], workers),
-            _carried(result),
+            _estimated_capacity(result),
         ]
     )
 
 
-ASKS_EVERY = 30  # seconds from one answer that a visitor asks for to the next
+SECONDS_BETWEEN_REQUESTS = 30  # seconds from one answer that a visitor asks for to the next
 
 
-def _carried(result: Result) -> str:
+def _estimated_capacity(result: Result) -> str:
     """Capacity estimates, extrapolated from the measurements (not tested)."""
     replica = result["replicas"]["1"]["rate"]
     proxy = max(each["rate"] for each in result["workers"].values())
     rows = []
     for visitors in (10, 1_000, 100_000):
-        asked = visitors / ASKS_EVERY
+        asked = visitors / SECONDS_BETWEEN_REQUESTS
         rows.append([f"{visitors:,}", f"{asked:,.1f}", f"{ceil(asked / replica):,}", f"{ceil(asked / proxy):,}"])
     return "\n".join(
         [
-            f"Worked out from the tables above, not tried: visitors who ask every {ASKS_EVERY} s for an answer that is "
-            f"in no cache; replicas of {replica:.1f} answers a second; a proxy of {proxy:.1f}, the most that was seen "
-            f"of the sleeping replicas, which shared the cores with it.\n",
+            f"Worked out from the tables above, not tried: visitors who ask every {SECONDS_BETWEEN_REQUESTS} s for an "
+            f"answer that is in no cache; replicas of {replica:.1f} answers a second; a proxy of {proxy:.1f}, the most "
+            f"that was seen of the sleeping replicas, which shared the cores with it.\n",
             table(["visitors", "answers a second", "replicas", "proxies"], rows),
         ]
     )
@@ -563,7 +571,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
 
 
 def _median(case: Result, row: str) -> str:
-    return milliseconds(case["seconds"][row]["median"]) if row in case["seconds"] else ""
+    return format_milliseconds(case["seconds"][row]["median"]) if row in case["seconds"] else ""
 
 
 def _goal(at_least: float | None, at_most: float | None) -> str:
@@ -578,12 +586,12 @@ def _pair(name: str, compared: Result, goal: float | None) -> list[str]:
     ratio, seconds = compared["ratio"], compared["seconds"]
     return [
         name,
-        milliseconds(seconds["ours"]),
-        milliseconds(seconds["others"]),
+        format_milliseconds(seconds["ours"]),
+        format_milliseconds(seconds["others"]),
         f"{ratio['median']:.3f}",
         f"{ratio['low']:.3f}-{ratio['high']:.3f}",
         f"{goal}" if goal else "",
-        verdict(ratio["median"] <= goal) if goal else "",
+        goal_mark(ratio["median"] <= goal) if goal else "",
     ]
 
 

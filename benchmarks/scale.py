@@ -22,55 +22,55 @@ from typing import Any
 
 import httpx
 
-from benchmarks.page import HUNDRED, Say, _memory, _served
-from benchmarks.sleeping import application
+from benchmarks.page import HUNDRED, Log, _memory, _serve
+from benchmarks.sleeping_replica import application
 from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.translator import Translator
-from headlight.viz import serve as command
-from headlight.viz.answers.calls import ANSWER, frame
-from headlight.viz.answers.joining import join
-from headlight.viz.answers.service import Service
-from headlight.viz.answers.stored import pack
+from headlight.viz import serve_command as command
 from headlight.viz.errors import PageError
+from headlight.viz.service.ray_cluster import join_or_start
+from headlight.viz.service.record_codec import encode
+from headlight.viz.service.remote_calls import ANSWER, encode_frame
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 
-CALLERS = 8  # who ask, each for the next answer once the last one is there
-WORKERS = (1, 4, 16, 64)  # of known speed
-SLEEP = 1.0  # seconds of each of their answers
-KILL_AFTER = 0.3  # of the time of a measurement
-PATIENCE = 120.0  # seconds for everything to be normal again
+CALLER_COUNT = 8  # who ask, each for the next answer once the last one is there
+WORKER_COUNTS = (1, 4, 16, 64)  # of known speed
+SLEEP_SECONDS = 1.0  # seconds of each of their answers
+KILL_AT_SHARE = 0.3  # of the time of a measurement
+TIMEOUT_SECONDS = 120.0  # seconds for everything to be normal again
 SENTENCE = HUNDRED[: HUNDRED.index(".") + 1]
 
 
-def measure(seconds: float, workers: Sequence[int], say: Say) -> dict[str, Any]:
+def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
     """All parts, each on a cluster of this machine that is started for it."""
     here = Service(Settings(cache_mb=0))
-    result: dict[str, Any] = {"seconds": seconds, "callers": CALLERS, "sleep": SLEEP}
+    result: dict[str, Any] = {"seconds": seconds, "callers": CALLER_COUNT, "sleep": SLEEP_SECONDS}
     say("in one process, without a cluster")
-    result["here"] = _asked(here, seconds, _expected(here))
+    result["here"] = _run_callers(here, seconds, _expected(here))
     with _cluster(cores=4) as address:  # two replicas fit; they share the cores that there are
-        from headlight.viz.answers.replica import deployment
+        from headlight.viz.service.replica import deployment
 
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address))
         result["replicas"] = {}
         for count in (1, 2):
             say(f"replicas: {count}")
             _deploy(deployment.options(num_replicas=count, autoscaling_config=None).bind(), address)
-            _asked(page, 2.0, _expected(here))  # every replica loads its model
-            result["replicas"][str(count)] = _asked(page, seconds, _expected(here))
+            _run_callers(page, 2.0, _expected(here))  # every replica loads its model
+            result["replicas"][str(count)] = _run_callers(page, seconds, _expected(here))
         say("a replica is killed")
         result["killed_replica"] = _with_a_killed_replica(page, here, seconds)
         say("a page's process is killed")
         result["killed_page"] = _with_a_killed_page(here, address, seconds)
     result["workers"] = {}
-    kept = frame(ANSWER, pack(here.translate(_request(here, 0))))
+    kept = encode_frame(ANSWER, encode(here.translate(_request(here, 0))))
     with _cluster(cores=4) as address:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address))
         for count in workers:
             say(f"workers of known speed: {count}")
-            _deploy(application(count, SLEEP, kept), address)
-            _asked(page, 2.0, None, callers=count)
-            result["workers"][str(count)] = _asked(page, seconds, None, callers=count)
+            _deploy(application(count, SLEEP_SECONDS, kept), address)
+            _run_callers(page, 2.0, None, callers=count)
+            result["workers"][str(count)] = _run_callers(page, seconds, None, callers=count)
     return result
 
 
@@ -80,7 +80,7 @@ def measure(seconds: float, workers: Sequence[int], say: Say) -> dict[str, Any]:
 @contextlib.contextmanager
 def _cluster(cores: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="hl-") as folder:
-        join("serve", alone=True, num_cpus=cores, _temp_dir=folder, object_store_memory=80_000_000)
+        join_or_start("serve", start_local=True, num_cpus=cores, _temp_dir=folder, object_store_memory=80_000_000)
         try:
             yield f"http://127.0.0.1:{free_port()}"
         finally:
@@ -125,7 +125,7 @@ def _expected(service: Service) -> str:
     return service.translate(_request(service, 0)).text
 
 
-class _Asked:
+class _CallLog:
     """Log of calls: time, latency, errors."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class _Asked:
         self.late: list[tuple[float, float]] = []  # when it came, after how many seconds
         self.wrong = self.lost = self.again = 0
 
-    def told(self, started: float, right: bool | None) -> None:
+    def record(self, started: float, right: bool | None) -> None:
         with self.lock:
             self.late.append((time.monotonic(), time.monotonic() - started))
             self.wrong += right is False
@@ -153,14 +153,16 @@ class _Asked:
         }
 
 
-def _run(ask: Callable[[int], bool | None], seconds: float, callers: int, during: Callable[[_Asked], None]) -> _Asked:
+def _run(
+    ask: Callable[[int], bool | None], seconds: float, callers: int, during: Callable[[_CallLog], None]
+) -> _CallLog:
     """Run callers in a loop for `seconds`; `during` runs concurrently."""
-    asked, over = _Asked(), Event()
+    asked, over = _CallLog(), Event()
 
     def caller(number: int) -> None:
         while not over.is_set():
             started = time.monotonic()
-            asked.told(started, ask(number))
+            asked.record(started, ask(number))
             number += callers
 
     with ThreadPoolExecutor(callers) as pool:
@@ -174,17 +176,19 @@ def _run(ask: Callable[[int], bool | None], seconds: float, callers: int, during
     return asked
 
 
-def _asked(service: Service, seconds: float, expected: str | None, *, callers: int = CALLERS) -> dict[str, Any]:
+def _run_callers(
+    service: Service, seconds: float, expected: str | None, *, callers: int = CALLER_COUNT
+) -> dict[str, Any]:
     """Callers of a service for so long."""
     started = time.monotonic()
-    found = _run(_asking(service, expected), seconds, callers, lambda _: time.sleep(seconds))
+    found = _run(_make_caller(service, expected), seconds, callers, lambda _: time.sleep(seconds))
     return found.values(time.monotonic() - started)
 
 
-def _asking(service: Service, expected: str | None) -> Callable[[int], bool | None]:
+def _make_caller(service: Service, expected: str | None) -> Callable[[int], bool | None]:
     def ask(number: int) -> bool | None:
         try:
-            found: Translation = service.run("", Translator.translate, _request(service, number))
+            found: Translation = service.run_on_translator("", Translator.translate, _request(service, number))
         except PageError:
             return None
         return expected is None or found.text == expected
@@ -198,17 +202,17 @@ def _asking(service: Service, expected: str | None) -> Callable[[int], bool | No
 def _with_a_killed_replica(page: Service, here: Service, seconds: float) -> dict[str, Any]:
     times: dict[str, float] = {}
 
-    def kill(asked: _Asked) -> None:
-        time.sleep(KILL_AFTER * seconds)
+    def kill(asked: _CallLog) -> None:
+        time.sleep(KILL_AT_SHARE * seconds)
         before = _replicas()
         os.kill(before[0], signal.SIGKILL)
         killed = time.monotonic()
-        _until(lambda: len(set(_replicas()) - {before[0]}) >= len(before))
+        _wait_until(lambda: len(set(_replicas()) - {before[0]}) >= len(before))
         times["replaced"] = time.monotonic() - killed
         time.sleep(seconds)
 
     started = time.monotonic()
-    asked = _run(_asking(page, _expected(here)), seconds, CALLERS, kill)
+    asked = _run(_make_caller(page, _expected(here)), seconds, CALLER_COUNT, kill)
     return asked.values(time.monotonic() - started) | times
 
 
@@ -221,7 +225,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         "HEADLIGHT_CACHE_MB": "0",
         "HEADLIGHT_LINE": "500",
     }
-    expected, times, asked_now = _expected(here), dict[str, float](), list[_Asked]()
+    expected, times, asked_now = _expected(here), dict[str, float](), list[_CallLog]()
 
     def ask(number: int) -> bool | None:
         for attempt in range(4):
@@ -235,27 +239,27 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         return None
 
     with contextlib.ExitStack() as pages:
-        first = pages.enter_context(_served([sys.executable, "app.py"], ports[0], **settings))
-        pages.enter_context(_served([sys.executable, "app.py"], ports[1], **settings))
+        first = pages.enter_context(_serve([sys.executable, "app.py"], ports[0], **settings))
+        pages.enter_context(_serve([sys.executable, "app.py"], ports[1], **settings))
         for number in range(4):
             ask(number)
         times["memory"] = _memory(first.pid)
 
-        def kill(asked: _Asked) -> None:
+        def kill(asked: _CallLog) -> None:
             asked_now.append(asked)
-            time.sleep(KILL_AFTER * seconds)
+            time.sleep(KILL_AT_SHARE * seconds)
             first.kill()
             first.wait()
             killed = time.monotonic()
-            pages.enter_context(_served([sys.executable, "app.py"], ports[0], **settings))  # as a watcher does
+            pages.enter_context(_serve([sys.executable, "app.py"], ports[0], **settings))  # as a watcher does
             _text(ports[0], {"text": SENTENCE})
             times["replaced"] = time.monotonic() - killed
             time.sleep(seconds)
 
         started = time.monotonic()
-        asked = _run(ask, seconds, CALLERS, kill)
+        asked = _run(ask, seconds, CALLER_COUNT, kill)
         result = asked.values(time.monotonic() - started) | times
-    with _served([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
+    with _serve([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
         _text(ports[0], {"text": SENTENCE})
         return result | {"memory_here": _memory(alone.pid)}
 
@@ -273,8 +277,8 @@ def _text(port: int, values: dict[str, Any]) -> str:
     return found[1]
 
 
-def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+def _wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not holds():
         if time.monotonic() > deadline:
             raise RuntimeError("It does not become normal again.")

@@ -25,7 +25,7 @@ from benchmarks.engines.tutorial import TutorialModel
 from benchmarks.shapes import Shape
 from headlight.model.core.transformer import Transformer
 from headlight.model.training.batches import (
-    Ragged,
+    RaggedArray,
     RowArray,
     Sentences,
     SpecialIds,
@@ -33,8 +33,8 @@ from headlight.model.training.batches import (
     plan_epoch,
     target_tokens,
 )
-from headlight.model.training.loop import Setting, Trainer, run_steps
-from headlight.model.training.processes import Processes, choose_device, joined_processes
+from headlight.model.training.loop import ComputeSettings, Trainer, run_steps
+from headlight.model.training.processes import Processes, choose_device, process_group
 from headlight.model.training.recipe import Recipe, recipe_from_json
 
 SHAPE = Shape("lesson", d_model=256, layers=3, heads=8, d_ff=1024, vocabulary=8_000)
@@ -43,7 +43,7 @@ SPECIAL = SpecialIds(pad=0, start=1, source_end=2, target_end=2)
 LENGTHS = ((0.75, 8, 0.42), (0.12, 14, 0.31), (0.13, 25, 0.60))
 LONGEST = 100
 FIXED_BATCH = 64  # sentences, as tutorials have it
-WARM_UP = 3  # steps that do not count
+WARM_UP_STEPS = 3  # steps that do not count
 ENGINES = ("plain", "buckets", "headlight", "headlight-two")
 
 
@@ -87,7 +87,7 @@ def random_pairs(count: int, seed: int = 0) -> Sentences:
     source = target * np.exp(0.15 * dice.standard_normal(count))
     lengths = [np.clip(side.round().astype(int), 1, LONGEST) for side in (source, target)]
     rows = [[dice.integers(3, SHAPE.vocabulary, length).tolist() for length in side] for side in lengths]
-    return Sentences(Ragged(rows[0]), Ragged(rows[1]), np.zeros(count, dtype=np.int32), (1.0,))
+    return Sentences(RaggedArray(rows[0]), RaggedArray(rows[1]), np.zeros(count, dtype=np.int32), (1.0,))
 
 
 def fixed_batches(sentences: Sentences, seed: int = 0) -> list[RowArray]:
@@ -131,10 +131,10 @@ def plain_loop(sentences: Sentences, batches: Sequence[RowArray]) -> Iterator[tu
             yield target_tokens(sentences, rows), loss.detach()
 
 
-def speed_of_plain(sentences: Sentences, batches: Sequence[RowArray], seconds: float) -> float:
+def plain_tokens_per_second(sentences: Sentences, batches: Sequence[RowArray], seconds: float) -> float:
     """Target tokens a second."""
     steps = plain_loop(sentences, batches)
-    for _ in range(WARM_UP):
+    for _ in range(WARM_UP_STEPS):
         next(steps)
     words, started = 0, time.perf_counter()
     while time.perf_counter() - started < seconds:
@@ -142,12 +142,12 @@ def speed_of_plain(sentences: Sentences, batches: Sequence[RowArray], seconds: f
     return words / (time.perf_counter() - started)
 
 
-def speed_of_ours(sentences: Sentences, seconds: float) -> float | None:
+def our_tokens_per_second(sentences: Sentences, seconds: float) -> float | None:
     """Target tokens a second of all processes together; the first one knows."""
-    with joined_processes() as processes:
+    with process_group() as processes:
         speed = _timed_steps(sentences, seconds, processes)  # the trainer is gone before the processes part
         gc.collect()
-        processes.wait()
+        processes.barrier()
     return speed if processes.first else None
 
 
@@ -155,13 +155,13 @@ def _timed_steps(sentences: Sentences, seconds: float, processes: Processes) -> 
     torch.manual_seed(0)
     ours, size = recipe(), SHAPE.vocabulary
     model = Transformer(ours.model_config(source_vocabulary=size, target_vocabulary=size))
-    trainer = Trainer(model, ours, SPECIAL, Setting(choose_device("cpu", processes)), processes)
+    trainer = Trainer(model, ours, SPECIAL, ComputeSettings(choose_device("cpu", processes)), processes)
     marks: list[tuple[float, int]] = []
 
     def after_step(rate: float) -> bool:
-        if trainer.progress.step >= WARM_UP:
+        if trainer.progress.step >= WARM_UP_STEPS:
             marks.append((time.perf_counter(), trainer.progress.tokens))
-        return processes.agree(bool(marks) and marks[-1][0] - marks[0][0] > seconds)
+        return processes.any_process(bool(marks) and marks[-1][0] - marks[0][0] > seconds)
 
     run_steps(trainer, lambda epoch: sentences, 1_000_000, 0, after_step)
     (began, before), (ended, after) = marks[0], marks[-1]
@@ -178,11 +178,11 @@ def main(arguments: Sequence[str]) -> None:
     torch.set_num_threads(options.threads)
     sentences = random_pairs(20_000)
     if options.engine == "headlight":
-        speed = speed_of_ours(sentences, options.seconds)
+        speed = our_tokens_per_second(sentences, options.seconds)
     else:
         bucketed = plan_epoch(sentences, recipe().batching, seed=0, epoch=0)
         batches = bucketed if options.engine == "buckets" else fixed_batches(sentences)
-        speed = speed_of_plain(sentences, batches, options.seconds)
+        speed = plain_tokens_per_second(sentences, batches, options.seconds)
     if speed is not None:
         print(speed)
 

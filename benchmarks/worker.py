@@ -20,9 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks.engines import Entry, Job, Work
+from benchmarks.engines import EngineSpec, Job, Workload
 
-SLICE = 0.1  # seconds: a short job is repeated for so long, and the median counts as one measurement
+MIN_TIMED_SECONDS = 0.1  # seconds: a short job is repeated for so long, and the median counts as one measurement
 
 
 class WorkerError(RuntimeError):
@@ -52,7 +52,7 @@ class Worker:
     ) -> None:
         self.close()
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def call(self, method: str, *arguments: Any) -> Any:
         """Call a method of the object over there, and wait for what it returns."""
         self._connection.send((method, arguments))
         return self._answer()
@@ -98,11 +98,11 @@ def _serve(connection: Connection, make: Callable[..., Any], arguments: tuple[An
 class DecodingEngine:
     """One engine in its process: jobs are prepared once, then timed whenever their turn comes."""
 
-    def __init__(self, entry: Entry, folder: Path, threads: int) -> None:
+    def __init__(self, entry: EngineSpec, folder: Path, threads: int) -> None:
         self._engine = entry.load(folder, threads)
         self._jobs: dict[tuple[str, str], Job] = {}
 
-    def prepare(self, case: str, work: Work) -> dict[str, list[list[int]]]:
+    def prepare(self, case: str, work: Workload) -> dict[str, list[list[int]]]:
         """Make the jobs of this work, run each once, and give what they wrote, by row."""
         jobs = self._engine.jobs(work)
         self._jobs |= {(case, row): job for row, job in jobs.items()}
@@ -113,7 +113,7 @@ class DecodingEngine:
         return stopwatch(self._jobs[case, row])
 
 
-def stopwatch(job: Callable[[], Any], at_least: float = SLICE) -> float:
+def stopwatch(job: Callable[[], Any], at_least: float = MIN_TIMED_SECONDS) -> float:
     """Seconds of one run: the median of as many as fit into a moment, after one that does not count."""
     job()
     runs: list[float] = []

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from headlight.model.words import fill, words
+from headlight.model.phrases import fill, phrases
 
 Value = str | int | float
 
@@ -29,7 +29,7 @@ class ModelError(Exception):
         super().__init__("".join(letter if letter.isprintable() else "�" for letter in message))
 
 
-class WordedError(ModelError):
+class TranslatableError(ModelError):
     """An error with a message key (`error_WORD`) for each UI language; `str()` gives the English text.
 
     `field` names the field at fault. `detail` is for a terminal or a log alone: it may name paths of this machine.
@@ -40,7 +40,7 @@ class WordedError(ModelError):
         self.field = field
         self.detail = detail
         self.values: Mapping[str, Value] = MappingProxyType(dict(values))
-        said = fill(words()[f"error_{word}"], values)
+        said = fill(phrases()[f"error_{word}"], values)
         super().__init__(f"{said} ({detail})" if detail else said)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -48,9 +48,9 @@ class WordedError(ModelError):
         return _again, (type(self), self.word, self.field, dict(self.values), self.detail)
 
 
-def _again(kind: type[WordedError], *given: Any) -> WordedError:
+def _again(kind: type[TranslatableError], *given: Any) -> TranslatableError:
     error = kind.__new__(kind)
-    WordedError.__init__(error, *given)
+    TranslatableError.__init__(error, *given)
     return error
 
 
@@ -66,13 +66,13 @@ class TokenizerError(ModelError):
     """A vocabulary that cannot be trained, read or used."""
 
 
-class RequestError(WordedError):
+class RequestError(TranslatableError):
     """A sentence, option or intervention that is invalid."""
 
     def __init__(self, word: str, *, field: str = "text", **values: Value) -> None:
         super().__init__(word, field, values)
 
-    def of_line(self, line: int) -> RequestError:
+    def at_line(self, line: int) -> RequestError:
         """The same error with the line number, counted from one."""
         return RequestError("bad_line", field="lines", line=line, reason=str(self))
 
@@ -93,24 +93,24 @@ class TrainingError(ModelError):
     """A corpus or a training run that cannot go on."""
 
 
-class NoMemoryError(WordedError, DeviceError):
+class NoMemoryError(TranslatableError, DeviceError):
     """A device with too little memory for a request."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__("no_memory", "text", {}, detail)
 
 
-def not_choice(name: str, given: object, choices: Iterable[str]) -> RequestError:
+def choice_error(name: str, given: object, choices: Iterable[str]) -> RequestError:
     """The error for a value that is not one of the given choices."""
-    return RequestError("not_choice", field=name, name=name, given=shown(given), choices=", ".join(choices))
+    return RequestError("not_choice", field=name, name=name, given=repr_short(given), choices=", ".join(choices))
 
 
-def not_whole(name: str, given: object, low: int, high: int) -> RequestError:
+def range_error(name: str, given: object, low: int, high: int) -> RequestError:
     """Error for a value that is not an integer or is out of range."""
-    return RequestError("not_whole", field=name, name=name, given=shown(given), low=low, high=high)
+    return RequestError("not_whole", field=name, name=name, given=repr_short(given), low=low, high=high)
 
 
-def shown(given: Any, longest: int = 40) -> str:
+def repr_short(given: Any, longest: int = 40) -> str:
     """A value for an error message: short, on one line, and printable."""
     if isinstance(given, str):
         text = '"' + given[:longest] + ('"' if len(given) <= longest else "…")

@@ -15,16 +15,16 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from headlight.model.changes import ACTIONS as ACTIONS
-from headlight.model.changes import KINDS as KINDS
-from headlight.model.changes import Change, check_real, check_whole
-from headlight.model.changes import Intervention as Intervention
-from headlight.model.changes import Kind as Kind
-from headlight.model.errors import RequestError, not_choice, not_whole
+from headlight.model.errors import RequestError, choice_error, range_error
+from headlight.model.intervention_records import ACTIONS as ACTIONS
+from headlight.model.intervention_records import KINDS as KINDS
+from headlight.model.intervention_records import Change, check_float, check_int
+from headlight.model.intervention_records import Intervention as Intervention
+from headlight.model.intervention_records import Kind as Kind
 
 MapKind = Kind | Literal["self"]  # of a model with one stack: its tokens look at each other
 Grade = Literal["right", "check", "doubt"]  # probably right; check it; do not rely on it
-Stopped = Literal["end", "length", "forced", "cancelled"]
+StopReason = Literal["end", "length", "forced", "cancelled"]
 FloatArray = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -32,7 +32,7 @@ BoolArray = npt.NDArray[np.bool_]
 # ---------------------------------------------------------------- requests
 
 # The lowest and the highest value of each option of decoding that is a number. `n_best` ends at the beam.
-WHOLE_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+INT_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
         "beam_size": (1, 64),
         "top_k": (0, 1_000_000),
@@ -42,7 +42,7 @@ WHOLE_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "max_length": (1, 4096),
     }
 )
-REAL_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
+FLOAT_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"length_penalty": (0.0, 10.0), "temperature": (0.0, 10.0), "top_p": (0.0, 1.0), "back_weight": (0.0, 10.0)}
 )
 
@@ -62,16 +62,16 @@ class DecodingOptions:
     no_repeat: int = 0  # no n-gram of this length is written twice; 0: no such rule
     alternatives: int = 5  # how many candidates of each step are reported
     # A beam's hypotheses are ranked by score + back_weight × how well the sentence can be guessed from them, which
-    # a model of the way back tells (`model/translate/choosing.py`). 0: by their score alone.
+    # a model of the way back tells (`model/translate/reranking.py`). 0: by their score alone.
     back_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, (low, high) in WHOLE_RANGES.items():
+        for name, (low, high) in INT_RANGES.items():
             if name != "max_length" or self.max_length is not None:
-                check_whole(self, name, low, high)
-        check_whole(self, "n_best", 1, self.beam_size)
-        for name, (lowest, highest) in REAL_RANGES.items():
-            check_real(self, name, lowest, highest)
+                check_int(self, name, low, high)
+        check_int(self, "n_best", 1, self.beam_size)
+        for name, (lowest, highest) in FLOAT_RANGES.items():
+            check_float(self, name, lowest, highest)
         if self.temperature > 0 and self.beam_size > 1:
             raise RequestError("sampling_with_beam", field="beam_size")
         if self.top_p == 0.0:
@@ -83,7 +83,7 @@ class DecodingOptions:
         return self.temperature > 0
 
 
-Words = str | tuple[int, ...]  # text, or exact token ids where text would be ambiguous
+TextOrIds = str | tuple[int, ...]  # text, or exact token ids where text would be ambiguous
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +93,8 @@ class TranslationRequest:
     text: str
     model: str = ""
     options: DecodingOptions = field(default_factory=DecodingOptions)
-    target: Words | None = None  # the whole translation is given: score it and look at it
-    prefix: Words | None = None  # the translation begins so: go on from there
+    target: TextOrIds | None = None  # the whole translation is given: score it and look at it
+    prefix: TextOrIds | None = None  # the translation begins so: go on from there
     interventions: tuple[Change, ...] = ()
     capture: tuple[str, ...] = ()  # further probes to capture, by pattern
     source_language: str = ""  # of models that read several; "": the model's default
@@ -145,7 +145,7 @@ class AttentionMap:
     allowed: BoolArray  # [rows, columns]: False if masked; the weight is then exactly zero
     rows: tuple[Token, ...]  # decoder, cross: the tokens being written
     columns: tuple[Token, ...]
-    after: tuple[Token, ...]  # the token each row's query was computed from: itself, or the one written before
+    previous_tokens: tuple[Token, ...]  # what each row's query was computed from: itself, or the token written before
     kind: MapKind
     layer: int
     head: int | None  # None: the average of all heads
@@ -158,12 +158,12 @@ class Attention:
     encoder: FloatArray
     decoder: FloatArray
     cross: FloatArray
-    hidden: tuple[int, ...] = ()  # the source tokens that no token may look at
+    masked_source: tuple[int, ...] = ()  # the source tokens that no token may look at
 
     def of(self, kind: Kind) -> FloatArray:
         """The maps of one kind."""
         if kind not in KINDS:
-            raise not_choice("kind", kind, KINDS)
+            raise choice_error("kind", kind, KINDS)
         maps: FloatArray = getattr(self, kind)
         return maps
 
@@ -172,7 +172,7 @@ class Attention:
         allowed = np.ones(self.of(kind).shape[-2:], dtype=np.bool_)
         if kind == "decoder":
             return np.tril(allowed)
-        allowed[:, list(self.hidden)] = False
+        allowed[:, list(self.masked_source)] = False
         return allowed
 
 
@@ -185,7 +185,7 @@ class Hypothesis:
     score: float  # log probability / length ** length_penalty
     log_probability: float
     ended: bool = True  # with the end token; False: truncated
-    back: float | None = None  # reverse log probability per token; None: not computed
+    reverse_score: float | None = None  # reverse log probability per token; None: not computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,15 +254,15 @@ class Reliability:
     probability: float | None  # that the translation is right; None if no rule was fitted
     grade: Grade | None  # None: no rule was fitted, and nothing speaks against it
     reasons: tuple[Reason, ...]
-    back: str | None = None  # the back-translation, if the rule used it
+    back_translation: str | None = None  # the back-translation, if the rule used it
 
     @property
-    def doubted(self) -> bool:
+    def is_doubtful(self) -> bool:
         """Whether the page warns about it."""
         return self.grade in ("check", "doubt")
 
 
-class ReadBack(NamedTuple):
+class BackTranslation(NamedTuple):
     """The back-translation, and the source sentence as scored by the reverse model."""
 
     text: str
@@ -273,10 +273,10 @@ class ReliabilityRule(Protocol):
     """Computes the `Reliability` of a translation."""
 
     @property
-    def judges_way_back(self) -> bool:
+    def uses_back_translation(self) -> bool:
         """Whether it weighs a translation read back."""
 
-    def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
+    def judge(self, translation: Translation, back: BackTranslation | None = None) -> Reliability | None:
         """The verdict, or None if the rule does not apply."""
 
 
@@ -291,12 +291,11 @@ class Translation:
     target_tokens: tuple[Token, ...]  # as written; the end token last, if it was reached
     start_token: Token  # decoder input before the first written token
     attention: Attention
-    positions: Mapping[
-        str, FloatArray
-    ]  # "encoder", "decoder": the encoding's table or bias (of each layer, if they differ), as far as it is used
+    # "encoder", "decoder": the encoding's table or bias (of each layer, if they differ), as far as it is used
+    positions: Mapping[str, FloatArray]
     score: float
     log_probability: float
-    stopped: Stopped
+    stopped: StopReason
     captured: Mapping[str, FloatArray] = field(default_factory=lambda: MappingProxyType({}))
     hypotheses: tuple[Hypothesis, ...] = ()
     tree: BeamTree = BeamTree()
@@ -311,11 +310,11 @@ class Translation:
         return self.read_back(None)
 
     @property
-    def judges_way_back(self) -> bool:
+    def uses_back_translation(self) -> bool:
         """Whether `read_back` uses the back-translation."""
-        return self.request.target is None and self.rule is not None and self.rule.judges_way_back
+        return self.request.target is None and self.rule is not None and self.rule.uses_back_translation
 
-    def read_back(self, back: ReadBack | None) -> Reliability | None:
+    def read_back(self, back: BackTranslation | None) -> Reliability | None:
         """A copy whose reliability also uses the back-translation."""
         return None if self.rule is None else self.rule.judge(self, back)
 
@@ -329,9 +328,9 @@ class Translation:
         maps = self.attention.of(kind)
         layers, heads = maps.shape[:2]
         if type(layer) is not int or not 0 <= layer < layers:
-            raise not_whole("layer", layer, 0, layers - 1)
+            raise range_error("layer", layer, 0, layers - 1)
         if head is not None and (type(head) is not int or not 0 <= head < heads):
-            raise not_whole("head", head, 0, heads - 1)
+            raise range_error("head", head, 0, heads - 1)
         weights = maps[layer].mean(axis=0, dtype=np.float32) if head is None else maps[layer, head]
         rows = self.source_tokens if kind == "encoder" else self.target_tokens
         columns = self.decoder_tokens if kind == "decoder" else self.source_tokens
@@ -340,7 +339,7 @@ class Translation:
             allowed=read_only(self.attention.allowed(kind)),
             rows=rows,
             columns=columns,
-            after=self.source_tokens if kind == "encoder" else self.decoder_tokens,
+            previous_tokens=self.source_tokens if kind == "encoder" else self.decoder_tokens,
             kind=kind,
             layer=layer,
             head=head,
@@ -352,7 +351,7 @@ class Judgement:
     """The verdict of a classifier, the contribution of each token if it is additive, and all attention maps."""
 
     text: str  # as the model read it; an ellipsis replaces the middle of a long text
-    shortened: bool
+    truncated: bool
     tokens: tuple[Token, ...]  # the end token last
     classes: tuple[str, ...]  # two or more of which the text has one, or any that are asked for one by one
     exclusive: bool  # the text has one of the classes
@@ -377,7 +376,7 @@ class Judgement:
     @property
     def probabilities(self) -> tuple[float, ...]:
         """Of each class; of exclusive ones they sum to one."""
-        return tuple(map(probability, self.class_log_odds))
+        return tuple(map(sigmoid, self.class_log_odds))
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -398,21 +397,21 @@ class Progress:
     """Progress of a running translation, without tensors; only the last one carries the whole translation."""
 
     step: int
-    read: Callable[[], tuple[str, tuple[Token, ...]]] = field(repr=False)  # text so far
+    decode: Callable[[], tuple[str, tuple[Token, ...]]] = field(repr=False)  # text so far
     translation: Translation | None = None
 
     @property
     def text(self) -> str:
         """Text decoded so far; a beam may still revise it. Decoded lazily."""
-        return self.read()[0]
+        return self.decode()[0]
 
     @property
     def tokens(self) -> tuple[Token, ...]:
         """The tokens of the text."""
-        return self.read()[1]
+        return self.decode()[1]
 
 
-def probability(log_odds: float) -> float:
+def sigmoid(log_odds: float) -> float:
     """1 / (1 + exp −x): the probability whose log-odds these are."""
     return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0  # e^709 is the last that there is
 

@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from headlight.model.foreign.hub import fetching
+from headlight.model.families.hub import download
 
 LARGE = (".safetensors", ".bin", ".spm", ".model")
 INFO = re.compile(r"/api/models/([^/]+/[^/]+)/revision/(.+)")
@@ -282,7 +282,7 @@ def hub_of_our_own(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Hub]
     for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN", "HEADLIGHT_MAX_DOWNLOAD_MB"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HOME", str(home))
-    monkeypatch.setattr(fetching, "PAUSE", 0.0)
+    monkeypatch.setattr(download, "RETRY_DELAY", 0.0)
     with running_hub() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.address)
         yield running

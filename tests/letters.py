@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from headlight.viz.answers.letters import CELLS, alphabet
+from headlight.viz.service.weight_encoding import LEVELS, alphabet
 
-NEAR = 1.01 / CELLS  # a letter stands for the middle of at most two cells
+NEAR = 1.01 / LEVELS  # a letter stands for the middle of at most two cells
 
 
 def decoded(values: dict[str, Any], *, causal: bool = False) -> np.ndarray:
     """The middle of the cells that each letter stands for, in the shape of the maps."""
     signs, first, count = np.unique(alphabet(), return_index=True, return_counts=True)
-    middles = dict(zip(map(chr, signs.tolist()), ((first + count / 2) / CELLS).tolist(), strict=True))
+    middles = dict(zip(map(chr, signs.tolist()), ((first + count / 2) / LEVELS).tolist(), strict=True))
     found = [middles[letter] for letter in values["letters"]]
     if not causal:
         return np.array(found).reshape(values["shape"])

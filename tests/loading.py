@@ -13,7 +13,7 @@ import pytest
 MEASURE = """
 import gc, sys
 from pathlib import Path
-from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.families.loading import load_checkpoint
 from headlight.model.core.transformer import count_bytes
 
 def status(field):  # bytes

@@ -15,7 +15,7 @@ import pytest
 
 from headlight import Translator
 from headlight.model.errors import ModelError
-from tests.model.foreign.folders import marian
+from tests.model.families.folders import marian
 
 ROOT = Path(__file__).resolve().parents[1]
 TOY = "assets/models/toy"
@@ -33,10 +33,10 @@ OPTION = {
     ],
     "model/decoding/step.py": [
         (
-            "    if any(prefixes):\n        rules.append(Forced",
+            "    if any(prefixes):\n        rules.append(ForcePrefix",
             "    if options.least_length:\n"
-            "        rules.append(LeastLength(options.least_length, ends_of(config, defaults)))\n"
-            "    if any(prefixes):\n        rules.append(Forced",
+            "        rules.append(MinLength(options.least_length, end_ids(config, defaults)))\n"
+            "    if any(prefixes):\n        rules.append(ForcePrefix",
         ),
     ],
     "model/commands/common.py": [
@@ -47,11 +47,11 @@ OPTION = {
         ),
         ('"top_p", "seed")', '"top_p", "seed", "least_length")'),
     ],
-    "viz/fields.py": [
+    "viz/request_fields.py": [
         (
-            '    _request("target_language"',
-            '    _request("least_length", Whole(*WHOLE_RANGES["least_length"]), link=True, page=True),\n'
-            '    _request("target_language"',
+            '    _field("target_language"',
+            '    _field("least_length", IntValue(*INT_RANGES["least_length"]), in_link=True, on_page=True),\n'
+            '    _field("target_language"',
         ),
     ],
 }
@@ -72,7 +72,7 @@ ENCODING = {
             "class CountedPositions(AddedPositions):\n"
             "    def rows(self, start, end, like):\n"
             "        return torch.arange(start, end).to(like)[:, None].expand(end - start, self.width) / 100\n\n"
-            "    def picture(self, length):\n"
+            "    def as_array(self, length):\n"
             "        return self.rows(0, length, torch.zeros(1))\n\n\n"
             "POSITIONS: dict[",
         ),
@@ -91,14 +91,15 @@ LESSON = {
 GREETING = """
 from headlight.model.core.masks import causal_mask
 from headlight.viz.lessons.controls import Slider
-from headlight.viz.lessons.drawn import Bars, Found, Say
+from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Phrase
 from headlight.viz.lessons.experiment import Experiment
-from headlight.viz.lessons.lesson import Code, Figure, Lesson, Show, Step
+from headlight.viz.lessons.lesson import Code, Figure, Lesson, Step, TensorView
 
 
 def count(given):
     rows = range(1, given.values["rows"] + 1)
-    return Found((Bars(Say("open"), list(map(str, rows)), list(map(float, rows))),), {"all": sum(rows)})
+    bars = BarChart(Phrase("open"), list(map(str, rows)), list(map(float, rows)))
+    return ExperimentResult((bars,), {"all": sum(rows)})
 
 
 COUNT = Step(
@@ -112,36 +113,36 @@ STEP = Step(
     node="d.mask",
     kind="decoder",
     code=Code(causal_mask, ".tril("),
-    figures=(Figure("heat", (Show("weights", "weights"),), scale="share", square=True),),
+    figures=(Figure("heat", (TensorView("weights", "weights"),), scale="share", square=True),),
     formula=r"w = @best_weight",
     picks=("layer", "head", "written"),
 )
-SCORES = Show("weights", "decoder.layers.0.self_attention.scores")
+SCORES = TensorView("weights", "decoder.layers.0.self_attention.scores")
 GREETING = Lesson("greeting", minutes=1, picture=(SCORES,), steps=(STEP, COUNT))
 """
 MEASURE = {
     "model/measures/statistics.py": [
         (
             "STATISTICS: dict[str, Statistic] = {\n",
-            "def second(weights: FloatArray, place: Place) -> FloatArray:\n"
-            "    return _mean(weights[..., 1], place.choosing)\n\n\n"
+            "def second(weights: FloatArray, geometry: MapGeometry) -> FloatArray:\n"
+            "    return _mean(weights[..., 1], geometry.rows_with_choice)\n\n\n"
             'STATISTICS: dict[str, Statistic] = {\n    "second": Statistic(second, "share", "https://…"),\n',
         ),
     ],
 }
 # A family that writes as Marian does, under another name and with one field called otherwise.
 FAMILY = {
-    "model/foreign/__init__.py": [
-        ('    "marian": ', '    "marianne": "headlight.model.foreign.marianne",\n    "marian": ')
+    "model/families/__init__.py": [
+        ('    "marian": ', '    "marianne": "headlight.model.families.marianne",\n    "marian": ')
     ],
 }
 MARIANNE = """
-from headlight.model.foreign.marian import Marian
+from headlight.model.families.marian import Marian
 
 
 class Marianne(Marian):
-    def mapped(self, folder, values):
-        return super().mapped(folder, values | {"d_model": values["width"]})
+    def map_config(self, folder, values):
+        return super().map_config(folder, values | {"d_model": values["width"]})
 
 
 def reader():
@@ -154,19 +155,19 @@ CASES = {
         f"""
 from headlight import Translator
 from headlight.model.commands.common import add_decoding, decoding_options
-from headlight.viz.answers.model_values import default_request
-from headlight.viz.answers.service import Service
-from headlight.viz.fields import browser_fields, request_from
+from headlight.viz.service.model_json import default_request
+from headlight.viz.service.service import Service
+from headlight.viz.request_fields import browser_fields, parse_request
 from headlight.viz.settings import Settings
 import argparse
 toy = Translator.load("{TOY}", device="cpu")
 plain = toy.translate("ich mochte ein bier")
 assert len(toy.translate("ich mochte ein bier", least_length=9).target_tokens) > len(plain.target_tokens)
-assert request_from({{"text": "a", "least_length": 9}}, Settings()).options.least_length == 9
+assert parse_request({{"text": "a", "least_length": 9}}, Settings()).options.least_length == 9
 assert default_request(Service(Settings()))["least_length"] == 0
 row = next(row for row in browser_fields()["request"] if row["name"] == "least_length")
 assert (row["kind"], row["low"], row["high"]) == ("whole", 0, 50)
-assert row["link"] and row["page"] and row["option"]
+assert row["in_link"] and row["on_page"] and row["option"]
 parser = argparse.ArgumentParser()
 add_decoding(parser)
 parser.add_argument("text")
@@ -177,10 +178,10 @@ assert decoding_options(parser.parse_args(["--least-length", "9", "a"]))["least_
         PALETTE,
         1,
         """
-from headlight.viz.fields import browser_fields, selection_from
+from headlight.viz.request_fields import browser_fields, parse_selection
 from headlight.viz.settings import Settings
 from headlight.viz.theme import THEMES, browser_theme, colour_scale
-assert selection_from({"palette": "ink"}, Settings()).palette == "ink"
+assert parse_selection({"palette": "ink"}, Settings()).palette == "ink"
 row = next(row for row in browser_fields()["selection"] if row["name"] == "palette")
 assert row["choices"] == ("headlight", "cividis", "grey", "ink") and row["default"] == "headlight"
 assert len(browser_theme()["dark"]["scales"]["ink"]) == len(colour_scale("ink", THEMES["light"]))
@@ -190,11 +191,11 @@ assert len(browser_theme()["dark"]["scales"]["ink"]) == len(colour_scale("ink", 
         ENCODING,
         2,
         """
-from headlight.viz.answers.service import Service
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.positions import encoding_values
+from headlight.viz.tabs.positions import encoding_json
 asked = {"model": "toy", "encoding": "counted", "length": 7, "theme": "light", "language": "en"}
-found = encoding_values(Service(Settings()), asked)
+found = encoding_json(Service(Settings()), asked)
 assert "counted" in found["choices"] and found["form"] == "table" and found["figure"] is not None
 """,
     ),
@@ -269,12 +270,12 @@ def test_a_lesson_is_a_file_a_line_and_its_words(copy: Path) -> None:
         more = {f"lesson_greeting_{key}": f"{text} {language}" for key, text in said.items()}
         path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | more), encoding="utf-8")
     works = """
-from headlight.viz.answers.service import Service
-from headlight.viz.lessons.running import experiments_of
-from headlight.viz.lessons.tensors import tensors_of
+from headlight.viz.service.service import Service
+from headlight.viz.lessons.experiment_server import experiment_function
+from headlight.viz.lessons.tensors import tensors_function
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
-from headlight.viz.wire.static import content
+from headlight.viz.server.static_files import content
 first = read_lessons({})[0]
 assert first["name"] == "greeting" and first["steps"][0]["code"]["file"] == "model/core/masks.py"
 (lit,) = first["steps"][0]["code"]["lit"]
@@ -282,10 +283,10 @@ assert any(number == lit and ".tril(" in line for number, line in first["steps"]
 assert b"Looking back zh" in content("lessons.js") and b"Looking back zh" not in content("headlight.js")
 asked = {"request": {"text": "ich", "model": "toy"}, "names": [show["path"] for show in first["picture"]]}
 service = Service(Settings())
-assert len(tensors_of(service)(asked)["tensors"]) == 1
+assert len(tensors_function(service)(asked)["tensors"]) == 1
 assert first["steps"][1]["experiment"]["controls"][0]["form"] == "slider"
 wanted = {"request": asked["request"], "lesson": "greeting", "step": "count", "set": {"rows": 3}}
-found = experiments_of(service)(wanted)
+found = experiment_function(service)(wanted)
 assert found["numbers"] == {"all": "6"} and found["figures"][0]["values"] == [1, 2, 3]
 """
     ran = subprocess.run([sys.executable, "-c", works], cwd=copy, capture_output=True, text=True, check=False)
@@ -300,7 +301,7 @@ def test_a_family_is_a_file_and_a_line(copy: Path, tmp_path_factory: pytest.Temp
     (theirs / "config.json").write_text(json.dumps(values), encoding="utf-8")
     with pytest.raises(ModelError, match="marianne"):
         Translator.load(theirs, device="cpu")
-    (copy / "model/foreign/marianne.py").write_text(MARIANNE, encoding="utf-8")
+    (copy / "model/families/marianne.py").write_text(MARIANNE, encoding="utf-8")
     change(copy, FAMILY)
     works = f"""
 from headlight import Translator

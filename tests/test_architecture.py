@@ -22,12 +22,12 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the top of the house to its cellar: a room, and the packages that it may import beside the standard library.
 ROOMS = {
     "headlight.py": "",
-    "viz/run.py": "",
-    "viz/serve.py": "ray",
+    "viz/run_command.py": "",
+    "viz/serve_command.py": "ray",
     "viz/space/*": "huggingface_hub httpx2 yaml",
-    "viz/survey.py": "",
+    "viz/survey_command.py": "",
     "app.py": "spaces",
-    "viz/alone.py": "",
+    "viz/single_tab.py": "",
     "viz/page.py": "gradio",
     "viz/tabs/*": "gradio numpy",
     "viz/lessons/*": "numpy pandas",
@@ -35,32 +35,32 @@ ROOMS = {
     "viz/api/*": "anyio fastapi gradio numpy starlette",
     "viz/notebook/*": "anywidget numpy plotly traitlets",
     "viz/export/*": "numpy pandas plotly",
-    "viz/wire/*": "anyio gradio plotly prometheus_client starlette",
-    "viz/answers/*": "markdown_it numpy ray spaces starlette valkey",
+    "viz/server/*": "anyio gradio plotly prometheus_client starlette",
+    "viz/service/*": "markdown_it numpy ray spaces starlette valkey",
     "viz/figures/*": "numpy plotly",
-    "viz/fields.py": "",
-    "viz/values.py": "",
+    "viz/request_fields.py": "",
+    "viz/field_values.py": "",
     "viz/settings.py": "",
     "viz/errors.py": "",
-    "viz/words.py": "",
-    "viz/labels.py": "",
+    "viz/figure_phrases.py": "",
+    "viz/token_labels.py": "",
     "viz/theme.py": "plotly",
     "viz/__init__.py": "",
     "model/commands/*": "",
     "model/training/*": "jieba numpy sacrebleu safetensors torch",
     "model/experiments/*": "numpy polars ray torch",
     "model/translate/*": "numpy torch",
-    "model/foreign/*": "httpx2 huggingface_hub torch",
-    "model/arrays/*": "numpy",
-    "model/folders/*": "numpy safetensors torch",
+    "model/families/*": "httpx2 huggingface_hub torch",
+    "model/recordings/*": "numpy",
+    "model/checkpoints/*": "numpy safetensors torch",
     "model/text/*": "tokenizers sentencepiece",
     "model/measures/*": "numpy",
     "model/decoding/*": "torch",
     "model/core/*": "torch",
     "model/records.py": "numpy",
-    "model/changes.py": "",
+    "model/intervention_records.py": "",
     "model/errors.py": "",
-    "model/words.py": "",
+    "model/phrases.py": "",
     "model/__init__.py": "",
 }
 # Within a room, too, the evening's reading goes one way.
@@ -181,7 +181,7 @@ def test_no_two_files_need_each_other() -> None:
     graph = needs(sources())
     assert "model/core/masks.py" in graph["model/core/attention.py"]
     assert "model/commands/train.py" in graph["model/commands/main.py"]  # imported when it is called
-    assert "model/foreign/t5.py" in graph["model/foreign/__init__.py"]  # imported when a folder of its own comes
+    assert "model/families/t5.py" in graph["model/families/__init__.py"]  # imported when a folder of its own comes
     del graph["headlight.py"]  # its names load late, and each from below
     graphlib.TopologicalSorter(graph).prepare()
 
@@ -199,9 +199,9 @@ def test_the_evenings_reading_goes_one_way() -> None:
         ("model/core/masks.py", "def late():\n    from headlight.viz.page import build_page"),
         ("model/text/tokenizer.py", "from headlight.model.translate.translator import Translator"),
         ("model/core/masks.py", "from ..decoding import search"),
-        ("model/folders/storage.py", "HOMES = {'hub': 'headlight.model.foreign.hub'}"),
-        ("viz/figures/heatmap.py", "from headlight.viz.answers import service"),
-        ("viz/answers/service.py", "if TYPE_CHECKING:\n    import headlight.viz.api.endpoints"),
+        ("model/checkpoints/storage.py", "HOMES = {'hub': 'headlight.model.families.hub'}"),
+        ("viz/figures/heatmap.py", "from headlight.viz.service import service"),
+        ("viz/service/service.py", "if TYPE_CHECKING:\n    import headlight.viz.api.endpoints"),
         ("model/records.py", "def late(name):\n    import_module(f'headlight.model.commands.{name}')"),
         ("viz/novelty.py", "import math"),
     ],
@@ -215,11 +215,15 @@ def test_an_import_that_goes_upward_would_be_found(path: str, source: str) -> No
     [
         ("model/core/masks.py", "import gradio as gr", "gradio"),
         ("model/training/loop.py", "import plotly.express", "plotly.express"),
-        ("model/folders/checkpoint.py", "import importlib\nimportlib.import_module('transformers')", "transformers"),
+        (
+            "model/checkpoints/checkpoint.py",
+            "import importlib\nimportlib.import_module('transformers')",
+            "transformers",
+        ),
         ("viz/tabs/why.py", "def late():\n    import torch", "torch"),
         ("app.py", "from model import records", "model.records"),
         ("viz/page.py", "import viz.words", "viz.words"),
-        ("viz/words.py", "import_module(f'viz.figures.{name}')", "viz.figures."),
+        ("viz/figure_phrases.py", "import_module(f'viz.figures.{name}')", "viz.figures."),
     ],
 )
 def test_a_strange_package_would_be_found(path: str, source: str, stranger: str) -> None:
@@ -279,5 +283,5 @@ def test_what_needs_no_tensors_does_not_load_torch() -> None:
 
 
 def test_a_module_that_loads_something_heavy_would_be_named() -> None:
-    found = load_in_turn(["headlight.viz.words", "headlight.viz.figures.heatmap"], {"plotly"})
+    found = load_in_turn(["headlight.viz.figure_phrases", "headlight.viz.figures.heatmap"], {"plotly"})
     assert found == "headlight.viz.figures.heatmap plotly\n"

@@ -16,18 +16,18 @@ import pytest
 import torch
 
 from benchmarks import __main__ as command
-from benchmarks import decode, gpu, importance, lines, memory, probes, report, training, twin
-from benchmarks.about import about
-from benchmarks.arithmetic import megabytes, milliseconds, paired_ratio, share_equal, summary
-from benchmarks.counting import Counting
-from benchmarks.engines import CPU_ENGINES, Entry, Work
+from benchmarks import decode, gpu, importance, lines, memory, probes, report, training, without_probes
+from benchmarks.arithmetic import format_megabytes, format_milliseconds, paired_ratio, summary, token_agreement
+from benchmarks.countdown_model import CountdownModel
+from benchmarks.engines import CPU_ENGINES, EngineSpec, Workload
+from benchmarks.environment import describe_environment
+from benchmarks.random_models import random_model, random_sentences, random_tokenizer, save_for_all_engines
 from benchmarks.shapes import CASES, GOALS, TINY, Case, Goal, Shape
-from benchmarks.weights import random_model, random_sentences, random_tokenizer, save_for_all
 from benchmarks.worker import DecodingEngine, Worker, WorkerError, stopwatch
 from headlight.model.core.probes import Probe
 from headlight.model.training.batches import plan_epoch
 
-HERE = [name for name, entry in CPU_ENGINES.items() if not entry.absence]
+HERE = [name for name, entry in CPU_ENGINES.items() if not entry.unavailable_reason]
 WORDS = Shape("words", d_model=64, layers=1, heads=2, d_ff=32, vocabulary=1_000)  # whole words need a vocabulary
 
 
@@ -66,20 +66,20 @@ def test_bounds_of_a_paired_ratio_close_in_on_its_median_with_more_pairs() -> No
 
 
 def test_share_of_equal_tokens_counts_what_one_side_lacks_as_different() -> None:
-    assert share_equal([[1, 2, 3, 4]], [[1, 2, 9, 4]]) == 3 / 4
-    assert share_equal([[1, 2]], [[1, 2, 3, 4]]) == 2 / 4
-    assert share_equal([[]], [[]]) == 1.0
+    assert token_agreement([[1, 2, 3, 4]], [[1, 2, 9, 4]]) == 3 / 4
+    assert token_agreement([[1, 2]], [[1, 2, 3, 4]]) == 2 / 4
+    assert token_agreement([[]], [[]]) == 1.0
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.00831, "8.31"), (0.0412, "41.2"), (0.192, "192"), (1.0984, "1,098"), (0.09999, "100.0")]
 )
 def test_milliseconds_show_three_digits(seconds: float, words: str) -> None:
-    assert milliseconds(seconds) == words
+    assert format_milliseconds(seconds) == words
 
 
 def test_megabytes_are_millions_of_bytes() -> None:
-    assert megabytes(1_234_567_890) == "1,234.6 MB"
+    assert format_megabytes(1_234_567_890) == "1,234.6 MB"
 
 
 def test_goals_are_met_at_their_bound_and_missed_beyond_it() -> None:
@@ -121,15 +121,15 @@ def test_a_random_model_never_ends_and_does_not_repeat_one_word() -> None:
 
 
 def test_the_counting_model_answers_a_line_with_as_many_words() -> None:
-    counting = Counting(WORDS, random_tokenizer(WORDS.vocabulary))
-    texts = counting.lines(40)
+    counting = CountdownModel(WORDS, random_tokenizer(WORDS.vocabulary))
+    texts = counting.sample_lines(40)
     lengths = [len(text.split()) for text in texts]
     assert len(set(lengths)) > 7
     end = counting.model.config.end_id
     for text, length in zip(texts, lengths, strict=True):
         source = torch.tensor([[*counting.tokenizer.encode(text), end]])
         assert source.shape[1] == length + 1  # a word is a token
-        answer = counting.answer(length)
+        answer = counting.expected_output(length)
         target = torch.tensor([[counting.model.config.start_id, *answer[:-1]]])
         assert counting.model(source, target).argmax(dim=-1)[0].tolist() == answer
 
@@ -140,22 +140,22 @@ def test_the_counting_model_answers_a_line_with_as_many_words() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("bench") / "model"
-    save_for_all(place, random_model(TINY.config), random_tokenizer(TINY.vocabulary))
+    save_for_all_engines(place, random_model(TINY.config), random_tokenizer(TINY.vocabulary))
     return place
 
 
-def _work(tokens: int = 7) -> Work:
+def _work(tokens: int = 7) -> Workload:
     tokenizer = random_tokenizer(TINY.vocabulary)
     texts = random_sentences(tokenizer, 3, tokens)
-    return Work([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, tokens)
+    return Workload([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, tokens)
 
 
 @pytest.mark.parametrize("name", HERE)
 def test_every_engine_writes_as_much_as_is_asked_and_what_ours_writes(name: str, folder: Path) -> None:
     entry = CPU_ENGINES[name]
-    if entry.needs:  # a peer stays out of this process: other tests ask what is imported here
+    if entry.package:  # a peer stays out of this process: other tests ask what is imported here
         with Worker(DecodingEngine, entry, folder, 1) as worker:
-            written = worker.ask("prepare", "case", _work())
+            written = worker.call("prepare", "case", _work())
     else:
         written = DecodingEngine(entry, folder, 1).prepare("case", _work())
     ours = DecodingEngine(CPU_ENGINES["headlight-float32"], folder, 1).prepare("case", _work())["headlight-float32"]
@@ -174,7 +174,7 @@ def test_both_ways_of_the_tutorial_write_the_same(folder: Path) -> None:
 def test_cases_run_in_worker_processes_and_absent_engines_are_skipped_with_a_word() -> None:
     engines = {
         "headlight": CPU_ENGINES["headlight"],
-        "gone": Entry("benchmarks.engines.gone", needs="no_such_package"),
+        "gone": EngineSpec("benchmarks.engines.gone", package="no_such_package"),
     }
     said: list[str] = []
     result = decode.measure([Case(TINY, 2, 5)], engines, 2, 1, said.append)
@@ -189,8 +189,8 @@ def test_cases_run_in_worker_processes_and_absent_engines_are_skipped_with_a_wor
 def test_a_failure_in_a_worker_is_told_with_its_cause_and_the_worker_goes_on() -> None:
     with Worker(Fraction, 7, 11) as worker:  # anything that has methods will do
         with pytest.raises(WorkerError, match="max_denominator should be at least 1"):
-            worker.ask("limit_denominator", 0)
-        assert worker.ask("limit_denominator", 3) == Fraction(2, 3)
+            worker.call("limit_denominator", 0)
+        assert worker.call("limit_denominator", 3) == Fraction(2, 3)
 
 
 def test_a_worker_that_cannot_start_says_why() -> None:
@@ -226,7 +226,7 @@ def test_the_twin_is_what_one_would_write_without_probes(source: str, left: str)
     probed = (
         whole(source) + "    def __init__(self):\n        self.weights = Probe('a')\n        self.mixed = Probe('b')\n"
     )
-    tree = twin._Surgeon().visit(ast.parse(probed))
+    tree = without_probes._ProbeRemover().visit(ast.parse(probed))
     method = ast.unparse(tree.body[0].body[0])
     expected = ast.parse(whole(left)).body[0]
     assert isinstance(expected, ast.ClassDef)
@@ -248,19 +248,19 @@ def test_the_twin_computes_the_same_without_any_probe() -> None:
 def test_lines_are_translated_by_both_sides_alike(tmp_path: Path) -> None:
     material = lines.prepare(tmp_path / "model", 30, WORDS)
     ids = material.tokenizer.encode_batch(material.texts)
-    run = lines.Ours(material.folder, material.texts, 1).run()
+    run = lines.HeadlightLines(material.folder, material.texts, 1).run()
     assert run.seconds > 0
     if "random" in material.about:
         assert [len(written) for written in run.ids] == [len(line) for line in ids]
-    if not CPU_ENGINES["ctranslate2"].absence:
-        theirs = lines.Theirs(material.folder, lines._with_end(ids, material), 100, 1)
-        assert share_equal(theirs.run("examples", 8).ids, run.ids) == 1.0
+    if not CPU_ENGINES["ctranslate2"].unavailable_reason:
+        theirs = lines.CTranslateLines(material.folder, lines._with_end(ids, material), 100, 1)
+        assert token_agreement(theirs.run("examples", 8).ids, run.ids) == 1.0
 
 
 def test_loading_reports_peak_and_weights(tmp_path: Path) -> None:
-    save_for_all(tmp_path / "model", random_model(TINY.config), random_tokenizer(TINY.vocabulary))
+    save_for_all_engines(tmp_path / "model", random_model(TINY.config), random_tokenizer(TINY.vocabulary))
     if memory.RESET.exists():
-        found = memory.Loading().load(tmp_path / "model")
+        found = memory.LoadBenchmark().load(tmp_path / "model")
         assert found["peak"] >= found["after"] > found["weights"] > found["copied"] >= 0
 
 
@@ -531,7 +531,7 @@ def test_tables_are_markdown() -> None:
 
 
 def test_about_names_machine_and_versions() -> None:
-    found = about("2031-02-03", "a command")
+    found = describe_environment("2031-02-03", "a command")
     assert found["date"] == "2031-02-03"
     assert found["cores"] >= 1
     assert found["versions"]["torch"].startswith(torch.__version__.split("+")[0])

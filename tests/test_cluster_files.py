@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headlight.viz import serve
+from headlight.viz import serve_command
 from headlight.viz.settings import SETTINGS, Settings, read_settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,7 +73,7 @@ def test_pages_ask_the_cluster_and_share_answers(variables: dict[str, str]) -> N
     if variables == environment(KUBE_PAGE):
         assert host == "headlight-serve-svc"  # as KubeRay calls the service of a RayService
         assert of_kind("Service", cache)
-    assert int(port) == serve.PORT
+    assert int(port) == serve_command.PORT
 
 
 def test_the_image_serves_where_the_balancer_and_the_probes_ask() -> None:
@@ -114,10 +114,10 @@ def test_the_command_of_the_machines_is_ours() -> None:
     *python, name = SERVICES["ray"]["command"][:4]
     assert (python, name) == (["python", "-m", "headlight"], "serve")
     parser = argparse.ArgumentParser()
-    serve.add(parser)
+    serve_command.add(parser)
     given = parser.parse_args(SERVICES["ray"]["command"][4:])
-    assert (given.cluster, given.host, given.port) == (True, "0.0.0.0", serve.PORT)  # noqa: S104
-    assert serve.replicas_of(given.replicas) == (1, 4)
+    assert (given.cluster, given.host, given.port) == (True, "0.0.0.0", serve_command.PORT)  # noqa: S104
+    assert serve_command.parse_replicas(given.replicas) == (1, 4)
 
 
 def test_the_image_of_a_cluster_has_the_packages_that_are_tested() -> None:
@@ -159,7 +159,7 @@ print("taken")
         cwd=ROOT,
     )
     assert done.stdout.splitlines()[-1:] == ["taken"], done.stderr[-2000:]
-    assert values["http_options"]["port"] == serve.PORT
+    assert values["http_options"]["port"] == serve_command.PORT
     (answers,) = values["applications"][0]["deployments"]
     cores = sum(group["maxReplicas"] * 4 for group in RAY["rayClusterConfig"]["workerGroupSpecs"])
     assert answers["autoscaling_config"]["max_replicas"] <= cores  # one core each
@@ -243,8 +243,8 @@ print(json.dumps(derive(given)["available_node_types"]))
 @pytest.mark.parametrize("text", ["", "0", "4-1", "1-2-3", "many", "1-", "-2", "²"])
 def test_replicas_that_cannot_be_are_refused_in_words(text: str) -> None:
     with pytest.raises(Exception, match="--replicas is"):
-        serve.replicas_of(text)
-    assert serve.replicas_of("2") == (2, 2)
+        serve_command.parse_replicas(text)
+    assert serve_command.parse_replicas("2") == (2, 2)
 
 
 def test_a_page_with_a_cluster_waits_for_more_at_once_than_one_that_computes() -> None:

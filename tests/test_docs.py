@@ -18,12 +18,12 @@ import pytest
 import headlight
 from headlight.model.commands import common, data
 from headlight.model.errors import ModelError
-from headlight.viz import run as run_command
-from headlight.viz import serve
+from headlight.viz import run_command as run_command
+from headlight.viz import serve_command
 from headlight.viz.settings import SETTINGS, read_settings
 from tests.hub_server import Repository, hub_of_our_own
-from tests.model.foreign.classifier_folders import distilbert
-from tests.model.foreign.folders import marian, nllb
+from tests.model.families.classifier_folders import distilbert
+from tests.model.families.folders import marian, nllb
 from tools.install import CPU_INDEX
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,7 +113,7 @@ def test_every_command_of_a_document_runs(name: str, workplace: Path, monkeypatc
     if "models/nllb" in text_of(ROOT / name):
         nllb(workplace / "models" / "nllb")
     monkeypatch.setattr(common, "_confirm", lambda plan: True)
-    monkeypatch.setattr(data, "get_set", lambda found, folder, say: None)
+    monkeypatch.setattr(data, "download_dataset", lambda found, folder, say: None)
     for command in commands_of(text_of(ROOT / name)):
         obeyed(command, monkeypatch)
 
@@ -123,8 +123,8 @@ def obeyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     match command.words:
         case ["headlight", "serve", *words]:  # a cluster is started by tests of its own
             parser = argparse.ArgumentParser()
-            serve.add(parser)
-            assert serve.replicas_of(parser.parse_args(words).replicas)
+            serve_command.add(parser)
+            assert serve_command.parse_replicas(parser.parse_args(words).replicas)
         case ["headlight", "space", *words]:  # nothing is sent
             assert headlight.main(["space", "--dry-run", *words]) == 0
         case ["headlight" | "python", *_] if "headlight" in command.words[:3]:

@@ -84,7 +84,13 @@ def test_its_page_on_pypi_shows_no_front_matter_and_nothing_broken(wheel: Path) 
 def test_its_page_on_pypi_leads_to_the_repository_where_one_is_named(tmp_path: Path) -> None:
     for name in ("headlight.py", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE", "LICENSES.md"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    for name in ("app.py", "requirements.txt", "model/commands/__main__.py", "viz/words.py", "assets/first.json"):
+    for name in (
+        "app.py",
+        "requirements.txt",
+        "model/commands/__main__.py",
+        "viz/figure_phrases.py",
+        "assets/first.json",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")

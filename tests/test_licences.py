@@ -45,7 +45,7 @@ def test_the_page_says_both(language: str) -> None:
     words = json.loads((ROOT / "assets" / "words" / f"{language}.json").read_text(encoding="utf-8"))
     assert "Apache-2.0" in words["footer_licence"]
     assert {"en": "non-commercial", "zh": "非商业"}[language] in words["footer_licence"]
-    assert "footer_licence" in (ROOT / "viz" / "widgets" / "frame" / "footer.js").read_text(encoding="utf-8")
+    assert "footer_licence" in (ROOT / "viz" / "widgets" / "layout" / "footer.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [name for name in BOUND if name != "sentiment"])

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from headlight.model.training.ema import move_towards
-from headlight.viz.wire import gradio_inside, static
+from headlight.model.training.ema import lerp_weights
+from headlight.viz.server import gradio_internals, static_files
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = (ROOT / "docs" / "private-interfaces.md").read_text(encoding="utf-8")
@@ -38,28 +38,28 @@ def test_the_table_has_every_private_name_that_the_code_uses() -> None:
 def test_averages_move_alike_without_the_operator_for_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = [torch.arange(7.0), torch.ones(3, 5)]
     with_it, without = ([torch.full_like(weight, 2.0) for weight in weights] for _ in range(2))
-    move_towards(with_it, weights, 0.25)
+    lerp_weights(with_it, weights, 0.25)
     monkeypatch.delattr(torch, "_foreach_lerp_")
-    move_towards(without, weights, 0.25)
+    lerp_weights(without, weights, 0.25)
     assert torch.equal(without[1], torch.full((3, 5), 1.75))  # 2 + (1 - 2) / 4
     assert all(torch.equal(one, other) for one, other in zip(with_it, without, strict=True))
 
 
 def test_a_page_without_gradios_tables_has_no_functions_and_no_queue() -> None:
     bare = SimpleNamespace()
-    assert gradio_inside.page_of({"app": bare}) is gradio_inside.page_of({}) is None
-    assert gradio_inside.functions_of(bare) == gradio_inside.functions_of(None) == {}
-    assert gradio_inside.function_named(bare, "translate") is None
-    assert gradio_inside.queue_of_page(bare) is None
-    gradio_inside.describe(bare, "text", description="A sentence.")
+    assert gradio_internals.find_page({"app": bare}) is gradio_internals.find_page({}) is None
+    assert gradio_internals.page_functions(bare) == gradio_internals.page_functions(None) == {}
+    assert gradio_internals.function_named(bare, "translate") is None
+    assert gradio_internals.queue_of_page(bare) is None
+    gradio_internals.describe(bare, "text", description="A sentence.")
     assert vars(bare) == {"label": "text"}
 
 
 def test_plotlys_script_is_found_wherever_its_package_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert static.plotly_file().stat().st_size > 1_000_000
-    monkeypatch.setattr(static.plotly, "__file__", str(tmp_path / "__init__.py"))
+    assert static_files.plotly_file().stat().st_size > 1_000_000
+    monkeypatch.setattr(static_files.plotly, "__file__", str(tmp_path / "__init__.py"))
     with pytest.raises(FileNotFoundError, match=r"has no plotly\.min\.js"):
-        static.plotly_file()
+        static_files.plotly_file()
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "plotly.min.js").write_text("")
-    assert static.plotly_file() == tmp_path / "assets" / "plotly.min.js"
+    assert static_files.plotly_file() == tmp_path / "assets" / "plotly.min.js"

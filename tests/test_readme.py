@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from pathlib import Path
+import subprocess
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-LISTED_ONE_BY_ONE = ("model", "viz", "benchmarks")
+CODE = ("model", "viz", "benchmarks")
+LISTED = (*CODE, "assets")
+MODEL_FOLDERS = "assets/models/*"  # each is described by its card
 ENTRY = re.compile(r"^((?:│   |    )*)(?:├── |└── )(\S+)( +\S.*)?$")
 
 
@@ -33,10 +37,20 @@ def test_every_path_of_the_tree_exists() -> None:
     assert [path for path in tree() if not (ROOT / path).exists()] == []
 
 
-def test_every_module_is_in_the_tree() -> None:
-    files = [path for folder in LISTED_ONE_BY_ONE for path in (ROOT / folder).rglob("*.py")]
-    names = {path.relative_to(ROOT).as_posix() for path in files if path.name != "__init__.py"}
+def test_every_folder_is_in_the_tree() -> None:
+    tracked = subprocess.run(["git", "ls-files", *LISTED], cwd=ROOT, capture_output=True, text=True, check=True)
+    folders = {PurePath(file).parent for file in tracked.stdout.splitlines()}
+    names = {folder.as_posix() for folder in folders if not folder.match(MODEL_FOLDERS)}
     assert sorted(names - set(tree())) == []
+
+
+def test_every_module_says_what_it_does() -> None:
+    files = [path for folder in CODE for path in (ROOT / folder).rglob("*.py") if path.name != "__init__.py"]
+    assert len(files) > 100
+    silent = [path for path in files if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    scripts = sorted((ROOT / "viz" / "widgets").rglob("*.js"))
+    silent += [path for path in scripts if not path.read_text(encoding="utf-8").startswith(("// ", "/**"))]
+    assert silent == []
 
 
 def test_everything_at_the_root_is_in_the_tree() -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.commands.heads import Head, count_heads, in_words, table_of, total
+from headlight.model.checkpoints.checksums import markdown_file_list
+from headlight.model.checkpoints.reports import REPORTS
+from headlight.model.commands.heads import HeadReading, count_heads, in_words, links_table, sum_counts
 from headlight.model.commands.measured import FAITHFULNESS, is_up_to_date
 from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.core.transformer import Transformer
-from headlight.model.folders.checksums import files_in_words
-from headlight.model.folders.reports import REPORTS
-from headlight.model.foreign.loading import kind_of_folder, read_checkpoint
-from headlight.model.text.drawn_links import read_links
+from headlight.model.families.loading import kind_of_folder, read_checkpoint
+from headlight.model.text.gold_links import read_links
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
 
@@ -35,7 +35,7 @@ def test_every_folder_loads_and_matches_its_checksums(name: str) -> None:
 @pytest.mark.parametrize("name", FOLDERS)
 def test_every_card_names_the_very_files_it_lies_beside(name: str) -> None:
     card = (MODELS / name / "README.md").read_text(encoding="utf-8")
-    assert files_in_words(MODELS / name) in card
+    assert markdown_file_list(MODELS / name) in card
     for part in ("licence", "python -m headlight train", "seed"):
         assert part.lower() in card.lower(), f"the card of {name} does not mention: {part}"
 
@@ -207,18 +207,18 @@ def test_float16_steps_choose_the_words_of_plain_float32_on_200_sentences() -> N
 def test_the_head_that_heads_json_names_aligns_words_as_it_says(name: str) -> None:
     source, _, target = name.partition("-")
     first = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"][0]
-    pairs = read_links(table_of(source, target), source, target)[1::2]  # those that tell, not those that chose
+    pairs = read_links(links_table(source, target), source, target)[1::2]  # those that tell, not those that chose
     counts = count_heads(Translator.load(MODELS / name, "cpu"), pairs)
-    chosen = Head(first["layer"], first["head"], first["shift"])
-    assert total(counts[chosen]).rate == pytest.approx(first["error_rate"], abs=0.01)
+    chosen = HeadReading(first["layer"], first["head"], first["shift"])
+    assert sum_counts(counts[chosen]).rate == pytest.approx(first["error_rate"], abs=0.01)
     # Other sentences chose it: here a head may do as well, but none may do clearly better.
-    assert min(total(count).rate for count in counts.values()) >= first["low"]
+    assert min(sum_counts(count).rate for count in counts.values()) >= first["low"]
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
 def test_the_card_tells_of_the_heads_that_heads_json_has(name: str) -> None:
     kept = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"]
-    table = table_of(*name.split("-"))
+    table = links_table(*name.split("-"))
     sentences = len(table.read_text(encoding="utf-8").splitlines()) - 1
     section = in_words(kept, name, table.name, sentences)
     assert section.strip() in (MODELS / name / "README.md").read_text(encoding="utf-8")
@@ -241,5 +241,5 @@ def test_a_sentence_beyond_the_model_is_flagged_and_a_plain_one_is_not() -> None
     plain = translator.translate("Ich trinke ein Bier.", beam_size=4).reliability
     assert hard is not None
     assert plain is not None
-    assert hard.doubted
+    assert hard.is_doubtful
     assert plain.grade == "right"

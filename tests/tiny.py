@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.transformer import Transformer
-from headlight.model.decoding.search import Plan
+from headlight.model.decoding.search import SearchInputs
 from headlight.model.decoding.step import Rule
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.translate.prepared import StepWeights
+from headlight.model.translate.packed_model import StepWeights
 from headlight.model.translate.translator import Translator
 
 CORPUS = Path(__file__).parents[1] / "assets" / "corpora" / "mini.tsv"
@@ -110,10 +110,10 @@ class Toy:
         weights = [chance.expovariate(1.0) + 0.01 for _ in range(self.vocabulary)]
         return [math.log(weight / sum(weights)) for weight in weights]
 
-    def plan(self, limits: Sequence[int], rules: Sequence[Rule] = ()) -> Plan:
+    def plan(self, limits: Sequence[int], rules: Sequence[Rule] = ()) -> SearchInputs:
         """What a search needs to write about as many sentences as there are limits."""
         state: Any = ToyState(len(limits))
-        return Plan(
+        return SearchInputs(
             self.step, state, rules, limits, self.START, frozenset({self.END}), self.vocabulary, torch.device("cpu")
         )
 

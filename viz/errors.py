@@ -10,16 +10,16 @@ from headlight.model.errors import (
     ConfigError,
     ModelError,
     TokenizerError,
+    TranslatableError,
     Value,
-    WordedError,
-    shown,
+    repr_short,
 )
 
-__all__ = ["PageError", "Value", "logged", "page_error", "shown"]
-LONGEST_LINE = 500  # characters
+__all__ = ["PageError", "Value", "escape_for_log", "repr_short", "to_page_error"]
+MAX_LINE_CHARACTERS = 500  # characters
 
 
-class PageError(WordedError):
+class PageError(TranslatableError):
     """An error as the page and the API report it."""
 
     def __init__(self, field: str, word: str, values: Mapping[str, Value] | None = None) -> None:
@@ -31,17 +31,17 @@ class PageError(WordedError):
         return {"error": said, "detail": said, "field": self.field, "word": self.word, "values": dict(self.values)}
 
 
-def logged(said: object) -> str:
+def escape_for_log(said: object) -> str:
     """Third-party text as part of one line of a log: everything but plain ASCII is escaped."""
-    return ascii(str(said)[:LONGEST_LINE])[1:-1]
+    return ascii(str(said)[:MAX_LINE_CHARACTERS])[1:-1]
 
 
-def page_error(error: ModelError, *, model: str = "") -> PageError:
+def to_page_error(error: ModelError, *, model: str = "") -> PageError:
     """Any error of `headlight.model` as a `PageError`; it contains no path of this machine."""
     if isinstance(error, PageError):
         return error
-    if isinstance(error, WordedError):
+    if isinstance(error, TranslatableError):
         return PageError(error.field, error.word, error.values)
     if isinstance(error, CheckpointError | ConfigError | TokenizerError):
-        return PageError("model", "model_cannot_load", {"given": shown(model)})
+        return PageError("model", "model_cannot_load", {"given": repr_short(model)})
     return PageError("text", "model_says", {"message": str(error)})

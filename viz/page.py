@@ -10,26 +10,26 @@ from typing import Any
 import gradio as gr
 
 from headlight import __version__
-from headlight.viz.answers.collector import spare_the_collector
-from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import register_api
-from headlight.viz.api.limits import app_kwargs
+from headlight.viz.api.middleware import app_kwargs
 from headlight.viz.api.tools import serves_tools
-from headlight.viz.settings import Settings, read_settings, require_place
+from headlight.viz.server.gradio_queue import install_queue
+from headlight.viz.server.logs import write_json_logs
+from headlight.viz.server.metrics import serve_metrics
+from headlight.viz.server.preload import preload_middleware
+from headlight.viz.server.shutdown import collect_signals, serve_until_signal
+from headlight.viz.server.static_files import ICON, PICTURES, routes, styles
+from headlight.viz.server.widget import widget
+from headlight.viz.service.garbage_collection import freeze_heap
+from headlight.viz.service.service import Service
+from headlight.viz.settings import Settings, check_can_bind, read_settings
 from headlight.viz.tabs import TABS, Tab
-from headlight.viz.tabs.download import AT_ONCE, DownloadWidget
-from headlight.viz.tabs.learn import page_closed
+from headlight.viz.tabs.download import MAX_DOWNLOADS, DownloadWidget
+from headlight.viz.tabs.learn import close_page_function
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.theme import FONT, THEMES
-from headlight.viz.wire.first_visit import quick_page
-from headlight.viz.wire.listening import listen
-from headlight.viz.wire.logs import write_json_logs
-from headlight.viz.wire.metrics import serve_metrics
-from headlight.viz.wire.shutdown import hear_signals, stay
-from headlight.viz.wire.static import ICON, PICTURES, routes, styles
-from headlight.viz.wire.widget import widget
 
-SPARE = 32  # extra threads for lookups, and for answers that equal requests share
+LOOKUP_THREADS = 32  # extra threads for lookups, and for answers that equal requests share
 
 
 def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> gr.Blocks:
@@ -40,22 +40,22 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
     service = Service(settings)
     page: gr.Blocks
     with gr.Blocks(title="Headlight", analytics_enabled=False, fill_width=True) as page:
-        widget("frame/header")
+        widget("layout/header")
         translate_widget = TranslateWidget(service)
         translate_widget.build()
         fetching = DownloadWidget(service)
         fetching.build()
-        widget("frame/tabs", value=json.dumps(list(tabs)))
+        widget("layout/tabs", value=json.dumps(list(tabs)))
         for name, build in tabs.items():
             with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
                 build(service)
-        widget("frame/footer", value=__version__)
+        widget("layout/footer", value=__version__)
         register_api(service)
-        page.unload(translate_widget.left)
-        page.unload(fetching.left)
-        page.unload(page_closed(service))
+        page.unload(translate_widget.on_page_closed)
+        page.unload(fetching.on_page_closed)
+        page.unload(close_page_function(service))
     page.space_id = None  # else, outside the Hub's frame, Gradio asks two other hosts for a header of its own
-    listen(page, service.line)
+    install_queue(page, service.line)
     serve_metrics(page, service, settings)
     return page
 
@@ -63,15 +63,15 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
 def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) -> None:
     """Serve the page until a stop signal; `more` is for tests."""
     settings = settings or read_settings()
-    require_place(settings)
+    check_can_bind(settings)
     bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
     guarded = app_kwargs(settings)
-    told = None if more.pop("prevent_thread_lock", False) else hear_signals()
+    told = None if more.pop("prevent_thread_lock", False) else collect_signals()
     page.launch(
         prevent_thread_lock=True,
         quiet=True,  # Gradio's lines speak to the author of the code: "set `share=True` in `launch()`"
         # Those who wait keep none.
-        max_threads=settings.concurrency + AT_ONCE + SPARE,
+        max_threads=settings.concurrency + MAX_DOWNLOADS + LOOKUP_THREADS,
         server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
         server_port=settings.port,
         theme=gradio_theme(),
@@ -82,14 +82,14 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
         ssr_mode=False,  # Spaces ask for it, but it draws no widget earlier and takes three times the requests
         mcp_server=serves_tools(settings),
         favicon_path=PICTURES / ICON,
-        app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], quick_page()]},
+        app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], preload_middleware()]},
         **more,
     )
     sys.stdout.write(f"* Running on {str(page.local_url).rstrip('/')}\n")
     sys.stdout.flush()
     if told is not None:
-        spare_the_collector()
-        stay(page, told)
+        freeze_heap()
+        serve_until_signal(page, told)
 
 
 def gradio_theme() -> gr.themes.Base:

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from headlight.model.checkpoints.shipped import MODELS
 from headlight.model.errors import ModelError
-from headlight.model.folders.shipped import MODELS
-from headlight.model.foreign.hub.names import HubError, read_id
+from headlight.model.families.hub.model_id import HubError, read_id
 
 HUB_LIST = MODELS / "hub.json"  # models that anybody may ask for: ids, languages, and about how large they are
-ANY = "*"
+ANY_MODEL = "*"
 LOGS = ("", "json")
 BACKENDS = ("", "here", "ray")
-AT_ONCE_ON_A_CLUSTER = 32  # computations: they only wait here
+CLUSTER_CONCURRENCY = 32  # computations: they only wait here
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
@@ -161,14 +161,14 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
             "http://127.0.0.1:8000. Change or unset it."
         )
     if found["backend"] == "ray" and numbers["concurrency"] is None:
-        numbers["concurrency"] = AT_ONCE_ON_A_CLUSTER
+        numbers["concurrency"] = CLUSTER_CONCURRENCY
     texts = {field: text for field, text in found.items() if text}
     chosen = {field: number for field, number in numbers.items() if number is not None}
     place = {"models_folder": Path(folder).resolve()} if folder else {}
     return Settings(**chosen, **texts, **place, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
 
 
-def require_place(settings: Settings) -> None:
+def check_can_bind(settings: Settings) -> None:
     """Raise a one-line error if the host and port cannot be bound."""
     host, port = (settings.host or "127.0.0.1").strip("[]"), settings.port or 0
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -186,7 +186,7 @@ def require_place(settings: Settings) -> None:
         ) from error
 
 
-def hub_list() -> list[dict[str, Any]]:
+def load_hub_list() -> list[dict[str, Any]]:
     """The models that anybody may ask for: `id`, `languages`, and about how many `bytes`."""
     listed: list[dict[str, Any]] = json.loads(HUB_LIST.read_text(encoding="utf-8"))
     return listed
@@ -194,19 +194,19 @@ def hub_list() -> list[dict[str, Any]]:
 
 def _models(text: str, *, public: bool) -> tuple[str, ...]:
     """The named ids. On a public page visitors may download only these, unless `*` is named."""
-    listed = tuple(each["id"] for each in hub_list())
+    listed = tuple(each["id"] for each in load_hub_list())
     if not text:
-        return listed if public else (*listed, ANY)
+        return listed if public else (*listed, ANY_MODEL)
     if text == "none":
         return ()
     names = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
     for name in names:
         try:
-            if name != ANY:
+            if name != ANY_MODEL:
                 read_id(name)
         except HubError as error:
             raise SettingsError(f"{_variable('models')}: {error}") from error
-    return tuple(dict.fromkeys((*listed, *names))) if ANY in names else names
+    return tuple(dict.fromkeys((*listed, *names))) if ANY_MODEL in names else names
 
 
 def _is_public(host: str, given: Mapping[str, str]) -> bool:

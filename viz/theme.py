@@ -21,7 +21,7 @@ FONT = (
     '"Noto Sans CJK SC", "Noto Sans SC", "Noto Sans Arabic", sans-serif'
 )
 CAPTION, LABEL, TEXT, TITLE = 12, 14, 16, 20  # pixels
-SMALLEST = 11  # labels in tight maps
+MIN_FONT_PIXELS = 11  # labels in tight maps
 
 ThemeName = Literal["light", "dark"]
 Stop = tuple[float, float, float]  # OKLCH: lightness 0-1, chroma, hue in degrees
@@ -137,7 +137,7 @@ STOPS: dict[str, dict[ThemeName, tuple[Stop, ...]]] = {
         "dark": ((0.86, 0.11, 68), (0.58, 0.12, 55), (0.225, 0.008, 262), (0.55, 0.12, 255), (0.86, 0.08, 250)),
     },
 }
-SAMPLES = 33
+SCALE_SAMPLES = 33
 PALETTES = tuple(name for name in STOPS if name != "difference")  # of maps; the first is the default
 # Neighbours differ most: heads that are looked at together are often numbered side by side.
 HUES = (260, 50, 150, 330, 205, 95, 290, 15)
@@ -157,7 +157,7 @@ def _samples(name: str, theme: ThemeName, count: int) -> tuple[tuple[float, str]
     return tuple(found)
 
 
-def colour_scale(name: str, theme: Theme, samples: int = SAMPLES) -> ColourScale:
+def colour_scale(name: str, theme: Theme, samples: int = SCALE_SAMPLES) -> ColourScale:
     """A scale in Plotly's form: `[[0.0, "#…"], …, [1.0, "#…"]]`."""
     if name not in STOPS:
         raise ValueError(f"There is no colour scale {name!r}: choose {', '.join(STOPS)}.")
@@ -172,7 +172,7 @@ def head_colour(theme: Theme, head: int) -> str:
     return _to_hex(*_to_lab((lightness, 0.14, HUES[head % len(HUES)])))
 
 
-def css_values(theme: Theme) -> dict[str, str]:
+def css_custom_properties(theme: Theme) -> dict[str, str]:
     """The colours by the names of style sheets: `{"--ground": "#fdfdfc", "--ink-2": …}`."""
     names = [field.name for field in fields(theme) if field.name != "name"]
     return {f"--{name.replace('_', '-')}": getattr(theme, name) for name in names}
@@ -180,15 +180,15 @@ def css_values(theme: Theme) -> dict[str, str]:
 
 def css_variables(theme: Theme) -> str:
     """The same as the inside of a rule: `--ground: #fdfdfc; --ink-2: …`."""
-    return " ".join(f"{name}: {colour};" for name, colour in css_values(theme).items())
+    return " ".join(f"{name}: {colour};" for name, colour in css_custom_properties(theme).items())
 
 
 def browser_theme() -> dict[str, dict[str, Any]]:
     """All that a browser needs to draw in both appearances: colours, scales of evenly spaced samples, heads."""
     return {
         name: {
-            "variables": css_values(theme),
-            "scales": {scale: [colour for _, colour in _samples(scale, name, SAMPLES)] for scale in STOPS},
+            "variables": css_custom_properties(theme),
+            "scales": {scale: [colour for _, colour in _samples(scale, name, SCALE_SAMPLES)] for scale in STOPS},
             "heads": [head_colour(theme, head) for head in range(len(HUES) * len(LIGHTNESS[name]))],
         }
         for name, theme in THEMES.items()
@@ -197,7 +197,7 @@ def browser_theme() -> dict[str, dict[str, Any]]:
 
 def luminance(colour: str) -> float:
     """Relative luminance of `#rrggbb`, 0 to 1 (WCAG 2)."""
-    red, green, blue = (_linear(int(colour[place : place + 2], 16) / 255) for place in (1, 3, 5))
+    red, green, blue = (_to_linear_channel(int(colour[place : place + 2], 16) / 255) for place in (1, 3, 5))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -208,7 +208,7 @@ def contrast(first: str, second: str) -> float:
 
 
 @cache
-def template(theme: Theme) -> go.layout.Template:
+def plotly_template(theme: Theme) -> go.layout.Template:
     """What all figures share: fonts, a ground, and axes that keep quiet."""
     caption = {"size": CAPTION, "color": theme.ink_3}
     axis = {
@@ -270,12 +270,12 @@ def _to_hex(lightness: float, a: float, b: float) -> str:
         -1.2684380046 * long + 2.6097574011 * middle - 0.3413193965 * short,
         -0.0041960863 * long - 0.7034186147 * middle + 1.7076147010 * short,
     )
-    return "#" + "".join(f"{round(255 * _curved(min(1.0, max(0.0, channel)))):02x}" for channel in channels)
+    return "#" + "".join(f"{round(255 * _to_srgb_channel(min(1.0, max(0.0, channel)))):02x}" for channel in channels)
 
 
-def _curved(channel: float) -> float:
+def _to_srgb_channel(channel: float) -> float:
     return 12.92 * channel if channel <= 0.0031308 else 1.055 * channel ** (1 / 2.4) - 0.055
 
 
-def _linear(channel: float) -> float:
+def _to_linear_channel(channel: float) -> float:
     return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4

@@ -30,11 +30,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from headlight.model.text.cleaning import fold
+from headlight.model.text.cleaning import normalise_review
 from headlight.model.training.corpora import CorpusSpec, read_pairs
 from headlight.model.training.files import write_text
-from headlight.model.training.judged import SENTENCE_END
-from headlight.model.training.unseen import letters
+from headlight.model.training.distillation import SENTENCE_END
+from headlight.model.training.new_lines import text_fingerprint
 
 Floats = npt.NDArray[np.float64]
 COLUMNS = {"source_column": 1, "target_column": 0, "header": True}
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    said = {letters(pair.source): float(pair.target) for pair in read_pairs(SENTENCES, arguments.data)}
+    said = {text_fingerprint(pair.source): float(pair.target) for pair in read_pairs(SENTENCES, arguments.data)}
     pieces = list(pieces_of(arguments.data, Random(arguments.seed)))  # noqa: S311 (no secret)
     labels, folds = np.array([each.label for each in pieces]), np.array([each.fold for each in pieces])
     whole = np.array([each.kind == "reviews" for each in pieces])
@@ -84,7 +84,7 @@ def main() -> None:
 def pieces_of(data: Path, random: Random) -> Iterator[Piece]:
     """Every review, and behind it its cuttings."""
     for pair in read_pairs(REVIEWS, data):
-        sentences = [each for each in SENTENCE_END.split(fold(pair.source)) if each.strip()]
+        sentences = [each for each in SENTENCE_END.split(normalise_review(pair.source)) if each.strip()]
         label, own_fold = int(pair.target), random.randrange(FOLDS)
         yield Piece("reviews", sentences, label, own_fold)
         for _ in range(CUTTINGS):
@@ -137,7 +137,7 @@ def of_sentences(pieces: Sequence[Piece], said: dict[str, float]) -> Floats:
     """What was said of the sentences of each piece, as log odds, `[pieces, 7]`; zeros where nothing was."""
     table = np.zeros((len(pieces), 7))
     for row, piece in zip(table, pieces, strict=True):
-        known = [said[key] for key in map(letters, piece.sentences) if key in said]
+        known = [said[key] for key in map(text_fingerprint, piece.sentences) if key in said]
         if known:
             chances = np.clip(known, 0.01, 0.99)
             odds = np.log(chances / (1 - chances))

@@ -18,7 +18,7 @@ from random import Random
 import torch
 from transformers import AutoTokenizer, BertForSequenceClassification
 
-from headlight.model.text.cleaning import fold
+from headlight.model.text.cleaning import normalise_review
 from headlight.model.training.corpora import CorpusSpec, read_pairs
 
 Labelled = tuple[str, float]  # a text and its probability of praise
@@ -76,7 +76,7 @@ def main() -> None:
 
 def labelled(spec: CorpusSpec, data: Path) -> list[Labelled]:
     """Folded texts with their labels."""
-    return [(fold(pair.source), float(pair.target)) for pair in read_pairs(spec, data)]
+    return [(normalise_review(pair.source), float(pair.target)) for pair in read_pairs(spec, data)]
 
 
 def endless(data: Path, random: Random) -> Iterator[list[Labelled]]:

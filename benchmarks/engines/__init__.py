@@ -16,7 +16,7 @@ Job = Callable[[], list[list[int]]]  # does the work, and gives the tokens of ea
 
 
 @dataclass(frozen=True)
-class Work:
+class Workload:
     """A batch of sentences; each output has as many tokens as its input."""
 
     ids: list[list[int]]  # with the end token
@@ -27,23 +27,23 @@ class Work:
 class Engine(Protocol):
     """A loaded model that can be set to work."""
 
-    def jobs(self, work: Work) -> dict[str, Job]:
+    def jobs(self, work: Workload) -> dict[str, Job]:
         """By the name of their row, everything to time for this work."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class EngineSpec:
     """How one engine is started."""
 
     module: str  # has `load(folder, *, threads, **options) -> Engine`
-    needs: str = ""  # a package that may be absent
+    package: str = ""  # a package that may be absent
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def absence(self) -> str:
+    def unavailable_reason(self) -> str:
         """Why it cannot run here; empty if it can."""
-        if self.needs and importlib.util.find_spec(self.needs) is None:
-            return f"{self.needs} is not installed (pip install -r requirements-bench.txt)"
+        if self.package and importlib.util.find_spec(self.package) is None:
+            return f"{self.package} is not installed (pip install -r requirements-bench.txt)"
         return ""
 
     def load(self, folder: Path, threads: int) -> Engine:
@@ -57,16 +57,16 @@ MARIAN, TUTORIAL = "benchmarks.engines.marian", "benchmarks.engines.tutorial"
 CTRANSLATE, HEADLIGHT = "benchmarks.engines.ctranslate", "benchmarks.engines.headlight"
 
 CPU_ENGINES = {
-    "transformers": Entry(MARIAN, needs="transformers"),
-    "tutorial": Entry(TUTORIAL),
-    "ctranslate2": Entry(CTRANSLATE, needs="ctranslate2"),
-    "ctranslate2-int8": Entry(
-        CTRANSLATE, needs="ctranslate2", options={"row": "ctranslate2-int8", "compute_type": "int8"}
+    "transformers": EngineSpec(MARIAN, package="transformers"),
+    "tutorial": EngineSpec(TUTORIAL),
+    "ctranslate2": EngineSpec(CTRANSLATE, package="ctranslate2"),
+    "ctranslate2-int8": EngineSpec(
+        CTRANSLATE, package="ctranslate2", options={"row": "ctranslate2-int8", "compute_type": "int8"}
     ),
-    "headlight": Entry(HEADLIGHT),
-    "headlight-float32": Entry(HEADLIGHT, options={"row": "headlight-float32", "step_weights": "float32"}),
+    "headlight": EngineSpec(HEADLIGHT),
+    "headlight-float32": EngineSpec(HEADLIGHT, options={"row": "headlight-float32", "step_weights": "float32"}),
 }
 GPU_ENGINES = {
-    "transformers": Entry(MARIAN, needs="transformers", options={"device": "cuda", "dtype": "bfloat16"}),
-    "headlight": Entry(HEADLIGHT, options={"device": "cuda", "dtype": "bfloat16"}),
+    "transformers": EngineSpec(MARIAN, package="transformers", options={"device": "cuda", "dtype": "bfloat16"}),
+    "headlight": EngineSpec(HEADLIGHT, options={"device": "cuda", "dtype": "bfloat16"}),
 }

@@ -33,7 +33,7 @@ def convert(model: Transformer, folder: Path) -> None:
         embeddings = theirs.embeddings[0] if isinstance(theirs.embeddings, list) else theirs.embeddings
         embeddings.weight = _array(ours.embedding.table.weight)
         theirs.scale_embeddings = ours.embedding.scale
-        theirs.position_encodings.encodings = _array(ours.embedding.positions.picture(config.max_length))
+        theirs.position_encodings.encodings = _array(ours.embedding.positions.as_array(config.max_length))
         if config.norm_first:
             _norm(theirs.layer_norm, ours.final_norm)
         for their_layer, our_layer in zip(theirs.layer, ours.layers, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engines import Job, Work
+from benchmarks.engines import Job, Workload
 
 
 class CTranslate:
@@ -15,9 +15,9 @@ class CTranslate:
         self.translator = translator
         self.row = row
 
-    def jobs(self, work: Work) -> dict[str, Job]:
+    def jobs(self, work: Workload) -> dict[str, Job]:
         """Greedy, as many tokens as the limit says."""
-        tokens = as_words(work.ids)
+        tokens = ids_to_tokens(work.ids)
 
         def translate() -> list[list[int]]:
             found = self.translator.translate_batch(tokens, beam_size=1, max_decoding_length=work.length)
@@ -26,12 +26,12 @@ class CTranslate:
         return {self.row: translate}
 
 
-def as_words(ids: list[list[int]]) -> list[list[str]]:
+def ids_to_tokens(ids: list[list[int]]) -> list[list[str]]:
     """Sentences as this engine wants them."""
     return [[str(token_id) for token_id in sentence] for sentence in ids]
 
 
-def beside(folder: Path) -> Path:
+def converted_folder(folder: Path) -> Path:
     """Where the converted form of a model folder lies."""
     return folder.with_name(f"{folder.name}.ctranslate2")
 
@@ -41,6 +41,6 @@ def load(folder: Path, *, row: str = "ctranslate2", compute_type: str = "float32
     import ctranslate2
 
     translator = ctranslate2.Translator(
-        str(beside(folder)), device="cpu", compute_type=compute_type, inter_threads=1, intra_threads=threads
+        str(converted_folder(folder)), device="cpu", compute_type=compute_type, inter_threads=1, intra_threads=threads
     )
     return CTranslate(translator, row)

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from benchmarks.engines import Job, Work
-from headlight.model.foreign.loading import load_checkpoint
+from benchmarks.engines import Job, Workload
+from headlight.model.families.loading import load_checkpoint
 from headlight.model.translate.device import DeviceChoice
-from headlight.model.translate.prepared import StepWeights
+from headlight.model.translate.packed_model import StepWeights
 from headlight.model.translate.results import SearchResult
 from headlight.model.translate.translator import Translator
 
@@ -23,14 +23,14 @@ class Headlight:
         self.translator = translator
         self.row = row
 
-    def jobs(self, work: Work) -> dict[str, Job]:
+    def jobs(self, work: Workload) -> dict[str, Job]:
         """What `Translator` does without words and records; with the default weights, `Translator` itself, too."""
         jobs: dict[str, Job] = {self.row: model_level(self.translator, work)}
         if self.row == "headlight":
             jobs["translator"] = lambda: self.translate(work)
         return jobs
 
-    def translate(self, work: Work) -> list[list[int]]:
+    def translate(self, work: Workload) -> list[list[int]]:
         """Text in, `Translation` out."""
         if len(work.texts) == 1:
             found = [self.translator.translate(work.texts[0], max_length=work.length)]
@@ -39,7 +39,7 @@ class Headlight:
         return [[token.id for token in translation.target_tokens] for translation in found]
 
 
-def model_level(translator: Translator, work: Work) -> Job:
+def model_level(translator: Translator, work: Workload) -> Job:
     """Ids in; out come all tokens, all maps, the probability of each token and its best alternatives.
 
     This is the translator's own way, whatever that may be, between two things that are left out: the job is cut into
@@ -56,8 +56,8 @@ def model_level(translator: Translator, work: Work) -> Job:
     bare = copy.copy(translator)
     bare.checker = copy.copy(translator.checker)
     bare.checker.prepare = lambda requests: job  # type: ignore[method-assign]
-    bare._record = ids_alone  # type: ignore[assignment, method-assign]
-    return lambda: bare._translate_alike(requests)  # type: ignore[return-value]
+    bare._make_translation = ids_alone  # type: ignore[assignment, method-assign]
+    return lambda: bare._translate_batch(requests)  # type: ignore[return-value]
 
 
 def load(

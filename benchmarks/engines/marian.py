@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.engines import Job, Work
+from benchmarks.engines import Job, Workload
 from headlight.model.core.transformer import Transformer
-from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.families.loading import load_checkpoint
 
 ATTENTION = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
 ENCODER_LAYER = {
@@ -32,7 +32,7 @@ class Marian:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def jobs(self, work: Work) -> dict[str, Job]:
+    def jobs(self, work: Workload) -> dict[str, Job]:
         """Greedy, exactly `length` tokens, attentions returned."""
         ids = torch.tensor(work.ids, device=self.model.device)
         options = {

@@ -12,9 +12,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.engines import Job, Work
+from benchmarks.engines import Job, Workload
 from headlight.model.core.config import TransformerConfig
-from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.families.loading import load_checkpoint
 
 
 class PositionalEncoding(nn.Module):
@@ -70,7 +70,7 @@ class Tutorial:
         self.model = model
         self.config = config
 
-    def jobs(self, work: Work) -> dict[str, Job]:
+    def jobs(self, work: Workload) -> dict[str, Job]:
         """The whole model for each word, and the decoder for each word."""
         source = torch.tensor(work.ids)
         return {

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
+from headlight.model.checkpoints.alignment_heads import best_head
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import CommandError
-from headlight.model.folders.aligning import best_head
-from headlight.model.measures.aligning import AligningHead
-from headlight.model.measures.alignment import links_of
-from headlight.model.text.drawn_links import CutText, cut
+from headlight.model.measures.alignment import attention_links
+from headlight.model.measures.alignment_head import AlignmentHead
+from headlight.model.text.gold_links import SegmentedText, parse_segmented
 from headlight.model.translate.translator import Translator
 
 
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the links of every pair, a line each."""
     pairs = list(read_pairs(arguments.file))
     folder = model_folder(arguments.model)
-    place = head_of(arguments.head) if arguments.head else measured(folder)
+    place = parse_head(arguments.head) if arguments.head else measured_head(folder)
     translator = Translator.load(folder, arguments.device)
     if arguments.output is None:
         _write(translator, pairs, place, sys.stdout)
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def read_pairs(path: Path) -> Iterator[tuple[CutText, CutText]]:
+def read_pairs(path: Path) -> Iterator[tuple[SegmentedText, SegmentedText]]:
     """The pairs of a file, with their words."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -59,19 +59,19 @@ def read_pairs(path: Path) -> Iterator[tuple[CutText, CutText]]:
         source, tab, target = line.partition("\t")
         if not (tab and source.strip() and target.strip()):
             raise CommandError(f"{path}, line {number}: write a sentence, a tab, and its translation.")
-        yield cut(source), cut(target.partition("\t")[0])
+        yield parse_segmented(source), parse_segmented(target.partition("\t")[0])
 
 
-def head_of(text: str) -> AligningHead:
+def parse_head(text: str) -> AlignmentHead:
     """`3.7` or `3.7.1` as layer, head and shift, the first two counted from 0."""
     parts = text.split(".")
     whole = [int(part) for part in parts if part.isascii() and part.isdecimal()]
     if len(whole) != len(parts) or len(parts) not in (2, 3) or min(whole[:2]) < 1 or whole[2:] not in ([], [0], [1]):
         raise CommandError(f"{text!r} is no head: write layer and head, as 3.7, or 3.7.1 for the row after the word.")
-    return AligningHead(whole[0] - 1, whole[1] - 1, (whole[2:] or [0])[0])
+    return AlignmentHead(whole[0] - 1, whole[1] - 1, (whole[2:] or [0])[0])
 
 
-def measured(folder: Path) -> AligningHead:
+def measured_head(folder: Path) -> AlignmentHead:
     """The head that `headlight heads` measured to align words best."""
     found = best_head(folder)
     if found is None:
@@ -79,7 +79,7 @@ def measured(folder: Path) -> AligningHead:
     return found
 
 
-def pharaoh(translator: Translator, source: CutText, target: CutText, place: AligningHead) -> str:
+def pharaoh(translator: Translator, source: SegmentedText, target: SegmentedText, place: AlignmentHead) -> str:
     """The links of one pair."""
     layer, head, shift = place
     result = translator.translate(source.text, target=target.text)
@@ -87,10 +87,12 @@ def pharaoh(translator: Translator, source: CutText, target: CutText, place: Ali
     if layer >= layers or head >= heads:
         raise CommandError(f"Head {layer + 1}.{head + 1}: the model has {layers} layers of {heads} heads.")
     weights = result.attention.cross[layer, head]
-    links = links_of(weights, result.target_tokens, target.spans, result.source_tokens, source.spans, shift)
+    links = attention_links(weights, result.target_tokens, target.spans, result.source_tokens, source.spans, shift)
     return " ".join(f"{one}-{other}" for one, other in sorted(links))
 
 
-def _write(translator: Translator, pairs: Iterable[tuple[CutText, CutText]], place: AligningHead, file: TextIO) -> None:
+def _write(
+    translator: Translator, pairs: Iterable[tuple[SegmentedText, SegmentedText]], place: AlignmentHead, file: TextIO
+) -> None:
     for source, target in pairs:
         file.write(pharaoh(translator, source, target, place) + "\n")

@@ -8,16 +8,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headlight.model.checkpoints.shipped import MODELS, find_folder, shipped_models
 from headlight.model.errors import CheckpointError, CommandError
-from headlight.model.folders.shipped import MODELS, find_folder, shipped_models
-from headlight.model.foreign import FAMILIES
-from headlight.model.text.languages import languages_of
-from headlight.model.translate.choosing import WEIGHT
-from headlight.model.translate.read_back import WAY
+from headlight.model.families import FAMILIES
+from headlight.model.text.languages import languages_from_name
+from headlight.model.translate.back_translation import BACK_TRANSLATION_OPTIONS
+from headlight.model.translate.reranking import REVERSE_WEIGHT
 from headlight.model.translate.translator import Translator
 
 if TYPE_CHECKING:
-    from headlight.model.foreign.hub import Plan, Progress
+    from headlight.model.families.hub import DownloadPlan, DownloadProgress
 
 LANGUAGES = ("source_language", "target_language")
 DEFAULT_MODEL = next((name for name in ("de-en", "toy") if (MODELS / name / "config.json").exists()), "de-en")
@@ -66,7 +66,7 @@ def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def add_way_back(parser: argparse.ArgumentParser) -> None:
+def add_reverse_model(parser: argparse.ArgumentParser) -> None:
     """`--way-back`."""
     parser.add_argument(
         "--way-back",
@@ -76,21 +76,21 @@ def add_way_back(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_way_back(arguments: argparse.Namespace) -> tuple[Translator | None, dict[str, Any]]:
+def load_reverse_model(arguments: argparse.Namespace) -> tuple[Translator | None, dict[str, Any]]:
     """The reverse model of `--way-back` and its options, or none."""
     if arguments.way_back is None:
         return None, {}
-    beam = WAY["beam_size"] if arguments.beam is None else arguments.beam
+    beam = BACK_TRANSLATION_OPTIONS["beam_size"] if arguments.beam is None else arguments.beam
     if beam < 2:
         raise CommandError(f"--way-back chooses among the translations of a beam, but --beam is {beam}. Widen it.")
     folder = model_folder(arguments.way_back)
-    forth, back = (languages_of(Path(each).resolve().name) for each in (arguments.model, folder))
+    forth, back = (languages_from_name(Path(each).resolve().name) for each in (arguments.model, folder))
     if forth and back and back != forth[::-1]:
         raise CommandError(
             f"--way-back {folder.name} does not translate what {Path(arguments.model).name} writes back."
         )
     reverse = Translator.load(folder, arguments.device)
-    return reverse, {"beam_size": beam, "back_weight": WEIGHT}
+    return reverse, {"beam_size": beam, "back_weight": REVERSE_WEIGHT}
 
 
 def load(arguments: argparse.Namespace) -> Translator:
@@ -104,7 +104,7 @@ def model_folder(name: str) -> Path:
     if folder.is_dir():
         return folder
     if is_id(name):
-        return fetched(name)
+        return fetch_model(name)
     raise CheckpointError(
         f"There is no model {name!r}. Name a folder, an id on the Hub (owner/name), or one of assets/models: "
         f"{', '.join(shipped_models()) or 'none'}."
@@ -116,26 +116,26 @@ def is_id(name: str) -> bool:
     return name.partition("@")[0].count("/") == 1 and not Path(name).is_absolute() and not Path(name).exists()
 
 
-def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path:
+def fetch_model(name: str, revision: str = "main", *, without_confirmation: bool = False) -> Path:
     """The folder of a Hub model, downloaded if it is missing: after a confirmation, or without one if `unasked`."""
-    from headlight.model.foreign.hub import fetch, read_id  # imported only when something is downloaded
+    from headlight.model.families.hub import fetch, read_id  # imported only when something is downloaded
 
     wanted = read_id(name, revision)
 
-    def agreed(plan: Plan) -> bool:
+    def agreed(plan: DownloadPlan) -> bool:
         if plan.family and plan.family not in FAMILIES:
             raise CheckpointError(
                 f"{wanted} is of the family {plan.family!r}, but those that can be read are: {', '.join(FAMILIES)}. "
                 "Nothing was fetched: choose another model."
             )
-        return unasked or _confirm(plan)
+        return without_confirmation or _confirm(plan)
 
-    return fetch(wanted.repository, revision=wanted.revision, confirm=agreed, on_progress=_show)
+    return fetch(wanted.repository, revision=wanted.revision, confirm=agreed, on_progress=_print_progress)
 
 
-def _confirm(plan: Plan) -> bool:
+def _confirm(plan: DownloadPlan) -> bool:
     """Ask the user to confirm; without a terminal the answer is no."""
-    from headlight.model.foreign.hub import megabytes
+    from headlight.model.families.hub import megabytes
 
     terms = f", licence {plan.licence}" if plan.licence else ""
     print(f"{plan.repository}: {megabytes(plan.missing):,} MB to fetch{terms}.", file=sys.stderr)
@@ -145,7 +145,7 @@ def _confirm(plan: Plan) -> bool:
     return input("Fetch it? [y/N] ").strip().lower() in ("y", "yes")
 
 
-def _show(progress: Progress) -> None:
+def _print_progress(progress: DownloadProgress) -> None:
     last = progress.done >= progress.total
     in_place = sys.stderr.isatty()
     if in_place or last:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headlight.model.folders.storage import is_plain_name
+from headlight.model.checkpoints.storage import is_file_name
 from headlight.model.training.corpora import CorpusSpec
-from headlight.model.training.datasets import SETS
-from headlight.model.training.download import find_set, get_set
-from headlight.model.training.judged import letters_of_sentences, write_judged
-from headlight.model.training.templates.make import PAIRS, write_templates
-from headlight.model.training.templates.reviews import letters_of_reviews, write_reviews
-from headlight.model.training.unseen import letters_of_lines, unseen_lines
+from headlight.model.training.datasets import PUBLIC_SETS
+from headlight.model.training.distillation import sentence_fingerprints, write_distilled
+from headlight.model.training.download import download_dataset, find_dataset
+from headlight.model.training.new_lines import line_fingerprints, new_lines
+from headlight.model.training.templates.generate import PAIRS, write_templates
+from headlight.model.training.templates.reviews import review_fingerprints, write_reviews
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True)
     get = actions.add_parser("get", help="fetch a public set")
-    get.add_argument("name", help=", ".join(SETS))
+    get.add_argument("name", help=", ".join(PUBLIC_SETS))
     get.add_argument("--data", type=Path, default=Path("data"), help="the folder to put it in (data)")
     actions.add_parser("list", help="the public sets, their licence and size")
     unseen = actions.add_parser("unseen", help="lines that other files lack, to be translated back")
@@ -62,7 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _plain_name(name: str) -> str:
     """A name that leads to no other folder."""
-    if not is_plain_name(name):
+    if not is_file_name(name):
         raise argparse.ArgumentTypeError(f"{name!r} is no name of a file; give letters, as in imdb")
     return name
 
@@ -74,25 +74,25 @@ def run(arguments: argparse.Namespace) -> int:
             source=arguments.reviews, source_column=1, target_column=0, header=True, but_one_in=arguments.but_one_in
         )
         path = arguments.data / "judged" / f"{arguments.name}.tsv"
-        print(write_judged(path, spec, arguments.data, arguments.by, letters_of_sentences(arguments.apart)))
+        print(write_distilled(path, spec, arguments.data, arguments.by, sentence_fingerprints(arguments.apart)))
         return 0
     if arguments.action == "templates":
         pairs = tuple((name.partition("-")[0], name.partition("-")[2]) for name in arguments.pairs)
-        folder, apart = arguments.data / "templates", letters_of_lines(arguments.apart)
+        folder, apart = arguments.data / "templates", line_fingerprints(arguments.apart)
         for line in write_templates(folder, pairs, arguments.count, arguments.seed, apart):
             print(line)
         return 0
     if arguments.action == "reviews":
-        apart = letters_of_reviews(arguments.apart)
+        apart = review_fingerprints(arguments.apart)
         print(write_reviews(arguments.data / "templates" / "reviews", arguments.count, arguments.seed, apart))
         return 0
     if arguments.action == "unseen":
-        for line in unseen_lines(arguments.files, arguments.known, arguments.shortest, arguments.longest):
+        for line in new_lines(arguments.files, arguments.known, arguments.shortest, arguments.longest):
             print(line)
         return 0
     if arguments.action == "list":
-        for each in SETS.values():
+        for each in PUBLIC_SETS.values():
             print(f"{each.name}: {each.about}; {each.size}; licence: {each.licence}")
         return 0
-    get_set(find_set(arguments.name), arguments.data, print)
+    download_dataset(find_dataset(arguments.name), arguments.data, print)
     return 0

@@ -11,14 +11,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from headlight.model.commands.common import add_way_back, load_way_back, model_folder
+from headlight.model.commands.common import add_reverse_model, load_reverse_model, model_folder
 from headlight.model.errors import TrainingError
-from headlight.model.foreign.loading import kind_of_folder
-from headlight.model.text.languages import languages_of
-from headlight.model.training.evaluate import Labelled, classify, evaluate_translations, read_labelled, read_test
+from headlight.model.families.loading import kind_of_folder
+from headlight.model.text.languages import languages_from_name
+from headlight.model.training.evaluate import (
+    Labelled,
+    confusion_matrix,
+    evaluate_translations,
+    read_labelled,
+    read_test,
+)
 from headlight.model.training.files import write_text
-from headlight.model.translate.choosing import translate_lines
 from headlight.model.translate.judge import Judge
+from headlight.model.translate.reranking import translate_lines
 from headlight.model.translate.translator import Translator
 
 
@@ -35,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam", type=int, default=4, help="(4)")
     parser.add_argument("--length-penalty", type=float, default=1.0, help="(1)")
     parser.add_argument("--no-repeat", type=int, default=0, metavar="N", help="write no run of N tokens twice (0: any)")
-    add_way_back(parser)
+    add_reverse_model(parser)
     parser.add_argument("--heads-off", action="store_true", help="a classifier's accuracy with each head switched off")
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
     parser.add_argument("--hypotheses", type=Path, help="where to write the translations")
@@ -58,7 +64,7 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
         raise TrainingError("--target is missing: name the file of references, one a line.")
     sources, references = read_test(arguments.source, arguments.target)
     translator = Translator.load(arguments.model, arguments.device)
-    reverse, choosing = load_way_back(arguments)
+    reverse, choosing = load_reverse_model(arguments)
     options = {
         "beam_size": arguments.beam,
         "length_penalty": arguments.length_penalty,
@@ -70,7 +76,7 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
             return translator.translate_lines(lines, **options)
         return translate_lines(reverse, translator, lines, **options)
 
-    language = translator.languages.target or language_written(arguments.model, arguments.target)
+    language = translator.languages.target or target_language(arguments.model, arguments.target)
     scores = evaluate_translations(
         translate, sources, references, language=language, hypotheses_path=arguments.hypotheses
     )
@@ -80,9 +86,9 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
     return f"{arguments.model} on {arguments.source}, {decoding}\n{scores}", scores.to_json()
 
 
-def language_written(folder: Path, references: Path) -> str:
+def target_language(folder: Path, references: Path) -> str:
     """What a model of one pair writes: its name says it (`de-en`), or the name of the references (`test.zh.gz`)."""
-    named = languages_of(folder.resolve().name)
+    named = languages_from_name(folder.resolve().name)
     return named[1] if named else Path(references.name.removesuffix(".gz")).suffix.removeprefix(".")
 
 
@@ -94,7 +100,7 @@ def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     probabilities = judge.probabilities(texts)
     seconds = time.perf_counter() - started
     predictions = _classes(probabilities)
-    result = classify(labelled.labels, predictions, judge.model.config.classes)
+    result = confusion_matrix(labelled.labels, predictions, judge.model.config.classes)
     if arguments.hypotheses:
         told = [row[-1:] if len(row) == 2 else row for row in probabilities]  # of two classes, the second says it all
         written = ("\t".join(f"{each:.4f}" for each in row) for row in told)
@@ -102,7 +108,7 @@ def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
     lines = [f"{arguments.model} on {arguments.source}", str(result), *_by_kind(labelled, predictions), speed]
     if arguments.heads_off:
-        lines += _heads_off(judge, labelled)
+        lines += _accuracy_without_heads(judge, labelled)
     return "\n".join(lines), result.to_json()
 
 
@@ -116,7 +122,7 @@ def _by_kind(labelled: Labelled, predictions: list[int]) -> list[str]:
     return [f"{kind}: {100 * share:.1f}%" for kind, share in labelled.accuracy_by_kind(predictions).items()]
 
 
-def _heads_off(judge: Judge, labelled: Labelled) -> Iterator[str]:
+def _accuracy_without_heads(judge: Judge, labelled: Labelled) -> Iterator[str]:
     """Accuracy without each head: its weights are set to zero, so it adds nothing to the layer's output."""
     yield "accuracy with one head off"
     config = judge.model.config
@@ -124,6 +130,6 @@ def _heads_off(judge: Judge, labelled: Labelled) -> Iterator[str]:
         for head in range(config.heads):
             with judge.without_head(layer, head):
                 predictions = _classes(judge.probabilities(labelled.texts))
-            accuracy = classify(labelled.labels, predictions, config.classes).accuracy
+            accuracy = confusion_matrix(labelled.labels, predictions, config.classes).accuracy
             kinds = ", ".join(_by_kind(labelled, predictions))
             yield f"layer {layer + 1}, head {head + 1}: {100 * accuracy:.1f}%" + (f" ({kinds})" if kinds else "")

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from headlight.model.folders.storage import Storage
-from headlight.model.training.publish import Blend, export_run
+from headlight.model.checkpoints.storage import Storage
+from headlight.model.training.export_run import Blend, export_run
 from headlight.model.translate.reliability import FittedRule
 
 

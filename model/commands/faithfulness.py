@@ -8,33 +8,35 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from headlight.model.checkpoints.alignment_heads import best_head
+from headlight.model.checkpoints.checksums import weights_digest
+from headlight.model.checkpoints.reports import KEY
+from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import ProgressLine, model_folder
-from headlight.model.commands.steadiness import kept_sentences
+from headlight.model.commands.steadiness import sample_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
-from headlight.model.experiments.faithfulness import Report, Tally, over_corpus, report_of
-from headlight.model.folders.aligning import best_head
-from headlight.model.folders.checksums import weights_digest
-from headlight.model.folders.reports import KEY
-from headlight.model.folders.shipped import ASSETS
-from headlight.model.text.languages import languages_of
+from headlight.model.experiments.faithfulness import FaithfulnessSums, Report, evaluate_corpus, make_report
+from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.translator import Translator
 
-COMPARED = tuple(name for name in METHODS if name != "head")  # which one head is chosen decides what it says
-KEEP = 10  # sentences after which the figures so far are written
-MINI = ASSETS / "corpora" / "mini.tsv"
-POINTS = 20  # gradients of one word: its integrated gradients then lack some tenths of a nat of their sum
+COMPARED_METHODS = tuple(name for name in METHODS if name != "head")  # which one head is chosen decides what it says
+SAVE_EVERY = 10  # sentences after which the figures so far are written
+CORPUS = ASSETS / "corpora" / "mini.tsv"
+INTEGRATION_POINTS = 20  # gradients of one word: its integrated gradients then lack some tenths of a nat of their sum
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument("--file", type=Path, default=MINI, help="a table of sentences (assets/corpora/mini.tsv)")
+    parser.add_argument("--file", type=Path, default=CORPUS, help="a table of sentences (assets/corpora/mini.tsv)")
     parser.add_argument("--column", help="the column to read (the language that the model's name says)")
     parser.add_argument(
         "--sentences", type=int, default=200, metavar="N", help="measure N of them, spread evenly (200)"
     )
-    parser.add_argument("--methods", default=",".join(COMPARED), help=f"some of {', '.join(METHODS)}, with commas")
+    parser.add_argument(
+        "--methods", default=",".join(COMPARED_METHODS), help=f"some of {', '.join(METHODS)}, with commas"
+    )
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
     parser.add_argument("--output", type=Path, help="where to write the figures, e.g. assets/faithfulness/de-en.json")
 
@@ -42,21 +44,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print each method's area and bounds, the most faithful first."""
     folder = Path(model_folder(arguments.model))
-    texts = kept_sentences(
-        arguments.file, arguments.column or "".join(languages_of(folder.name)[:1]), arguments.sentences
+    texts = sample_sentences(
+        arguments.file, arguments.column or "".join(languages_from_name(folder.name)[:1]), arguments.sentences
     )
     translator = Translator.load(folder, arguments.device)
-    tally = Tally()
+    tally = FaithfulnessSums()
     progress = ProgressLine(len(texts))
     aligning = best_head(folder)  # which the page reads, too
-    for tally in over_corpus(translator, texts, _methods(arguments.methods), POINTS, aligning):
+    for tally in evaluate_corpus(translator, texts, _methods(arguments.methods), INTEGRATION_POINTS, aligning):
         done = len(tally.curves[""])
         progress.add(done - progress.done)
-        if arguments.output is not None and not done % KEEP:
+        if arguments.output is not None and not done % SAVE_EVERY:
             _write(arguments.output, tally, folder)
     if not tally.areas:
         raise CommandError(f"{arguments.file}: no sentence has three words that can be hidden.")
-    report = report_of(tally)
+    report = make_report(tally)
     print(f"{folder.name}: {report.sentences} sentences; area between chance and each method, in probability")
     for name, each in sorted(report.methods.items(), key=lambda item: -item[1].area):
         print(f"{each.area:+.3f}  [{each.low:+.3f} {each.high:+.3f}]  {name}")
@@ -65,9 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(path: Path, tally: Tally, folder: Path) -> None:
+def _write(path: Path, tally: FaithfulnessSums, folder: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(values_of(report_of(tally), folder), indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(report_values(make_report(tally), folder), indent=1) + "\n", encoding="utf-8")
 
 
 def _methods(text: str) -> list[str]:
@@ -78,7 +80,7 @@ def _methods(text: str) -> list[str]:
     return names
 
 
-def values_of(report: Report, folder: Path) -> dict[str, Any]:
+def report_values(report: Report, folder: Path) -> dict[str, Any]:
     """The report as stored: rounded, with the digest of its weights."""
     return {KEY: weights_digest(folder), **_rounded(asdict(report))}
 

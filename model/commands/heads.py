@@ -10,29 +10,29 @@ from operator import add as plus
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from headlight.model.checkpoints.checksums import weights_digest
+from headlight.model.checkpoints.reports import HEADS, KEY
+from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import CommandError
-from headlight.model.folders.checksums import weights_digest
-from headlight.model.folders.reports import HEADS, KEY
-from headlight.model.folders.shipped import ASSETS
-from headlight.model.measures.alignment import Errors, error_bounds
+from headlight.model.measures.alignment import AlignmentCounts, error_bounds
 from headlight.model.measures.alignment import count_heads as count_heads_of_one
-from headlight.model.text.drawn_links import BANDS, DrawnPair, read_links
-from headlight.model.text.languages import languages_of
-from headlight.model.training.card_section import replace_section, sign_again
+from headlight.model.text.gold_links import LENGTH_BANDS, AlignedPair, read_links
+from headlight.model.text.languages import languages_from_name
+from headlight.model.training.card_section import refresh_checksums, replace_section
 from headlight.model.translate.translator import Translator
 
-KEPT = 8  # heads that are written into the model's folder
+BEST_COUNT = 8  # heads that are written into the model's folder
 SAID = 5  # of them in the card
 SECTION = "Heads that show something true"
 LATE_READING = """aligns words: where a word has just been
 written and the decoder reads it, this head looks at the word it came from. So read the row *after* a word (shift 1)."""
 OWN_READING = """aligns words: where a word is
 about to be written, this head looks at the word it comes from. So read the row *of* a word (shift 0)."""
-FOLDER = ASSETS / "corpora" / "links"
+LINKS_FOLDER = ASSETS / "corpora" / "links"
 
 
-class Head(NamedTuple):
+class HeadReading(NamedTuple):
     """One head of cross-attention, and which row of its map belongs to a word."""
 
     layer: int
@@ -40,7 +40,7 @@ class Head(NamedTuple):
     shift: int
 
 
-PerSentence = Mapping[Head, Sequence[Errors]]
+PerSentence = Mapping[HeadReading, Sequence[AlignmentCounts]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -57,17 +57,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a table of all heads, best first, and the scores that the best heads of one half reach on the other."""
     source, target = _languages(arguments)
-    path = table_of(source, target) if arguments.links is None else arguments.links
+    path = links_table(source, target) if arguments.links is None else arguments.links
     pairs = read_links(path, source, target)
     translator = Translator.load(model_folder(arguments.model), arguments.device)
     counts = count_heads(translator, pairs)
     lengths = [pair.length for pair in pairs]
     print(f"{arguments.model}: {len(pairs)} sentences, alignment error rate of each head, best first;")
     print("in brackets, what 95% of samples of the sentences lie between; then by words of the longer side")
-    print("layer  head  shift   AER  bounds        " + "  ".join(f"{low}-{high}".rjust(14) for low, high in BANDS))
-    for head in sorted(counts, key=lambda head: total(counts[head]).rate):
-        bands = "  ".join(_told(list(among(counts[head], lengths, band))) for band in BANDS)
-        print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_told(counts[head])}  {bands}")
+    print(
+        "layer  head  shift   AER  bounds        " + "  ".join(f"{low}-{high}".rjust(14) for low, high in LENGTH_BANDS)
+    )
+    for head in sorted(counts, key=lambda head: sum_counts(counts[head]).rate):
+        bands = "  ".join(
+            _rate_with_interval(list(in_length_band(counts[head], lengths, band))) for band in LENGTH_BANDS
+        )
+        print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_rate_with_interval(counts[head])}  {bands}")
     kept = best_heads(counts, lengths)
     print("Chosen by every other sentence, told by the rest:")
     for each in kept:
@@ -80,23 +84,24 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write:
         (folder / HEADS).write_text(text, encoding="utf-8")
         replace_section(folder, SECTION, in_words(kept, folder.resolve().name, path.name, len(pairs)))
-        sign_again(folder)
+        refresh_checksums(folder)
     return 0
 
 
-def table_of(source: str, target: str) -> Path:
+def links_table(source: str, target: str) -> Path:
     """The shipped table of these two languages, in either order."""
-    for path in (FOLDER / f"{source}-{target}.tsv", FOLDER / f"{target}-{source}.tsv"):
+    for path in (LINKS_FOLDER / f"{source}-{target}.tsv", LINKS_FOLDER / f"{target}-{source}.tsv"):
         if path.exists():
             return path
     raise CommandError(
-        f"No links between {source!r} and {target!r} are in {FOLDER}. Draw some, and name their table with --links."
+        f"No links between {source!r} and {target!r} are in {LINKS_FOLDER}. Draw some, "
+        "and name their table with --links."
     )
 
 
-def count_heads(translator: Translator, pairs: Iterable[DrawnPair]) -> dict[Head, list[Errors]]:
+def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[HeadReading, list[AlignmentCounts]]:
     """Count the errors of each head. The reference translation is forced, so only the attention is measured."""
-    counts: dict[Head, list[Errors]] = {}
+    counts: dict[HeadReading, list[AlignmentCounts]] = {}
     for pair in pairs:
         result = translator.translate(pair.source.text, target=pair.target.text)
         found = count_heads_of_one(
@@ -108,13 +113,13 @@ def count_heads(translator: Translator, pairs: Iterable[DrawnPair]) -> dict[Head
             pair.gold,
         )
         for place, errors in found.items():
-            counts.setdefault(Head(*place), []).append(errors)
+            counts.setdefault(HeadReading(*place), []).append(errors)
     return counts
 
 
-def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = KEPT) -> list[dict[str, Any]]:
+def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = BEST_COUNT) -> list[dict[str, Any]]:
     """The best heads on every other sentence, and their rates on the rest, which had no part in the choice."""
-    chosen_by = {head: total(each[::2]).rate for head, each in counts.items()}
+    chosen_by = {head: sum_counts(each[::2]).rate for head, each in counts.items()}
     best = sorted(chosen_by, key=lambda head: chosen_by[head])[:kept]
     return [
         head._asdict()
@@ -125,12 +130,14 @@ def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = KEPT) ->
     ]
 
 
-def total(sentences: Iterable[Errors]) -> Errors:
+def sum_counts(sentences: Iterable[AlignmentCounts]) -> AlignmentCounts:
     """The sum of the counts of these sentences."""
-    return reduce(plus, sentences, Errors())
+    return reduce(plus, sentences, AlignmentCounts())
 
 
-def among(sentences: Sequence[Errors], lengths: Sequence[int], band: tuple[int, int]) -> Iterable[Errors]:
+def in_length_band(
+    sentences: Sequence[AlignmentCounts], lengths: Sequence[int], band: tuple[int, int]
+) -> Iterable[AlignmentCounts]:
     """Counts of the sentences in this length band."""
     low, high = band
     return (each for each, length in zip(sentences, lengths, strict=True) if low <= length <= high)
@@ -165,27 +172,27 @@ where a word comes from in short sentences, and hint at it in long ones. All hea
 """
 
 
-def _by_words(sentences: Sequence[Errors], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
-    bands = {f"{low}-{high}": list(among(sentences, lengths, (low, high))) for low, high in BANDS}
+def _by_words(sentences: Sequence[AlignmentCounts], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
+    bands = {f"{low}-{high}": list(in_length_band(sentences, lengths, (low, high))) for low, high in LENGTH_BANDS}
     return {name: _rate(each) for name, each in bands.items() if each}
 
 
-def _rate(sentences: Sequence[Errors]) -> dict[str, float]:
+def _rate(sentences: Sequence[AlignmentCounts]) -> dict[str, float]:
     bounds = error_bounds(sentences)
-    rate = total(sentences).rate
+    rate = sum_counts(sentences).rate
     return {"error_rate": round(rate, 3), "low": round(bounds.low, 3), "high": round(bounds.high, 3)}
 
 
-def _told(sentences: Sequence[Errors]) -> str:
+def _rate_with_interval(sentences: Sequence[AlignmentCounts]) -> str:
     if not sentences:
         return "             -"
     bounds = error_bounds(sentences)
-    return f"{total(sentences).rate:.3f} [{bounds.low:.2f} {bounds.high:.2f}]"
+    return f"{sum_counts(sentences).rate:.3f} [{bounds.low:.2f} {bounds.high:.2f}]"
 
 
 def _languages(arguments: argparse.Namespace) -> tuple[str, str]:
     """The two languages of the arguments, or else those of the model's name."""
-    said = languages_of(Path(arguments.model).name)
+    said = languages_from_name(Path(arguments.model).name)
     source, target = arguments.source or said[:1], arguments.target or said[1:]
     if not (source and target):
         raise CommandError(f"The name {arguments.model!r} does not say its languages. Name --source and --target.")

@@ -13,14 +13,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load, model_folder
 from headlight.model.errors import CommandError
-from headlight.model.experiments.importance import Part, all_losses, interactions, parts_of
-from headlight.model.experiments.pruning import FILE, Curve, Point, counts_of, points_of, rank_heads
-from headlight.model.folders.checksums import weights_digest
+from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_parts, interactions
+from headlight.model.experiments.pruning import (
+    PRUNING_FILE,
+    PruningCurve,
+    PruningPoint,
+    measure_points,
+    pruning_counts,
+    rank_heads,
+)
 from headlight.model.records import KINDS
-from headlight.model.text.languages import languages_of
-from headlight.model.training.card_section import sign_again
+from headlight.model.text.languages import languages_from_name
+from headlight.model.training.card_section import refresh_checksums
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -46,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sentences", type=int, default=200, metavar="N", help="of the table, spread over it (200)")
     parser.add_argument("--ranked-on", type=int, default=50, metavar="N", help="of them, to rank the heads (50)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines to read")
-    parser.add_argument("--write", action="store_true", help=f"keep the curve in the model's folder, as {FILE}")
+    parser.add_argument("--write", action="store_true", help=f"keep the curve in the model's folder, as {PRUNING_FILE}")
     add_model(parser)
     add_decoding(parser)
 
@@ -60,10 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
     translator = load(arguments)
     given = {} if arguments.target is None else {"target": arguments.target}
     answer = translator.translate(arguments.text, **given, **decoding_options(arguments))
-    parts = parts_of(translator.model.config)
+    parts = all_parts(translator.model.config)
     started = time.perf_counter()
     if arguments.together is None:
-        found = all_losses(translator, answer, [(part,) for part in parts])
+        found = all_ablation_losses(translator, answer, [(part,) for part in parts])
         title = "log probability lost (nats)"
     else:
         parts = [part for part in parts if part.head is not None]
@@ -87,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _curve(arguments: argparse.Namespace) -> int:
     """Measure the curve, print it and, with `--write`, store it."""
     translator, options = load(arguments), decoding_options(arguments)
-    pairs = spread(_pairs(arguments), arguments.sentences)
-    texts = [text for text, _ in spread(pairs, arguments.ranked_on)]
+    pairs = sample_evenly(_pairs(arguments), arguments.sentences)
+    texts = [text for text, _ in sample_evenly(pairs, arguments.ranked_on)]
     progress = ProgressLine(len(texts))
     ranked = rank_heads(translator, texts, progress.add, **options)
     order = tuple(part for part, _ in ranked)
@@ -96,8 +103,8 @@ def _curve(arguments: argparse.Namespace) -> int:
     if told:
         print(f"{len(pairs)} sentences of {arguments.curve.name}; heads ranked on {len(texts)}, least important first")
         print("heads off  heads left   chrF  sentences unchanged")
-    points: list[Point] = []
-    for point in points_of(translator, pairs, order, counts_of(len(order)), **options):
+    points: list[PruningPoint] = []
+    for point in measure_points(translator, pairs, order, pruning_counts(len(order)), **options):
         points.append(point)
         if told:
             print(f"{point.off:9}  {len(order) - point.off:10}  {point.chrf:5.1f}  {point.same:19.0%}", flush=True)
@@ -108,16 +115,16 @@ def _curve(arguments: argparse.Namespace) -> int:
     )
     losses = tuple(loss for _, loss in ranked)
     measured = (arguments.curve.name, len(pairs), len(texts), order, losses, tuple(points))
-    curve = Curve(command, *measured, weights=weights_digest(folder))
+    curve = PruningCurve(command, *measured, weights=weights_digest(folder))
     if arguments.json:
         print(json.dumps(json.loads(curve.to_json()), ensure_ascii=False))
     if arguments.write:
-        (folder / FILE).write_text(curve.to_json(), encoding="utf-8")
-        sign_again(folder)
+        (folder / PRUNING_FILE).write_text(curve.to_json(), encoding="utf-8")
+        refresh_checksums(folder)
     return 0
 
 
-def spread(pairs: Pairs, count: int) -> Pairs:
+def sample_evenly(pairs: Pairs, count: int) -> Pairs:
     """Evenly spaced rows of the table."""
     if count < 1:
         raise CommandError(f"{count} sentences are none. Give 1 or more.")
@@ -127,7 +134,9 @@ def spread(pairs: Pairs, count: int) -> Pairs:
 
 def _pairs(arguments: argparse.Namespace) -> Pairs:
     name = arguments.languages or Path(arguments.model).name
-    source, _, target = name.partition("-") if arguments.languages else ("-".join(languages_of(name))).partition("-")
+    source, _, target = (
+        name.partition("-") if arguments.languages else ("-".join(languages_from_name(name))).partition("-")
+    )
     with arguments.curve.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     columns = list(rows[0]) if rows else []
@@ -139,13 +148,13 @@ def _pairs(arguments: argparse.Namespace) -> Pairs:
     return [(row[source], row[target]) for row in rows]
 
 
-def _name(part: Part) -> str:
+def _name(part: AttentionPart) -> str:
     return ".".join(str(place) for place in (part.kind, part.layer, part.head) if place is not None)
 
 
-def _part(text: str) -> Part:
+def _part(text: str) -> AttentionPart:
     kind, *places = text.split(".")
     known = next((known for known in KINDS if known == kind), None)
     if known is None or len(places) != 2 or not all(place.isdecimal() for place in places):
         raise CommandError(f"--with {text!r} names no head: write kind, layer and head, counted from 0, as cross.0.3.")
-    return Part(known, int(places[0]), int(places[1]))
+    return AttentionPart(known, int(places[0]), int(places[1]))

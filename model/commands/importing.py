@@ -9,10 +9,10 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from headlight.model.commands.common import fetched, is_id
+from headlight.model.checkpoints.storage import Storage
+from headlight.model.commands.common import fetch_model, is_id
 from headlight.model.errors import CheckpointError
-from headlight.model.folders.storage import Storage
-from headlight.model.foreign.importing import import_folder
+from headlight.model.families.importing import import_folder
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         if "@" in arguments.source and arguments.revision:
             raise CheckpointError(f"{arguments.source} names a revision, and so does --revision. Leave one out.")
         origin = arguments.source.partition("@")[0]
-        source = fetched(arguments.source, arguments.revision or "main", unasked=arguments.yes)
+        source = fetch_model(arguments.source, arguments.revision or "main", without_confirmation=arguments.yes)
         revision = source.name
     import_folder(source, arguments.folder, origin=origin, revision=revision, storage=arguments.storage)
     print(f"{arguments.folder}: written")

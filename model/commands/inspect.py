@@ -6,9 +6,16 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from headlight.model.commands.common import add_decoding, add_model, add_way_back, decoding_options, load, load_way_back
+from headlight.model.checkpoints import formats as dumps
+from headlight.model.commands.common import (
+    add_decoding,
+    add_model,
+    add_reverse_model,
+    decoding_options,
+    load,
+    load_reverse_model,
+)
 from headlight.model.errors import CommandError
-from headlight.model.folders import formats as dumps
 from headlight.model.records import Translation
 
 
@@ -20,18 +27,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", metavar="TEXT", help="begin the translation so")
     add_model(parser)
     add_decoding(parser)
-    add_way_back(parser)
+    add_reverse_model(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Translate, write the file, and print one line about it."""
-    write = WRITERS.get(arguments.output.suffix.lower())
+    write = WRITER_BY_SUFFIX.get(arguments.output.suffix.lower())
     if write is None:
-        raise CommandError(f"{arguments.output}: the name must end in {', '.join(WRITERS)}.")
+        raise CommandError(f"{arguments.output}: the name must end in {', '.join(WRITER_BY_SUFFIX)}.")
     if not arguments.output.absolute().parent.is_dir():
         raise CommandError(f"{arguments.output}: there is no folder {arguments.output.parent}. Make it first.")
     given = {name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None}
-    reverse, choosing = load_way_back(arguments)
+    reverse, choosing = load_reverse_model(arguments)
     translator = load(arguments)
     options = decoding_options(arguments) | choosing
     translation = translator.translate(arguments.text, way_back=reverse, **given, **options)
@@ -42,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-WRITERS: dict[str, Callable[[Translation], bytes]] = {
-    ".npz": dumps.npz,
-    ".csv": dumps.long_csv,
-    ".json": dumps.json_text,
+WRITER_BY_SUFFIX: dict[str, Callable[[Translation], bytes]] = {
+    ".npz": dumps.to_npz,
+    ".csv": dumps.to_long_csv,
+    ".json": dumps.to_json,
 }

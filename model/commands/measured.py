@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from headlight.model.checkpoints.reports import HEADS, PRUNING, RELIABILITY, ROLES, is_current
+from headlight.model.checkpoints.shipped import ASSETS, MODELS, shipped_models
 from headlight.model.commands import faithfulness, heads, importance, reliability, steadiness
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import CommandError
-from headlight.model.folders.reports import HEADS, PRUNING, RELIABILITY, ROLES, is_current
-from headlight.model.folders.shipped import ASSETS, MODELS, shipped_models
-from headlight.model.text.languages import languages_of
+from headlight.model.text.languages import languages_from_name
 
 FAITHFULNESS = ASSETS / "faithfulness"
 CURVE = ("--sentences", "200", "--ranked-on", "50", "--beam", "1")
@@ -56,9 +56,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure what is stale. 1 where something stays stale, since its texts were not given."""
     left = 0
-    for name in arguments.model or [each for each in shipped_models() if languages_of(each)]:
+    for name in arguments.model or [each for each in shipped_models() if languages_from_name(each)]:
         folder = model_folder(name).resolve()
-        for report in reports_of(folder, arguments.data, arguments.texts):
+        for report in list_reports(folder, arguments.data, arguments.texts):
             about = f"{folder.name}: {report.path.name if report.path.parent == folder else report.command}"
             if not arguments.again and is_up_to_date(report.path, folder):
                 print(f"{about}: current")
@@ -74,20 +74,20 @@ def run(arguments: argparse.Namespace) -> int:
     return int(left > 0)
 
 
-def reports_of(folder: Path, data: Path | None = None, texts: Path | None = None) -> Iterator[Report]:
+def list_reports(folder: Path, data: Path | None = None, texts: Path | None = None) -> Iterator[Report]:
     """Every report that a translator's folder has or can have."""
-    source, target = (*languages_of(folder.name), "", "")[:2]
+    source, target = (*languages_from_name(folder.name), "", "")[:2]
     if not target:
         raise CommandError(f"{folder}: the name says no two languages, as de-en does. Measure it command by command.")
     chosen = ("--model", str(folder) if folder.parent != MODELS else folder.name)
     try:
-        heads.table_of(source, target)
+        heads.links_table(source, target)
     except CommandError:
         pass  # nobody has drawn links for this pair
     else:
         yield Report(folder / HEADS, "heads", (*chosen, "--write"))
     table = texts or steadiness.TEXTS
-    lacks = "" if {source, target} <= columns_of(table) else f"{table.name} has not both languages: give --texts"
+    lacks = "" if {source, target} <= read_columns(table) else f"{table.name} has not both languages: give --texts"
     yield Report(folder / ROLES, "steadiness", (*chosen, "--texts", str(table), "--write"), lacks)
     curve = (*chosen, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
     yield Report(folder / PRUNING, "importance", curve, lacks)
@@ -103,7 +103,7 @@ def is_up_to_date(path: Path, folder: Path) -> bool:
     return path.exists() and is_current(json.loads(path.read_text(encoding="utf-8")), folder)
 
 
-def columns_of(table: Path) -> set[str]:
+def read_columns(table: Path) -> set[str]:
     """The columns of a table of sentences."""
     with table.open(encoding="utf-8", newline="") as file:
         return set(next(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), []))

@@ -1,7 +1,8 @@
 """`python -m headlight reliability`: fit and measure how far each answer of a model can be relied on.
 
 Sentences with references are translated as the page does, and translated back where a model for the way back is there.
-`model/training/rule.py` fits the rule to them; then it is measured on the plain sentences, whose answers were read.
+`model/training/reliability_rule.py` fits the rule to them; then it is measured on the plain sentences, whose answers
+were read.
 With `--write`, the rule and its figures go into the model's folder: reliability.json, the card, the checksums.
 """
 
@@ -15,36 +16,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from headlight.model.checkpoints.checksums import weights_digest
+from headlight.model.checkpoints.shipped import ASSETS, shipped_models
 from headlight.model.commands.common import ProgressLine, model_folder
 from headlight.model.errors import CommandError
-from headlight.model.folders.checksums import weights_digest
-from headlight.model.folders.shipped import ASSETS, shipped_models
-from headlight.model.training.card_section import replace_section, sign_again
+from headlight.model.training.card_section import refresh_checksums, replace_section
 from headlight.model.training.evaluate import read_test
 from headlight.model.training.files import write_text
-from headlight.model.training.reliability import bound_into
-from headlight.model.training.rule import ENOUGH, Answer, fit_rule, measure
-from headlight.model.training.verdicts import read_verdicts
-from headlight.model.translate.evidence import WITH_BACK
-from headlight.model.translate.read_back import WAY, read_all_back
-from headlight.model.translate.reliability import FILE, FittedRule
+from headlight.model.training.human_verdicts import read_verdicts
+from headlight.model.training.reliability_fit import min_chrf
+from headlight.model.training.reliability_rule import MIN_READ_ANSWERS, Answer, fit_rule, measure
+from headlight.model.translate.back_translation import BACK_TRANSLATION_OPTIONS, back_translate_batch
+from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES
+from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule
 from headlight.model.translate.requests import batches_by_length
 from headlight.model.translate.translator import Translator
 
-TEXTS = {  # below --data, by the language paired with English: everyday sentences, captions, news
+TEST_FILES = {  # below --data, by the language paired with English: everyday sentences, captions, news
     "de": ("tatoeba-deu/val", "multi30k/val", "pud/dev"),
     "zh": ("tatoeba-cmn/val", "captions-zh/val", "pud/dev"),
 }
-SHARES = (5, 1, 1)  # of the sentences: what visitors type is everyday text
+SAMPLE_SHARES = (5, 1, 1)  # of the sentences: what visitors type is everyday text
 CORPORA = ASSETS / "corpora"
 # Training text without every n-th line, which is held out: the closest text to what visitors type.
-EVERYDAY = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
+EVERYDAY_FILES = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
 HELD_OUT = 32
 TYPED = CORPORA / "typed.tsv"  # like what visitors type: by these it is chosen where the grades begin
 PLAIN = CORPORA / "plain.tsv"
 JUDGED = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
 BATCH_TOKENS = 1500
-TO_READ = (400, 200)  # answers to everyday and to other sentences that `--unread` offers beside the plain ones, about
+# About how many answers to everyday and to other sentences `--unread` offers beside the plain ones.
+UNREAD_COUNTS = (400, 200)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bound",
         type=float,
-        help=f"of chrF, above which an answer is right ({bound_into('')}; into Chinese {bound_into('zh')})",
+        help=f"of chrF, above which an answer is right ({min_chrf('')}; into Chinese {min_chrf('zh')})",
     )
     parser.add_argument(
         "--plain", action="store_true", help="measure the model's own rule on the plain sentences alone"
@@ -86,40 +88,44 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plain:
         known = translator.rule
         if not isinstance(known, FittedRule):
-            raise CommandError(f"{folder} has no {FILE} to measure. Fit one: leave out --plain.")
-        plain = _answers_of(PLAIN, translator, reverse, source, target)
+            raise CommandError(f"{folder} has no {RELIABILITY_FILE} to measure. Fit one: leave out --plain.")
+        plain = _make_answers(PLAIN, translator, reverse, source, target)
         if not plain:
             raise CommandError(
                 f"The plain sentences are in German, English and Chinese; {folder.name} reads or writes another."
             )
         _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
-        print(_said(_measure_plain(known, plain, verdicts)))
+        print(_plain_rows(_measure_plain(known, plain, verdicts)))
         return 0
     kinds = [] if arguments.texts else list(_everyday(source, target)), list(_pairs(arguments, source, target))
     offered = [
-        pair for pairs, most in zip(kinds, TO_READ, strict=True) for pair in pairs[:: max(1, round(len(pairs) / most))]
+        pair
+        for pairs, most in zip(kinds, UNREAD_COUNTS, strict=True)
+        for pair in pairs[:: max(1, round(len(pairs) / most))]
     ]
     # Where enough was read, what is not offered for reading would tell little: chrF alone would judge it.
-    pairs = offered if len(verdicts) >= ENOUGH and not arguments.texts else [*kinds[0], *kinds[1]]
-    if len(pairs) < 4 * len(WITH_BACK):
-        raise CommandError(f"There are {len(pairs)} sentences, too few to fit {len(WITH_BACK)} weights.")
-    plain = _answers_of(PLAIN, translator, reverse, source, target)
-    typed = [] if arguments.texts else _answers_of(TYPED, translator, reverse, source, target)
+    pairs = offered if len(verdicts) >= MIN_READ_ANSWERS and not arguments.texts else [*kinds[0], *kinds[1]]
+    if len(pairs) < 4 * len(BACK_TRANSLATION_FEATURES):
+        raise CommandError(
+            f"There are {len(pairs)} sentences, too few to fit {len(BACK_TRANSLATION_FEATURES)} weights."
+        )
+    plain = _make_answers(PLAIN, translator, reverse, source, target)
+    typed = [] if arguments.texts else _make_answers(TYPED, translator, reverse, source, target)
     typed = [replace(each, typed=True) for each in typed]
-    answers = answers_to(pairs, translator, reverse)
+    answers = translate_pairs(pairs, translator, reverse)
     wanted = set(offered)
     some = [each for each, pair in zip(answers, pairs, strict=True) if pair in wanted]
     _write_unread(arguments.unread, f"{source}-{target}", [*plain, *typed, *some], verdicts)
     rule = fit_rule([*typed, *answers], source, target, verdicts, arguments.bound)
     measured = {**rule.measured, "plain": _measure_plain(rule, plain, verdicts)}
     rule = replace(rule, measured=measured, weights=weights_digest(folder))
-    section = in_words(rule, arguments)
+    section = card_section(rule, arguments)
     print(section)
     if arguments.write:
-        (folder / FILE).write_text(rule.to_json(), encoding="utf-8")
+        (folder / RELIABILITY_FILE).write_text(rule.to_json(), encoding="utf-8")
         (folder / "confidence.json").unlink(missing_ok=True)  # the rule of an earlier version
         replace_section(folder, "Reliability", section)
-        sign_again(folder)
+        refresh_checksums(folder)
     return 0
 
 
@@ -131,10 +137,10 @@ def _reverse(arguments: argparse.Namespace, source: str, target: str) -> Transla
 def _pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[tuple[str, str]]:
     """Sentences and references, spread evenly over the files."""
     other = target if source == "en" else source
-    stems = arguments.texts or [str(arguments.data / stem) for stem in TEXTS.get(other, ()) if arguments.data]
+    stems = arguments.texts or [str(arguments.data / stem) for stem in TEST_FILES.get(other, ()) if arguments.data]
     if not stems:
         raise CommandError("Name the texts to fit on: --data FOLDER, or --texts STEM …")
-    shares = SHARES if not arguments.texts else (1,) * len(stems)
+    shares = SAMPLE_SHARES if not arguments.texts else (1,) * len(stems)
     for stem, share in zip(stems, shares, strict=True):
         most = arguments.sentences * share // sum(shares)
         sources, references = read_test(Path(f"{stem}.{source}"), Path(f"{stem}.{target}"))
@@ -144,7 +150,7 @@ def _pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[
 
 def _everyday(source: str, target: str) -> Iterator[tuple[str, str]]:
     """The everyday sentences of both languages that no translator has learnt from."""
-    for name in EVERYDAY:
+    for name in EVERYDAY_FILES:
         rows = _rows(CORPORA / name)
         if source in rows[0] and target in rows[0]:
             yield from ((row[source], row[target]) for row in rows[::HELD_OUT])
@@ -155,13 +161,19 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse: Translator | None) -> list[Answer]:
+def translate_pairs(
+    pairs: Sequence[tuple[str, str]], translator: Translator, reverse: Translator | None
+) -> list[Answer]:
     """The answers to all sentences, each translated as the page does, and translated back."""
-    _, lengths = translator.checker.lines([source for source, _ in pairs], translator.checker.options(WAY))
+    _, lengths = translator.checker.lines(
+        [source for source, _ in pairs], translator.checker.options(BACK_TRANSLATION_OPTIONS)
+    )
     progress, answers = ProgressLine(len(pairs)), dict[int, Answer]()
-    for places in batches_by_length(lengths, BATCH_TOKENS // int(WAY["beam_size"])):
-        translations = translator.translate_batch([pairs[place][0] for place in places], way_back=reverse, **WAY)
-        backs = read_all_back(reverse, translations) if reverse else [None] * len(places)
+    for places in batches_by_length(lengths, BATCH_TOKENS // int(BACK_TRANSLATION_OPTIONS["beam_size"])):
+        translations = translator.translate_batch(
+            [pairs[place][0] for place in places], way_back=reverse, **BACK_TRANSLATION_OPTIONS
+        )
+        backs = back_translate_batch(reverse, translations) if reverse else [None] * len(places)
         for place, translation, back in zip(places, translations, backs, strict=True):
             answers[place] = Answer(translation, pairs[place][1], back)
         progress.add(len(places))
@@ -171,14 +183,14 @@ def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse
 # ------------------------------------------------------------ answers that were read, and those that were not
 
 
-def _answers_of(
+def _make_answers(
     table: Path, translator: Translator, reverse: Translator | None, source: str, target: str
 ) -> list[Answer]:
     """Answers to the sentences of a table; empty if it lacks one of the languages."""
     rows = _rows(table)
     if source not in rows[0] or target not in rows[0]:
         return []
-    return answers_to([(row[source], row[target]) for row in rows], translator, reverse)
+    return translate_pairs([(row[source], row[target]) for row in rows], translator, reverse)
 
 
 def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> dict[str, Any]:
@@ -215,7 +227,7 @@ def _write_unread(path: Path | None, direction: str, answers: Sequence[Answer], 
 # ------------------------------------------------------------ in words
 
 
-def _said(plain: dict[str, Any]) -> str:
+def _plain_rows(plain: dict[str, Any]) -> str:
     """The measurements on the plain sentences, as rows of the card's table."""
     rows = []
     for name, title in (("alone", "alone"), ("with_back", "read back")):
@@ -233,7 +245,7 @@ def _row(label: str, found: dict[str, Any]) -> str:
     )
 
 
-def in_words(rule: FittedRule, arguments: argparse.Namespace) -> str:
+def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
     """The section of the model's card."""
     known = rule.measured
     rows = [
@@ -255,17 +267,17 @@ def in_words(rule: FittedRule, arguments: argparse.Namespace) -> str:
     table = "\n".join(f"| {chance:.2f} | {right:.2f} | {answers:,} |" for answers, chance, right in best["calibration"])
     texts = f" --texts {' '.join(arguments.texts)}" if arguments.texts else " --data DATA"
     back = f" --way-back {arguments.way_back}" if arguments.way_back else ""
-    told = f"""Each answer gets a probability that it is right, and reasons where it may not be (`{FILE}`, fitted by
-    logistic regression). {how} A fifth of the answers is held out from each of five fits and judged by it; where the
-    grades begin was chosen on these. The plain sentences were in no fit, but helped to choose what is looked at, so
-    take their rows as optimistic. Their answers were judged by reading."""
+    told = f"""Each answer gets a probability that it is right, and reasons where it may not be (`{RELIABILITY_FILE}`,
+    fitted by logistic regression). {how} A fifth of the answers is held out from each of five fits and judged by it;
+    where the grades begin was chosen on these. The plain sentences were in no fit, but helped to choose what is looked
+    at, so take their rows as optimistic. Their answers were judged by reading."""
     return f"""## Reliability
 
 {textwrap.fill(" ".join(told.split()), 120)}
 
 | answers | number | wrong | area under ROC | wrong flagged | right flagged | calibration error |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-{chr(10).join([*rows, _said(known["plain"])]).rstrip()}
+{chr(10).join([*rows, _plain_rows(known["plain"])]).rstrip()}
 
 | probability | right | held-out answers |
 | ---: | ---: | ---: |

@@ -11,16 +11,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from headlight.model.checkpoints.checksums import weights_digest
+from headlight.model.checkpoints.reports import KEY
+from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import ProgressLine, model_folder
 from headlight.model.errors import CommandError
-from headlight.model.experiments.steadiness import FILE, head_roles, to_json
-from headlight.model.folders.checksums import weights_digest
-from headlight.model.folders.reports import KEY
-from headlight.model.folders.shipped import ASSETS
+from headlight.model.experiments.head_roles import ROLES_FILE, head_roles, to_json
 from headlight.model.measures.roles import NAMES
 from headlight.model.records import KINDS
-from headlight.model.text.languages import languages_of
-from headlight.model.training.card_section import replace_section, sign_again
+from headlight.model.text.languages import languages_from_name
+from headlight.model.training.card_section import refresh_checksums, replace_section
 from headlight.model.translate.translator import Translator
 
 TEXTS = ASSETS / "corpora" / "mini.tsv"
@@ -42,20 +42,20 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print how many heads have each role; with `--write`, also write."""
     folder = model_folder(arguments.model)
-    column = arguments.column or (*languages_of(folder.resolve().name), "")[0]
-    texts = kept_sentences(arguments.texts, column, arguments.sentences)
+    column = arguments.column or (*languages_from_name(folder.resolve().name), "")[0]
+    texts = sample_sentences(arguments.texts, column, arguments.sentences)
     progress = ProgressLine(len(texts))
     found = head_roles(Translator.load(folder, arguments.device), texts, arguments.texts.name, progress.add)
-    section = in_words(found)
+    section = card_section(found)
     print(section)
     if arguments.write:
-        (folder / FILE).write_text(to_json({KEY: weights_digest(folder), **found}), encoding="utf-8")
+        (folder / ROLES_FILE).write_text(to_json({KEY: weights_digest(folder), **found}), encoding="utf-8")
         replace_section(folder, "Roles of heads", section)
-        sign_again(folder)
+        refresh_checksums(folder)
     return 0
 
 
-def kept_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]:
+def sample_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]:
     """Evenly spaced sentences of a column."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -69,7 +69,7 @@ def kept_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]
     return [texts[place * len(texts) // count] for place in range(count)]
 
 
-def in_words(values: dict[str, Any]) -> str:
+def card_section(values: dict[str, Any]) -> str:
     """The card's section: how many heads of each kind have each role, and how steadily."""
     rows = []
     for name in NAMES:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headlight.model.errors import TokenizerError
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.training.segmenters import kept_borders, segmenter_of
+from headlight.model.training.segmenters import boundary_recall, find_segmenter
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,13 +30,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn a vocabulary, save it and print its figures; or measure an existing one."""
-    segment = segmenter_of([arguments.segment])
+    segment = find_segmenter([arguments.segment])
     if arguments.measure:
         if segment is None:
             raise TokenizerError(
                 "--measure compares with the words of a segmenter: say of which language by --segment."
             )
-        kept, there = kept_borders(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
+        kept, there = boundary_recall(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
         print(f"{arguments.measure}: {kept:,} of {there:,} borders of words kept, {100 * kept / max(1, there):.2f}%")
         return 0
     tokenizer = Tokenizer.train(_lines(arguments.files), arguments.size, segment=segment)

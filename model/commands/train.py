@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from headlight.model.errors import CommandError
-from headlight.model.training.loop import Setting
-from headlight.model.training.processes import PRECISIONS, choose_device, joined_processes
+from headlight.model.training.loop import ComputeSettings
+from headlight.model.training.processes import PRECISIONS, choose_device, process_group
 from headlight.model.training.recipe import load_recipe
-from headlight.model.training.run import Run, Session
+from headlight.model.training.run import Run, RunSession
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise CommandError(f"{option} is {given:g}, but must be above 0. Choose another number.")
     recipe = load_recipe(arguments.recipe)
     folder = arguments.run or Path("runs") / recipe.name
-    session = Session(
+    session = RunSession(
         minutes=arguments.minutes,
         checkpoint_minutes=arguments.checkpoint_minutes,
         keep=arguments.keep,
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         cool_down=arguments.cool_down,
         until=arguments.until,
     )
-    with joined_processes() as processes:
-        setting = Setting(choose_device(arguments.device, processes), arguments.precision, arguments.compile)
+    with process_group() as processes:
+        setting = ComputeSettings(choose_device(arguments.device, processes), arguments.precision, arguments.compile)
         Run(recipe, arguments.data, folder, session, setting, processes).train()
     return 0

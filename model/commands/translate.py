@@ -15,14 +15,14 @@ from headlight.model.commands.common import (
     ProgressLine,
     add_decoding,
     add_model,
-    add_way_back,
+    add_reverse_model,
     decoding_options,
     load,
-    load_way_back,
+    load_reverse_model,
 )
 from headlight.model.errors import CommandError, RequestError
 from headlight.model.records import Hypothesis
-from headlight.model.translate.choosing import best_of_lines
+from headlight.model.translate.reranking import best_of_lines
 from headlight.model.translate.translator import Translator
 
 # Lines that are sorted by length together, and written together: few at first, so that the first come at once, then
@@ -45,18 +45,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_model(parser)
     add_decoding(parser)
-    add_way_back(parser)
+    add_reverse_model(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """One translation a line on standard output, in the order of the sentences, as soon as it is there."""
     if arguments.batch_tokens < 1:
         raise CommandError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.")
-    reverse, choosing = load_way_back(arguments)
+    reverse, choosing = load_reverse_model(arguments)
     translator = load(arguments)
     options = decoding_options(arguments) | choosing
     write = partial(best_of_lines, reverse, translator, batch_tokens=arguments.batch_tokens, **options)
-    _tell_what_counts(translator, arguments)
+    _print_defaults(translator, arguments)
     if not arguments.text and sys.stdin.isatty():
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
         chunks: Iterable[list[str]] = ([line] for line in sys.stdin)
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if refused else 0
 
 
-def _tell_what_counts(translator: Translator, arguments: argparse.Namespace) -> None:
+def _print_defaults(translator: Translator, arguments: argparse.Namespace) -> None:
     """Print the generation defaults that apply, and the generation rules that Headlight does not have."""
     languages, left_out = translator.languages, translator.generation_defaults.left_out
     if languages.target and len(languages.targets) > 1 and arguments.target_language is None:
@@ -107,7 +107,7 @@ def _translate(
 
 
 def _as_text(line: str, best: Hypothesis | None, error: str) -> str:
-    return one_line(best.text) if best else ""
+    return join_lines(best.text) if best else ""
 
 
 def _as_json(line: str, best: Hypothesis | None, error: str) -> str:
@@ -117,11 +117,11 @@ def _as_json(line: str, best: Hypothesis | None, error: str) -> str:
     }
     if best is not None and best.log_probability:  # greedy search adds nothing up
         values |= {"log_probability": round(best.log_probability, 6), "score": round(best.score, 6)}
-        values |= {} if best.back is None else {"back": round(best.back, 6)}
+        values |= {} if best.reverse_score is None else {"back": round(best.reverse_score, 6)}
     return json.dumps(values | ({"error": error} if error else {}), ensure_ascii=False)
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """A translation on one line, without line breaks."""
     return text.replace("\r", " ").replace("\n", " ")
 

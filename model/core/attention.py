@@ -18,7 +18,7 @@ from headlight.model.core.masks import split_mask
 from headlight.model.core.positions import Positions
 from headlight.model.core.probes import Probe, Watchable
 
-LONG = 192  # keys from which on the fused kernel trains faster on a CPU, too
+FUSED_FROM_KEYS = 192  # keys from which on the fused kernel trains faster on a CPU, too
 
 
 def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: float | None = None) -> Tensor:
@@ -30,7 +30,7 @@ def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, sca
     return scores if bias is None else scores + bias
 
 
-def softmax_where(scores: Tensor, mask: Tensor | None) -> Tensor:
+def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Softmax over the unmasked keys. Masked keys get exactly zero; a fully masked row is all zero."""
     if mask is None:
         return scores.softmax(dim=-1)
@@ -45,10 +45,10 @@ def attention_weights(
     """softmax(Q Kᵀ / √d): `[batch, heads, queries, keys]`. Each row sums to one, or is wholly masked and zero."""
     allowed, added = split_mask(mask)
     scores = attention_scores(query, key, bias, scale)
-    return softmax_where(scores if added is None else scores + added, allowed)
+    return masked_softmax(scores if added is None else scores + added, allowed)
 
 
-def attend(
+def fused_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -75,14 +75,14 @@ def attend(
     return mixed.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)
 
 
-class KeysValues(NamedTuple):
+class KeyValues(NamedTuple):
     """Keys and values of one sequence."""
 
     keys: Tensor  # [batch, heads, keys, width]
     values: Tensor  # [batch, heads, keys, width]
 
 
-class KeysValuesCache:
+class KeyValueCache:
     """Key/value cache of the tokens decoded so far. The buffers double when they are full."""
 
     def __init__(self) -> None:
@@ -90,17 +90,15 @@ class KeysValuesCache:
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
 
-    def append(self, new: KeysValues) -> KeysValues:
+    def update(self, new: KeyValues) -> KeyValues:
         """Append new keys and values; return all of them."""
         start, self.length = self.length, self.length + new.keys.shape[2]
         if self._keys is None or self._values is None or self.length > self._keys.shape[2]:
-            self._keys, self._values = (
-                _room(self._keys, new.keys, self.length),
-                _room(self._values, new.values, self.length),
-            )
+            self._keys = _grow_buffer(self._keys, new.keys, self.length)
+            self._values = _grow_buffer(self._values, new.values, self.length)
         self._keys[:, :, start : self.length] = new.keys
         self._values[:, :, start : self.length] = new.values
-        return KeysValues(self._keys[:, :, : self.length], self._values[:, :, : self.length])
+        return KeyValues(self._keys[:, :, : self.length], self._values[:, :, : self.length])
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows, in this order."""
@@ -109,11 +107,11 @@ class KeysValuesCache:
             self._values = self._values.index_select(0, rows)
 
 
-def _room(old: Tensor | None, new: Tensor, length: int) -> Tensor:
-    rows, heads, _, width = new.shape
-    room = new.new_empty(rows, heads, max(16, 1 << (length - 1).bit_length()), width)
-    if old is not None:
-        room[:, :, : old.shape[2]] = old
+def _grow_buffer(buffer: Tensor | None, appended: Tensor, needed_length: int) -> Tensor:
+    rows, heads, _, width = appended.shape
+    room = appended.new_empty(rows, heads, max(16, 1 << (needed_length - 1).bit_length()), width)
+    if buffer is not None:
+        room[:, :, : buffer.shape[2]] = buffer
     return room
 
 
@@ -153,59 +151,60 @@ class MultiHeadAttention(Watchable):
     def forward(
         self,
         x: Tensor,  # [batch, queries, d_model]
-        memory: KeysValues | None = None,
+        memory: KeyValues | None = None,
         *,
         mask: Tensor | None = None,
         bias: Tensor | None = None,
         positions: Positions | None = None,
-        cache: KeysValuesCache | None = None,
+        cache: KeyValueCache | None = None,
     ) -> Tensor:
         """Self-attention of `x`, which goes on after the tokens in `cache`; with a `memory`, cross-attention to it."""
         if memory is None:
-            query, keys, values = self.project(x)
+            query, keys, values = self.project_qkv(x)
             if positions is not None:
                 start = 0 if cache is None else cache.length
                 query, keys = positions.rotate(query, start), positions.rotate(keys, start)
             query, keys, values = self.queries(query), self.keys(keys), self.values(values)
             if cache is not None:
-                keys, values = cache.append(KeysValues(keys, values))
+                keys, values = cache.update(KeyValues(keys, values))
         else:
-            query, (keys, values) = self.queries(self.split(self.query(x))), memory
-        output: Tensor = self.output(self.merge(self.mixed(self.mix(query, keys, values, mask, bias))))
+            query, (keys, values) = self.queries(self.split_heads(self.query(x))), memory
+        mixed = self.mixed(self.weighted_values(query, keys, values, mask, bias))
+        output: Tensor = self.output(self.merge_heads(mixed))
         return output
 
-    def mix(
+    def weighted_values(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:  # [batch, heads, queries, width]
         """Use the explicit formula if a probe is watched, else the fused kernel."""
         # Sentences train faster in the explicit form, too, on a CPU: the fused backward took a quarter of a step.
-        trains = self.training and (self.dropout.p > 0 or not (query.is_cuda or keys.shape[2] > LONG))
+        trains = self.training and (self.dropout.p > 0 or not (query.is_cuda or keys.shape[2] > FUSED_FROM_KEYS))
         if not (trains or self.weights.watched or self.scores.watched or self.allowed.watched):
-            return attend(query, keys, values, mask, bias, self.scale)
+            return fused_attention(query, keys, values, mask, bias, self.scale)
         allowed, added = split_mask(mask)
         scores = attention_scores(query, keys, bias, self.scale)
         if self.allowed.watched:
             everywhere = torch.ones_like(scores, dtype=torch.bool)
             allowed = self.allowed(everywhere if allowed is None else allowed & everywhere)
         scores = self.scores(scores if added is None else scores + added)
-        weights = self.weights(softmax_where(scores, allowed))
+        weights = self.weights(masked_softmax(scores, allowed))
         kept: Tensor = self.dropout(weights)
         return kept.to(values.dtype) @ values
 
-    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def project_qkv(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of one sequence, each `[batch, heads, tokens, width]`."""
-        return self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        return self.split_heads(self.query(x)), self.split_heads(self.key(x)), self.split_heads(self.value(x))
 
-    def memory(self, x: Tensor) -> KeysValues:
+    def project_memory(self, x: Tensor) -> KeyValues:
         """Keys and values for cross-attention, computed once per sentence."""
-        return KeysValues(self.keys(self.split(self.key(x))), self.values(self.split(self.value(x))))
+        return KeyValues(self.keys(self.split_heads(self.key(x))), self.values(self.split_heads(self.value(x))))
 
-    def split(self, x: Tensor) -> Tensor:
+    def split_heads(self, x: Tensor) -> Tensor:
         """`[batch, tokens, heads × width]` → `[batch, heads, tokens, width]`."""
         batch, tokens, _ = x.shape
         return x.view(batch, tokens, self.heads, self.head_width).transpose(1, 2)
 
-    def merge(self, x: Tensor) -> Tensor:
+    def merge_heads(self, x: Tensor) -> Tensor:
         """`[batch, heads, tokens, width]` → `[batch, tokens, heads × width]`."""
         batch, _, tokens, _ = x.shape
         return x.transpose(1, 2).reshape(batch, tokens, self.heads * self.head_width)

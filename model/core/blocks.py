@@ -122,7 +122,7 @@ class FeedForward(Watchable):
         return self.output(narrow)
 
 
-class Output(Watchable):
+class OutputProjection(Watchable):
     """Projects decoder outputs to logits over the vocabulary."""
 
     def __init__(self, config: TransformerConfig, tied: nn.Embedding | None) -> None:

@@ -20,7 +20,7 @@ from headlight.model.core.config import TransformerConfig
 from headlight.model.core.masks import padding_mask
 from headlight.model.core.positions import Positions, make_positions
 from headlight.model.core.probes import Probe, Watchable
-from headlight.model.core.transformer import make_attention, through
+from headlight.model.core.transformer import make_attention, run_layers
 
 Item = TypeVar("Item")
 
@@ -30,7 +30,7 @@ class Classifier(Watchable):
 
     config: ClassifierConfig | EncoderClassifierConfig
     weights_path = "layers.{}.self_attention.weights"  # the probe of a layer's attention
-    folds = False  # trained on lower-cased text whose tokens were joined
+    normalises_input = False  # trained on lower-cased text whose tokens were joined
 
     def log_odds(self, ids: Tensor) -> Tensor:
         """`[batch, tokens]` → `[batch, classes]`: ln p / (1 − p) of each class."""
@@ -60,12 +60,12 @@ class SelfAttentionClassifier(Classifier):
     """Ids to one number a text: above 0 speaks for the positive class."""
 
     config: ClassifierConfig
-    folds = True
+    normalises_input = True
 
     def __init__(self, config: ClassifierConfig) -> None:
         super().__init__()
         self.config = config
-        blocks = config.blocks
+        blocks = config.block_config
         table = nn.Embedding(config.vocabulary, blocks.embedding_width)
         self.embedding = Embedding(table, make_positions(blocks, one_way=False), blocks)
         self.layers = nn.ModuleList(ClassifierLayer(blocks) for _ in range(config.layers))
@@ -84,14 +84,14 @@ class SelfAttentionClassifier(Classifier):
 
     def forward(self, ids: Tensor) -> Tensor:
         """`[batch, tokens]` → `[batch]`: log-odds of the positive class; its sigmoid is the probability."""
-        return self.shares(ids).sum(dim=1) + self.verdict.bias
+        return self.token_contributions(ids).sum(dim=1) + self.verdict.bias
 
     def log_odds(self, ids: Tensor) -> Tensor:
         """`[batch, tokens]` → `[batch, 2]`: what speaks for the positive class speaks against the negative one."""
         positive: Tensor = self(ids)
         return torch.stack([-positive, positive], dim=1)
 
-    def shares(self, ids: Tensor) -> Tensor:
+    def token_contributions(self, ids: Tensor) -> Tensor:
         """Contribution of each token to the log-odds, `[batch, tokens]`. Padding contributes exactly zero."""
         mask = padding_mask(ids, self.config.pad_id)  # [batch, 1, 1, tokens]
         x = self.encode(ids, mask)
@@ -101,7 +101,7 @@ class SelfAttentionClassifier(Classifier):
 
     def encode(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """`[batch, tokens]` → `[batch, tokens, d_model]`."""
-        encoded: Tensor = self.encoded(through(self.layers, self.embedding(ids), mask, self.embedding.positions))
+        encoded: Tensor = self.encoded(run_layers(self.layers, self.embedding(ids), mask, self.embedding.positions))
         return encoded
 
 
@@ -110,9 +110,9 @@ def classification_loss(log_odds: Tensor, positive: Tensor) -> Tensor:
     return nn.functional.binary_cross_entropy_with_logits(log_odds.float(), positive.float(), reduction="sum")
 
 
-def shortened(tokens: Sequence[Item], most: int) -> list[Item]:
+def truncate_middle(tokens: Sequence[Item], max_tokens: int) -> list[Item]:
     """Truncates the middle of a long text; the end often decides the verdict."""
-    if len(tokens) <= most:
+    if len(tokens) <= max_tokens:
         return list(tokens)
-    first = most // 4
-    return [*tokens[:first], *tokens[len(tokens) - (most - first) :]]
+    first = max_tokens // 4
+    return [*tokens[:first], *tokens[len(tokens) - (max_tokens - first) :]]

@@ -7,11 +7,11 @@ from typing import Any
 
 from headlight.model.core.config import Config, TransformerConfig
 
-MOST_CLASSES = 300  # each gets numbers for every word on the page
+MAX_CLASSES = 300  # each gets numbers for every word on the page
 HEAD_ACTIVATIONS = ("tanh", "relu")
 
 
-class _AnyClassifierConfig(Config):
+class _ClassifierConfigBase(Config):
     """Shared checks and defaults. Not a dataclass, so that each subclass orders its own fields."""
 
     vocabulary: int
@@ -23,14 +23,14 @@ class _AnyClassifierConfig(Config):
     end_id: int
 
     @property
-    def blocks(self) -> TransformerConfig:
+    def block_config(self) -> TransformerConfig:
         """The same sizes, as the Transformer's parts want them."""
         raise NotImplementedError
 
-    def _check_reading(self, *ids: str) -> None:
-        self._require(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
+    def _check_text_fields(self, *ids: str) -> None:
+        self._check(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
         self._require_ids(*ids, size=self.vocabulary)
-        _ = self.blocks  # the other values are checked on use
+        _ = self.block_config  # the other values are checked on use
 
     def _blocks(self, **own: Any) -> TransformerConfig:
         return TransformerConfig(
@@ -48,7 +48,7 @@ class _AnyClassifierConfig(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierConfig(_AnyClassifierConfig):
+class ClassifierConfig(_ClassifierConfigBase):
     """A text classifier of one question, yes or no: embedding, self-attention, average, sigmoid.
 
     The defaults are the lesson's: 8 heads of 16 numbers over an embedding as wide as all of them.
@@ -75,13 +75,13 @@ class ClassifierConfig(_AnyClassifierConfig):
     def __post_init__(self) -> None:
         self._require_positive("vocabulary", "d_model", "heads", "head_width", "layers", "max_length")
         super().__post_init__()
-        self._require(bool(self.negative and self.positive), "negative and positive need a name each.")
-        self._require(self.negative != self.positive, "negative and positive must differ.")
-        self._require(self.pad_id != self.end_id, "pad_id and end_id must differ.")
-        self._check_reading("pad_id", "end_id")
+        self._check(bool(self.negative and self.positive), "negative and positive need a name each.")
+        self._check(self.negative != self.positive, "negative and positive must differ.")
+        self._check(self.pad_id != self.end_id, "pad_id and end_id must differ.")
+        self._check_text_fields("pad_id", "end_id")
 
     @property
-    def blocks(self) -> TransformerConfig:
+    def block_config(self) -> TransformerConfig:
         """The same sizes, as the Transformer's parts want them."""
         return self._blocks(
             head_width=self.head_width,
@@ -104,7 +104,7 @@ class ClassifierConfig(_AnyClassifierConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderClassifierConfig(_AnyClassifierConfig):
+class EncoderClassifierConfig(_ClassifierConfigBase):
     """An encoder whose first token is judged: BERT (https://arxiv.org/abs/1810.04805) and its relatives.
 
     The defaults are the sizes of its published base model.
@@ -132,20 +132,20 @@ class EncoderClassifierConfig(_AnyClassifierConfig):
         self._require_positive("vocabulary", "d_model", "heads", "d_ff", "layers", "max_length")
         super().__post_init__()
         object.__setattr__(self, "classes", tuple(self.classes))  # a list if it was read from JSON
-        self._require(
-            1 <= len(self.classes) <= MOST_CLASSES,
-            f"it has {len(self.classes):,} classes, but must have 1 to {MOST_CLASSES}.",
+        self._check(
+            1 <= len(self.classes) <= MAX_CLASSES,
+            f"it has {len(self.classes):,} classes, but must have 1 to {MAX_CLASSES}.",
         )
-        self._require(all(self.classes), "every class needs a name.")
-        self._require(
+        self._check(all(self.classes), "every class needs a name.")
+        self._check(
             len(self.classes) > 1 or not self.exclusive, "a single class can only be asked for by itself: exclusive."
         )
         self._require_choice("head_activation", HEAD_ACTIVATIONS)
-        self._require(self.pad_id not in (self.start_id, self.end_id), "pad_id must differ from start_id and end_id.")
-        self._check_reading("pad_id", "start_id", "end_id")
+        self._check(self.pad_id not in (self.start_id, self.end_id), "pad_id must differ from start_id and end_id.")
+        self._check_text_fields("pad_id", "start_id", "end_id")
 
     @property
-    def blocks(self) -> TransformerConfig:
+    def block_config(self) -> TransformerConfig:
         """The same sizes, as the encoder wants them: learnt positions, a norm after the embedding and each sum."""
         return self._blocks(
             d_ff=self.d_ff,

@@ -13,8 +13,8 @@ POSITION_NAMES = ("none", "sinusoidal", "sinusoidal_halves", "learned", "rotary"
 ACTIVATION_NAMES = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "reglu")
 NORM_NAMES = ("layer", "rms")
 # Beyond any model: a slip, or malice. Sizes within these can be built, and their derived tables computed.
-MOST_ENTRIES = 10_000_000  # of vocabularies and of tables
-MOST = {
+MAX_EMBEDDING_ROWS = 10_000_000  # of vocabularies and of tables
+MAX_VALUES = {
     "encoder_layers": 1_000, "decoder_layers": 1_000, "layers": 1_000,
     "d_model": 100_000, "heads": 10_000, "head_width": 100_000, "d_ff": 1_000_000,
 }  # fmt: skip
@@ -24,7 +24,7 @@ MOST = {
 class Config:
     """Base of all configurations: validation and JSON with exactly the declared fields."""
 
-    younger: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack: they mean the default
+    added_later: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack: they mean the default
 
     def to_json(self) -> str:
         """All fields as indented JSON, in the order of their declaration."""
@@ -46,7 +46,7 @@ class Config:
                 f"{origin} has unknown field(s) {', '.join(unknown)}. "
                 f"Known are: {', '.join(fields)}. Remove the unknown, or update Headlight."
             )
-        missing = sorted(set(fields) - set(values) - cls.younger)
+        missing = sorted(set(fields) - set(values) - cls.added_later)
         if missing:
             raise ConfigError(f"{origin} lacks the field(s) {', '.join(missing)}. Add them, or export the model again.")
         for name, value in values.items():
@@ -58,7 +58,7 @@ class Config:
         for field in dataclasses.fields(self):
             _check_type(type(self).__name__, field.name, getattr(self, field.name), str(field.type))
 
-    def _require(self, holds: bool, complaint: str) -> None:
+    def _check(self, holds: bool, complaint: str) -> None:
         if not holds:
             raise ConfigError(f"{type(self).__name__}: {complaint}")
 
@@ -66,39 +66,41 @@ class Config:
         for name in names:
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool)
-            self._require(whole and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
-            self._require_at_most(name, MOST.get(name, MOST_ENTRIES))
+            self._check(whole and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
+            self._require_at_most(name, MAX_VALUES.get(name, MAX_EMBEDDING_ROWS))
 
     def _require_at_most(self, name: str, most: int) -> None:
         value = getattr(self, name)
-        self._require(value <= most, f"{name} is {_in_words(value)}, but no more than {most:,} can be built.")
+        self._check(value <= most, f"{name} is {_format_value(value)}, but no more than {most:,} can be built.")
 
     def _require_between(self, name: str, least: float, most: float) -> None:
         value = getattr(self, name)
-        self._require(value > 0, f"{name} is {value!r}, but must be a number above 0.")
-        complaint = f"{name} is {_in_words(value)}, but must lie between {least:g} and {most:g}: nothing else computes."
-        self._require(least <= value <= most, complaint)
+        self._check(value > 0, f"{name} is {value!r}, but must be a number above 0.")
+        complaint = (
+            f"{name} is {_format_value(value)}, but must lie between {least:g} and {most:g}: nothing else computes."
+        )
+        self._check(least <= value <= most, complaint)
 
     def _require_probability(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
-            self._require(0.0 <= value < 1.0, f"{name} is {value!r}, but must lie in [0, 1).")
+            self._check(0.0 <= value < 1.0, f"{name} is {value!r}, but must lie in [0, 1).")
 
     def _require_ids(self, *names: str, size: int) -> None:
         for name in names:
             value = getattr(self, name)
-            self._require(0 <= value < size, f"{name} is {value}, but the vocabulary ends at {size - 1}.")
+            self._check(0 <= value < size, f"{name} is {value}, but the vocabulary ends at {size - 1}.")
 
     def _require_choice(self, name: str, choices: tuple[str, ...]) -> None:
         value = getattr(self, name)
-        self._require(value in choices, f"{name} is {value!r}, but must be one of: {', '.join(choices)}.")
+        self._check(value in choices, f"{name} is {value!r}, but must be one of: {', '.join(choices)}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(Config):
     """An encoder-decoder Transformer. The defaults are the published base model ("Attention Is All You Need")."""
 
-    younger: ClassVar[frozenset[str]] = frozenset({"closed_waves", "embedding_norm", "relative_each_layer"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"closed_waves", "embedding_norm", "relative_each_layer"})
 
     source_vocabulary: int
     target_vocabulary: int
@@ -157,61 +159,62 @@ class TransformerConfig(Config):
         # Beyond these, float32 divides by zero, or every vector that is normed becomes zero.
         self._require_between("norm_epsilon", 1e-30, 1.0)
         self._require_between("rotary_base", 1.0, 1e12)
-        self._require(
+        self._check(
             self.head_width is not None or self.d_model % self.heads == 0,
             f"d_model {self.d_model} cannot be split into {self.heads} equal heads; "
             "change one of them, or set head_width.",
         )
-        self._require(self.head_width is None or self.head_width > 0, "head_width must be above 0, or null.")
+        self._check(self.head_width is None or self.head_width > 0, "head_width must be above 0, or null.")
         if self.head_width is not None:
-            self._require_at_most("head_width", MOST["head_width"])
-        self._require(
-            self.heads * self.width_of_head <= MOST["d_ff"],
-            f"{self.heads:,} heads of {self.width_of_head:,} numbers are more than can be built: "
-            f"{MOST['d_ff']:,} in all.",
+            self._require_at_most("head_width", MAX_VALUES["head_width"])
+        self._check(
+            self.heads * self.resolved_head_width <= MAX_VALUES["d_ff"],
+            f"{self.heads:,} heads of {self.resolved_head_width:,} numbers are more than can be built: "
+            f"{MAX_VALUES['d_ff']:,} in all.",
         )
-        self._require(
+        self._check(
             not self.share_embeddings or self.source_vocabulary == self.target_vocabulary,
             f"share_embeddings needs one vocabulary, but there are {self.source_vocabulary} source "
             f"and {self.target_vocabulary} target words.",
         )
-        self._require(
+        self._check(
             0 <= self.position_width < self.d_model,
             f"position_width is {self.position_width}, but must be 0 (added) or below d_model {self.d_model}.",
         )
-        self._require(
+        self._check(
             not self.position_width or self.positions in ("sinusoidal", "sinusoidal_halves", "learned"),
             f"positions {self.positions!r} cannot be concatenated; set position_width to 0.",
         )
-        self._require(
+        self._check(
             not (self.position_width and self.tie_output),
             "a tied output needs embeddings as wide as d_model; untie it, or set position_width to 0.",
         )
-        self._require(
-            self.positions != "rotary" or self.width_of_head % 2 == 0,
-            f"rotary positions turn pairs of numbers, but a head is {self.width_of_head} wide; choose an even width.",
+        self._check(
+            self.positions != "rotary" or self.resolved_head_width % 2 == 0,
+            f"rotary positions turn pairs of numbers, but a head is {self.resolved_head_width} wide; choose an even "
+            "width.",
         )
-        self._require(
+        self._check(
             self.positions != "relative" or 4 <= self.relative_buckets < self.relative_max_distance,
             "relative positions need at least 4 buckets, and a relative_max_distance beyond their number.",
         )
-        self._require(
+        self._check(
             not self.relative_each_layer or self.positions == "relative",
             f"relative_each_layer needs positions 'relative', not {self.positions!r}.",
         )
-        self._require(
+        self._check(
             not self.closed_waves
             or (self.positions == "sinusoidal_halves" and (self.position_width or self.d_model) > 3),
             "closed_waves needs positions 'sinusoidal_halves', at least 4 wide.",
         )
-        self._require(self.position_offset >= 0, "position_offset must not be negative.")
-        self._require(self.position_offset <= 1000, "position_offset is beyond any use: at most 1,000.")
-        self._require(self.pad_id != self.end_id, "pad_id and end_id must differ: the end would be masked as padding.")
+        self._check(self.position_offset >= 0, "position_offset must not be negative.")
+        self._check(self.position_offset <= 1000, "position_offset is beyond any use: at most 1,000.")
+        self._check(self.pad_id != self.end_id, "pad_id and end_id must differ: the end would be masked as padding.")
         self._require_ids("pad_id", "end_id", size=min(self.source_vocabulary, self.target_vocabulary))
         self._require_ids("start_id", size=self.target_vocabulary)
 
     @property
-    def width_of_head(self) -> int:
+    def resolved_head_width(self) -> int:
         """Width of one head."""
         return self.head_width or self.d_model // self.heads
 
@@ -221,7 +224,7 @@ class TransformerConfig(Config):
         return self.d_model - self.position_width
 
 
-def _in_words(value: float) -> str:
+def _format_value(value: float) -> str:
     """A number as an error shows it."""
     if isinstance(value, int):
         return f"{value:,}" if abs(value) < 10**30 else "a number of more than 30 digits"

@@ -17,7 +17,7 @@ from headlight.model.core.masks import padding_mask
 from headlight.model.core.probes import Probe
 from headlight.model.core.transformer import Encoder
 
-BENT = {"tanh": torch.tanh, "relu": torch.relu}
+HEAD_ACTIVATION_FUNCTIONS = {"tanh": torch.tanh, "relu": torch.relu}
 
 
 class EncoderClassifier(Classifier):
@@ -29,7 +29,7 @@ class EncoderClassifier(Classifier):
     def __init__(self, config: EncoderClassifierConfig) -> None:
         super().__init__()
         self.config = config
-        blocks = config.blocks
+        blocks = config.block_config
         self.encoder = Encoder(blocks, nn.Embedding(config.vocabulary, blocks.embedding_width))
         self.dense = nn.Linear(config.d_model, config.d_model)
         self.verdict = nn.Linear(config.d_model, len(config.classes))
@@ -39,16 +39,16 @@ class EncoderClassifier(Classifier):
         """`[batch, tokens]` → logits `[batch, classes]`."""
         encoded = self.encoder(ids, padding_mask(ids, self.config.pad_id))  # [batch, tokens, d_model]
         first = self.first(encoded[:, 0])
-        logits: Tensor = self.verdict(BENT[self.config.head_activation](self.dense(first)))
+        logits: Tensor = self.verdict(HEAD_ACTIVATION_FUNCTIONS[self.config.head_activation](self.dense(first)))
         return logits
 
     def log_odds(self, ids: Tensor) -> Tensor:
         """`[batch, tokens]` → `[batch, classes]`."""
         logits: Tensor = self(ids)
-        return against_the_others(logits) if self.config.exclusive else logits
+        return one_vs_rest_log_odds(logits) if self.config.exclusive else logits
 
 
-def against_the_others(logits: Tensor) -> Tensor:
+def one_vs_rest_log_odds(logits: Tensor) -> Tensor:
     """The log-odds of each class under softmax: z − ln Σ exp of all others, `[batch, classes]` → the same shape."""
     logarithms = logits.float().log_softmax(dim=-1)
     rest = torch.log1p(-logarithms.exp())  # ln (1 − p): exact for all but the likeliest, whose rest may vanish

@@ -13,35 +13,44 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headlight.model.changes import Borrow, Change, Copy, Drag, Intervention, PositionChange, WordChange, Zero
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.probes import Edit, watch
 from headlight.model.core.transformer import Transformer, attention_path
-from headlight.model.errors import not_whole
+from headlight.model.errors import range_error
+from headlight.model.intervention_records import (
+    BorrowMap,
+    Change,
+    CopyHead,
+    InputChange,
+    Intervention,
+    PositionChange,
+    SetWeight,
+    ZeroPart,
+)
 from headlight.model.records import Attention, Kind
 
-PHASES = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag")  # then come factors
-FACTORS = ("scale", "remove")
-NEVER, OWN_PLACE = (
+EDIT_ORDER = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag")  # then come factors
+SCALING_ACTIONS = ("scale", "remove")
+MASKED_SCORE, FALLBACK_SCORE = (
     -1e9,
     -1e4,
 )  # a score whose softmax is exactly zero next to an ordinary one; masked scores are far lower
-BLOCK = 8  # neighbours that a shuffle mixes
-DECODED = "decoder.layers.0.self_attention.scores"  # its shape gives the rows that a pass computes
+SHUFFLE_WINDOW = 8  # neighbours that a shuffle mixes
+FIRST_DECODER_SCORES = "decoder.layers.0.self_attention.scores"  # its shape gives the rows that a pass computes
 
 
 @dataclass
-class _Rows:
+class _RowCounter:
     """Index of the first row that a decoder pass computes; with a cache, one row per step."""
 
     start: int = 0
 
-    def count(self, scores: Tensor, name: str) -> Tensor:
+    def observe(self, scores: Tensor, name: str) -> Tensor:
         self.start = scores.shape[-1] - scores.shape[-2]
         return scores
 
 
-class _Allowed:
+class _MaskRecorder:
     """Which keys the rows of one attention may look at, kept from its mask until its weights pass.
 
     The weights alone do not distinguish a masked key from an unused one.
@@ -50,7 +59,7 @@ class _Allowed:
     def __init__(self) -> None:
         self.kept: Tensor | None = None
 
-    def keep(self, allowed: Tensor, name: str) -> Tensor:
+    def record(self, allowed: Tensor, name: str) -> Tensor:
         self.kept = allowed
         return allowed
 
@@ -63,7 +72,7 @@ class _Allowed:
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _OrderedEdit:
     """An edit with its probe and its turn there."""
 
     path: str
@@ -72,7 +81,7 @@ class _Placed:
 
 
 @contextmanager
-def intervening(
+def apply_interventions(
     model: Transformer, interventions: Sequence[Change], others: Mapping[str, Attention] | None = None
 ) -> Iterator[None]:
     """Apply the interventions to every forward pass inside the `with` block.
@@ -81,19 +90,19 @@ def intervening(
     and do nothing here.
     """
     check_interventions(model.config, interventions)
-    by_path: dict[str, list[_Placed]] = {}
-    rows = _Rows()
+    by_path: dict[str, list[_OrderedEdit]] = {}
+    rows = _RowCounter()
     for change in interventions:
         for placed in _edits(model.config, change, rows, others or {}):
             by_path.setdefault(placed.path, []).append(placed)
     for path, factors in _factors(model.config, interventions).items():
-        by_path.setdefault(path, []).append(_Placed(path, len(PHASES), _scaled(factors)))
+        by_path.setdefault(path, []).append(_OrderedEdit(path, len(EDIT_ORDER), _scale_weights_edit(factors)))
     with ExitStack() as stack:
-        if any(_needs_rows(change) for change in interventions):
-            stack.enter_context(watch(model, DECODED, edit=rows.count))
+        if any(_needs_row_counter(change) for change in interventions):
+            stack.enter_context(watch(model, FIRST_DECODER_SCORES, edit=rows.observe))
         for path, several in by_path.items():
             edits = [placed.edit for placed in sorted(several, key=lambda placed: placed.phase)]
-            stack.enter_context(watch(model, path, edit=_in_turn(edits)))
+            stack.enter_context(watch(model, path, edit=_chain_edits(edits)))
         yield
 
 
@@ -105,59 +114,61 @@ def check_interventions(config: TransformerConfig, interventions: Sequence[Chang
         for name, count in (("layer", layers), ("head", config.heads), ("from_head", config.heads)):
             place = getattr(change, name, None)
             if place is not None and place >= count:
-                raise not_whole(name, place, 0, count - 1)
+                raise range_error(name, place, 0, count - 1)
 
 
 def _edits(
-    config: TransformerConfig, change: Change, rows: _Rows, others: Mapping[str, Attention]
-) -> Iterator[_Placed]:
+    config: TransformerConfig, change: Change, rows: _RowCounter, others: Mapping[str, Attention]
+) -> Iterator[_OrderedEdit]:
     """The edits that carry out one change."""
-    if isinstance(change, WordChange):
+    if isinstance(change, InputChange):
         return
     if isinstance(change, PositionChange):
         if config.positions != "none":
-            yield _Placed(f"{change.side}.embedding.positions.places", 0, _moved(change))
+            yield _OrderedEdit(f"{change.side}.embedding.positions.places", 0, _position_edit(change))
         return
-    if isinstance(change, Zero):
+    if isinstance(change, ZeroPart):
         part = "feed_forward.output" if change.part == "feed_forward" else "around_*.carried"
-        yield _Placed(f"{change.side}.layers.{change.layer}.{part}", 0, _zeros)
+        yield _OrderedEdit(f"{change.side}.layers.{change.layer}.{part}", 0, _zero_edit)
         return
-    if change.action in FACTORS:
+    if change.action in SCALING_ACTIONS:
         return  # all of one attention are one product: `_factors`
-    phase = PHASES.index(change.action)
+    phase = EDIT_ORDER.index(change.action)
     for layer in _layers(config, change.kind, change.layer):
         path = attention_path(change.kind, layer)
-        allowed = _Allowed()
-        if isinstance(change, Drag | Borrow):
-            yield _Placed(f"{path}.allowed", 0, allowed.keep)
-        if isinstance(change, Copy):
-            copied = _Copied(change)
+        allowed = _MaskRecorder()
+        if isinstance(change, SetWeight | BorrowMap):
+            yield _OrderedEdit(f"{path}.allowed", 0, allowed.record)
+        if isinstance(change, CopyHead):
+            copied = _HeadCopy(change)
             if change.from_layer != layer:
-                yield _Placed(f"{attention_path(change.kind, change.from_layer)}.weights", len(PHASES) + 1, copied.keep)
-            yield _Placed(f"{path}.weights", phase, copied.edit)
-        elif isinstance(change, Borrow):
+                yield _OrderedEdit(
+                    f"{attention_path(change.kind, change.from_layer)}.weights", len(EDIT_ORDER) + 1, copied.keep
+                )
+            yield _OrderedEdit(f"{path}.weights", phase, copied.edit)
+        elif isinstance(change, BorrowMap):
             weights = torch.from_numpy(others[change.text].of(change.kind)[layer].copy())  # [heads, rows, columns]
-            yield _Placed(f"{path}.weights", phase, _borrowed(change, weights, rows, allowed))
-        elif isinstance(change, Drag):
-            yield _Placed(f"{path}.weights", phase, _dragged(change, rows, allowed))
+            yield _OrderedEdit(f"{path}.weights", phase, _borrowed_map_edit(change, weights, rows, allowed))
+        elif isinstance(change, SetWeight):
+            yield _OrderedEdit(f"{path}.weights", phase, _set_weight_edit(change, rows, allowed))
         else:
-            yield _Placed(f"{path}.scores", phase, _of_heads(change, rows))
+            yield _OrderedEdit(f"{path}.scores", phase, _score_edit(change, rows))
 
 
-def _of_heads(change: Intervention, rows: _Rows) -> Edit:
+def _score_edit(change: Intervention, rows: _RowCounter) -> Edit:
     """What happens to the scores of whole heads."""
     if change.action == "uniform":  # equal scores make equal weights, wherever the mask allows any
         return scale_heads(change.head, 0.0)
     if change.action == "temperature":
         return scale_heads(change.head, 1 / change.amount)
-    return _pointed(change, rows)
+    return _shift_edit(change, rows)
 
 
 def _factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict[str, Tensor]:
     """Factor of each head, by probe path: one product for any number of heads."""
     found: dict[str, Tensor] = {}
     for change in interventions:
-        if isinstance(change, Intervention) and change.action in FACTORS:
+        if isinstance(change, Intervention) and change.action in SCALING_ACTIONS:
             for layer in _layers(config, change.kind, change.layer):
                 path = f"{attention_path(change.kind, layer)}.weights"
                 factors = found.setdefault(path, torch.ones(config.heads))
@@ -165,7 +176,7 @@ def _factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict
     return found
 
 
-def _scaled(factors: Tensor) -> Edit:
+def _scale_weights_edit(factors: Tensor) -> Edit:
     """`factors`: one of each head, `[heads]`."""
 
     def edit(weights: Tensor, name: str) -> Tensor:
@@ -183,16 +194,16 @@ def _heads(head: int | None) -> slice:
     return slice(None) if head is None else slice(head, head + 1)
 
 
-def _needs_rows(change: Change) -> bool:
+def _needs_row_counter(change: Change) -> bool:
     """Whether it must know which rows of the decoder a pass computes."""
-    if isinstance(change, Drag | Borrow):
+    if isinstance(change, SetWeight | BorrowMap):
         return change.kind != "encoder"
     return (
         isinstance(change, Intervention) and change.kind != "encoder" and change.action in ("previous", "next", "same")
     )
 
 
-def _in_turn(edits: Sequence[Edit]) -> Edit:
+def _chain_edits(edits: Sequence[Edit]) -> Edit:
     def edit(value: Tensor, name: str) -> Tensor:
         for each in edits:
             value = each(value, name)
@@ -215,7 +226,7 @@ def scale_heads(head: int | None, factor: float) -> Edit:
     return edit
 
 
-def _pointed(change: Intervention, rows: _Rows) -> Edit:
+def _shift_edit(change: Intervention, rows: _RowCounter) -> Edit:
     """Scores that let each row look at the token before its place, after it or at it.
 
     If that token is masked, the row attends to its own position, and if that is masked too, to all tokens equally. The
@@ -228,8 +239,8 @@ def _pointed(change: Intervention, rows: _Rows) -> Edit:
         start = rows.start if change.kind != "encoder" else 0
         own = torch.arange(start, start + queries, device=scores.device)[:, None]
         places = torch.arange(keys, device=scores.device)
-        made = torch.full_like(scores[0, 0], NEVER)
-        made[places == own] = OWN_PLACE
+        made = torch.full_like(scores[0, 0], MASKED_SCORE)
+        made[places == own] = FALLBACK_SCORE
         made[places == own + step] = 0.0
         changed = scores.clone()
         changed[:, _heads(change.head)] = made
@@ -238,7 +249,7 @@ def _pointed(change: Intervention, rows: _Rows) -> Edit:
     return edit
 
 
-def _dragged(change: Drag, rows: _Rows, allowed: _Allowed) -> Edit:
+def _set_weight_edit(change: SetWeight, rows: _RowCounter, allowed: _MaskRecorder) -> Edit:
     def edit(weights: Tensor, name: str) -> Tensor:
         may = allowed.take()
         row = change.row - (rows.start if change.kind != "encoder" else 0)
@@ -263,7 +274,7 @@ def _dragged(change: Drag, rows: _Rows, allowed: _Allowed) -> Edit:
     return edit
 
 
-def _borrowed(change: Borrow, given: Tensor, rows: _Rows, allowed: _Allowed) -> Edit:
+def _borrowed_map_edit(change: BorrowMap, given: Tensor, rows: _RowCounter, allowed: _MaskRecorder) -> Edit:
     """`given`: the head's own weights in the other sentence, `[heads, rows, columns]`."""
 
     def edit(weights: Tensor, name: str) -> Tensor:
@@ -284,10 +295,10 @@ def _borrowed(change: Borrow, given: Tensor, rows: _Rows, allowed: _Allowed) -> 
     return edit
 
 
-class _Copied:
+class _HeadCopy:
     """What one head looked at, kept until another one of the same pass needs it."""
 
-    def __init__(self, change: Copy) -> None:
+    def __init__(self, change: CopyHead) -> None:
         self.change = change
         self.kept: Tensor | None = None
 
@@ -304,11 +315,11 @@ class _Copied:
 # ---------------------------------------------------------------- edits of layers and positions
 
 
-def _zeros(value: Tensor, name: str) -> Tensor:
+def _zero_edit(value: Tensor, name: str) -> Tensor:
     return torch.zeros_like(value)
 
 
-def _moved(change: PositionChange) -> Edit:
+def _position_edit(change: PositionChange) -> Edit:
     """Edit of position indices. The new index depends only on the old one, not on the sentence length."""
 
     def edit(places: Tensor, name: str) -> Tensor:
@@ -317,8 +328,10 @@ def _moved(change: PositionChange) -> Edit:
         if change.action == "shift":
             return (places + change.amount).clamp(min=0)
         dice = torch.Generator().manual_seed(change.amount)
-        blocks = int(places.max()) // BLOCK + 1
-        order = torch.cat([torch.randperm(BLOCK, generator=dice) + BLOCK * block for block in range(blocks)])
+        blocks = int(places.max()) // SHUFFLE_WINDOW + 1
+        order = torch.cat(
+            [torch.randperm(SHUFFLE_WINDOW, generator=dice) + SHUFFLE_WINDOW * block for block in range(blocks)]
+        )
         return order.to(places.device)[places]
 
     return edit

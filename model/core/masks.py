@@ -23,13 +23,13 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
     return (ids != pad_id)[:, None, None, :]
 
 
-def pad_rows(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:
+def pad_sequences(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:
     """Rows of ids, filled up to the longest: `[batch, tokens]`."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows])
 
 
-def both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+def combine_masks(first: Tensor | None, second: Tensor | None) -> Tensor | None:
     """The logical and of two masks."""
     if first is None or second is None:
         return second if first is None else first

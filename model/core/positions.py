@@ -42,7 +42,7 @@ class Positions(Watchable):
         """The bias of each layer."""
         return [self.bias(queries, keys)] * layers
 
-    def picture(self, length: int) -> Tensor:
+    def as_array(self, length: int) -> Tensor:
         """The table `[positions, width]` or the bias `[heads, queries, keys]`, with layers before it if they differ."""
         return torch.zeros(length, 0)
 
@@ -75,9 +75,9 @@ class AddedPositions(Positions):
 
     def rows_at(self, places: Tensor, count: int, like: Tensor) -> Tensor:
         """The rows of these places of the first `count`, `[tokens, width]`; one before the first has a row of zeros."""
-        return self.first(count, like)[places.clamp(min=0, max=count - 1)] * (places >= 0)[:, None]
+        return self.first_rows(count, like)[places.clamp(min=0, max=count - 1)] * (places >= 0)[:, None]
 
-    def first(self, count: int, like: Tensor) -> Tensor:
+    def first_rows(self, count: int, like: Tensor) -> Tensor:
         """The rows of the first places, `[count, width]`."""
         return self.rows(self.offset, self.offset + count, like)
 
@@ -93,7 +93,7 @@ class SinusoidalPositions(AddedPositions):
     def __init__(self, config: TransformerConfig, *, halves: bool = False) -> None:
         super().__init__(config)
         self.form = {"halves": halves, "closed": config.closed_waves}
-        self.table = sinusoids(64, self.width, **self.form)  # a plain attribute: derived, so never saved
+        self.table = sinusoidal_table(64, self.width, **self.form)  # a plain attribute: derived, so never saved
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         table = self.table
@@ -101,18 +101,18 @@ class SinusoidalPositions(AddedPositions):
             length = len(table) if end <= len(table) else 2 * end  # beyond the need, so that this is rare
             with torch.inference_mode(False):  # training refuses tensors that inference made
                 # Recompute in float32: a table rounded to half precision would stay rounded.
-                table = sinusoids(length, self.width, **self.form).to(like)
+                table = sinusoidal_table(length, self.width, **self.form).to(like)
             self.table = table  # as one: another thread has the old or the new
         return table[start:end]
 
-    def first(self, count: int, like: Tensor) -> Tensor:
-        return self.picture(count).to(like)  # nothing of a table that long is kept
+    def first_rows(self, count: int, like: Tensor) -> Tensor:
+        return self.as_array(count).to(like)  # nothing of a table that long is kept
 
-    def picture(self, length: int) -> Tensor:
-        return sinusoids(self.offset + length, self.width, **self.form)[self.offset :]
+    def as_array(self, length: int) -> Tensor:
+        return sinusoidal_table(self.offset + length, self.width, **self.form)[self.offset :]
 
 
-def sinusoids(length: int, width: int, *, halves: bool = False, closed: bool = False) -> Tensor:
+def sinusoidal_table(length: int, width: int, *, halves: bool = False, closed: bool = False) -> Tensor:
     """The table of the paper, `[length, width]`, computed in float64."""
     pairs = torch.arange(width // 2 if closed else (width + 1) // 2, dtype=torch.float64, device="cpu")
     wavelengths = 10_000 ** (pairs / (len(pairs) - 1) if closed else 2 * pairs / width)
@@ -139,7 +139,7 @@ class LearnedPositions(AddedPositions):
             raise RequestError("too_many_tokens", name="text", given=end - self.offset, limit=known)
         return self.table[start:end].to(like)
 
-    def picture(self, length: int) -> Tensor:
+    def as_array(self, length: int) -> Tensor:
         return self.table[self.offset : self.offset + length].detach()
 
 
@@ -151,14 +151,14 @@ class RotaryPositions(Positions):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        pairs = torch.arange(config.width_of_head // 2, dtype=torch.float64, device="cpu")
-        self.speeds = config.rotary_base ** (-2 * pairs / config.width_of_head)  # [pairs], radians a position
+        pairs = torch.arange(config.resolved_head_width // 2, dtype=torch.float64, device="cpu")
+        self.speeds = config.rotary_base ** (-2 * pairs / config.resolved_head_width)  # [pairs], radians a position
         self.offset = config.position_offset
-        self.turns = self._turns(64)
+        self.turns = self._cos_sin(64)
         self.most = config.max_length
         self.places = Probe("tokens")
 
-    def _turns(self, length: int) -> tuple[Tensor, Tensor]:
+    def _cos_sin(self, length: int) -> tuple[Tensor, Tensor]:
         angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] * self.speeds
         return angles.cos().float(), angles.sin().float()  # [positions, pairs]
 
@@ -168,31 +168,31 @@ class RotaryPositions(Positions):
             places = self.places(torch.arange(start, end, device=vectors.device))
             count = max(end, self.most)
             places = places.clamp(min=0, max=count - 1) + self.offset
-            cosines, sines = (table.to(vectors.device)[places] for table in self._turns(self.offset + count))
-            return _turned(vectors, cosines, sines)
+            cosines, sines = (table.to(vectors.device)[places] for table in self._cos_sin(self.offset + count))
+            return _rotate_pairs(vectors, cosines, sines)
         start, end = start + self.offset, start + self.offset + vectors.shape[2]
         turns = self.turns
         if end > len(turns[0]) or turns[0].device != vectors.device:
             length = len(turns[0]) if end <= len(turns[0]) else 2 * end  # beyond the need, so that this is rare
             with torch.inference_mode(False):  # training refuses tensors that inference made
-                cosines, sines = self._turns(length)
+                cosines, sines = self._cos_sin(length)
                 turns = cosines.to(vectors.device), sines.to(vectors.device)
             self.turns = turns  # as one: another thread has the old or the new
-        return _turned(vectors, turns[0][start:end], turns[1][start:end])
+        return _rotate_pairs(vectors, turns[0][start:end], turns[1][start:end])
 
-    def picture(self, length: int) -> Tensor:
-        cosines, sines = self._turns(self.offset + length)
+    def as_array(self, length: int) -> Tensor:
+        cosines, sines = self._cos_sin(self.offset + length)
         return torch.stack([sines, cosines], dim=2).flatten(1)[self.offset :]
 
 
-def _turned(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+def _rotate_pairs(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
     """Pairs of numbers turned by angles, whose cosines and sines, `[tokens, pairs]`, are always float32."""
     first, second = vectors[..., 0::2], vectors[..., 1::2]  # [batch, heads, tokens, pairs]
     turned = first * cosines - second * sines, first * sines + second * cosines
     return torch.stack(turned, dim=-1).flatten(-2).to(vectors.dtype)
 
 
-class BiasingPositions(Positions):
+class BiasPositions(Positions):
     """Bias per head and distance, added to the scores. `one_way`: causal, as in a decoder."""
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
@@ -201,7 +201,7 @@ class BiasingPositions(Positions):
         self.one_way = one_way
         self.places = Probe("tokens")
 
-    def of_distances(self, distances: Tensor) -> Tensor:
+    def bias_for(self, distances: Tensor) -> Tensor:
         """Key position − query position, `[queries, keys]` → bias, `[heads, queries, keys]`."""
         raise NotImplementedError
 
@@ -211,13 +211,13 @@ class BiasingPositions(Positions):
 
     def bias(self, queries: int, keys: int) -> Tensor:
         positions = self.places(torch.arange(keys, device=self.device()))
-        return self.of_distances(positions[None, :] - positions[keys - queries :, None])
+        return self.bias_for(positions[None, :] - positions[keys - queries :, None])
 
-    def picture(self, length: int) -> Tensor:
+    def as_array(self, length: int) -> Tensor:
         return self.bias(length, length).detach()
 
 
-class AlibiPositions(BiasingPositions):
+class AlibiPositions(BiasPositions):
     """A penalty in proportion to the distance, steeper in each head (Press et al. 2021, arXiv:2108.12409)."""
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
@@ -228,7 +228,7 @@ class AlibiPositions(BiasingPositions):
     def device(self) -> torch.device:
         return self.slopes.device
 
-    def of_distances(self, distances: Tensor) -> Tensor:
+    def bias_for(self, distances: Tensor) -> Tensor:
         return -distances.abs() * self.slopes[:, None, None]
 
 
@@ -243,7 +243,7 @@ def alibi_slopes(heads: int) -> Tensor:
     return torch.tensor(of_power(power) + more, device="cpu")
 
 
-class RelativePositions(BiasingPositions):
+class RelativePositions(BiasPositions):
     """Learned bias per head and distance bucket; buckets grow with the distance (T5, arXiv:1910.10683).
 
     All layers share them; with `relative_each_layer`, each has its own (umT5, arXiv:2304.09151).
@@ -265,7 +265,7 @@ class RelativePositions(BiasingPositions):
     def device(self) -> torch.device:
         return self.table.device
 
-    def of_distances(self, distances: Tensor) -> Tensor:
+    def bias_for(self, distances: Tensor) -> Tensor:
         buckets = distance_buckets(distances, self.buckets, self.max_distance, one_way=self.one_way)
         return self.table[..., buckets, :].movedim(-1, -3)  # [(layers,) heads, queries, keys]
 

@@ -67,13 +67,13 @@ class Probe(nn.Module):
 
         A hook that no watch hung here counts in every run.
         """
-        if self._may_be_hooked and self.hooked:
+        if self._may_be_hooked and self.has_user_hooks:
             return True
-        watches = _watches.get()
+        watches = _active_watches.get()
         return bool(watches) and any(self in watch.places for watch in watches)
 
     @property
-    def hooked(self) -> bool:
+    def has_user_hooks(self) -> bool:
         """Whether a user-registered forward or backward hook is attached."""
         if not self._may_be_hooked:
             return False
@@ -149,7 +149,7 @@ class Watched(Mapping[str, Tensor]):
         self._passes.setdefault(name, []).append(value)
 
 
-class _Watch:
+class _WatchContext:
     """An open watch: its probes, captured tensors and edit."""
 
     def __init__(self, places: dict[Probe, str], edit: Edit | None) -> None:
@@ -157,17 +157,17 @@ class _Watch:
         self.edit = edit
         self.seen = Watched()
 
-    def passed(self, name: str, probe: Probe, value: Tensor) -> Tensor | None:
-        if self not in _watches.get():
+    def on_value(self, name: str, probe: Probe, value: Tensor) -> Tensor | None:
+        if self not in _active_watches.get():
             return None  # another run's tensor
         if self.edit is None:
             self.seen._add(name, value)
             return None
         edited = self.edit(value, name)
-        if not isinstance(edited, Tensor) or _form(edited) != _form(value):
-            given = _in_words(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
+        if not isinstance(edited, Tensor) or _describe_shape(edited) != _describe_shape(value):
+            given = _join_names(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
             raise ProbeError(
-                f"The edit of {name} returned {given}, but {_in_words(value)} ({' '.join(probe.axes)}) must go on."
+                f"The edit of {name} returned {given}, but {_join_names(value)} ({' '.join(probe.axes)}) must go on."
             )
         self.seen._add(name, edited)
         return edited
@@ -176,26 +176,26 @@ class _Watch:
 class _Hook:
     """The forward hook of one watched probe."""
 
-    def __init__(self, watch: _Watch, name: str) -> None:
+    def __init__(self, watch: _WatchContext, name: str) -> None:
         self.watch = watch
         self.name = name
 
     def __call__(self, probe: Probe, arguments: tuple[Tensor, ...], value: Tensor) -> Tensor | None:
-        return self.watch.passed(self.name, probe, value)
+        return self.watch.on_value(self.name, probe, value)
 
 
-def _form(value: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
+def _describe_shape(value: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
     return value.shape, value.dtype, value.device
 
 
-def _in_words(value: Tensor) -> str:
+def _join_names(value: Tensor) -> str:
     return f"{value.dtype} {list(value.shape)} on {value.device}".removeprefix("torch.")
 
 
-_watches: ContextVar[tuple[_Watch, ...]] = ContextVar("watches", default=())
-_places: WeakKeyDictionary[nn.Module, dict[str, Probe]] = WeakKeyDictionary()
+_active_watches: ContextVar[tuple[_WatchContext, ...]] = ContextVar("watches", default=())
+_probes_by_model: WeakKeyDictionary[nn.Module, dict[str, Probe]] = WeakKeyDictionary()
 # PyTorch numbers hooks with an unguarded counter: two threads that register at once can get one number, and one hook.
-_registering = threading.Lock()
+_registration_lock = threading.Lock()
 
 
 @contextmanager
@@ -207,36 +207,36 @@ def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterato
     if not patterns:
         raise ProbeError('Nothing to watch: name at least one probe or pattern; "**" is all of them.')
     places = {probe: name for name, probe in matching_probes(model, *patterns).items()}
-    opened = _Watch(places, edit)
+    opened = _WatchContext(places, edit)
     handles = []
-    token = _watches.set((*_watches.get(), opened))
+    token = _active_watches.set((*_active_watches.get(), opened))
     try:
-        with _registering:
+        with _registration_lock:
             for probe, name in places.items():
                 handles.append(probe.register_forward_hook(_Hook(opened, name)))
         yield opened.seen
     finally:
-        with _registering:
+        with _registration_lock:
             for handle in handles:
                 handle.remove()
-        _watches.reset(token)
+        _active_watches.reset(token)
 
 
-def editing() -> bool:
+def is_editing() -> bool:
     """Whether the run that asks has opened a watch that edits."""
-    return any(watch.edit is not None for watch in _watches.get())
+    return any(watch.edit is not None for watch in _active_watches.get())
 
 
-def hooked(model: nn.Module) -> bool:
+def has_user_hooks(model: nn.Module) -> bool:
     """Whether any probe has a user-registered hook. Such hooks act on every run."""
-    return any(probe.hooked for probe in all_probes(model).values())
+    return any(probe.has_user_hooks for probe in all_probes(model).values())
 
 
 def all_probes(model: nn.Module) -> dict[str, Probe]:
     """Every probe of a model by its path."""
-    if model not in _places:
-        _places[model] = {name: module for name, module in model.named_modules() if isinstance(module, Probe)}
-    return _places[model]
+    if model not in _probes_by_model:
+        _probes_by_model[model] = {name: module for name, module in model.named_modules() if isinstance(module, Probe)}
+    return _probes_by_model[model]
 
 
 def matching_probes(model: nn.Module, *patterns: str) -> dict[str, Probe]:
@@ -244,21 +244,21 @@ def matching_probes(model: nn.Module, *patterns: str) -> dict[str, Probe]:
     probes = all_probes(model)
     found: dict[str, Probe] = {}
     for pattern in patterns:
-        matches = _compiled(pattern).fullmatch
+        matches = _compile_pattern(pattern).fullmatch
         chosen = {name: probe for name, probe in probes.items() if matches(name)}
         if not chosen:
-            raise ProbeError(_no_such_probe(pattern, list(probes)))
+            raise ProbeError(_unknown_probe_error(pattern, list(probes)))
         found |= chosen
     return found
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     parts = re.escape(pattern).replace(r"\*\*\.", r"(?:.*\.)?").replace(r"\*\*", ".*")
     return re.compile(parts.replace(r"\*", r"[^.]*"))
 
 
-def _no_such_probe(pattern: str, names: list[str]) -> str:
+def _unknown_probe_error(pattern: str, names: list[str]) -> str:
     nearest = difflib.get_close_matches(pattern, names, n=3, cutoff=0.0)
     if not nearest:
         return f"No probe matches {pattern!r}: this model has none."

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from headlight.model.core.attention import KeysValues, KeysValuesCache, MultiHeadAttention
-from headlight.model.core.blocks import Embedding, FeedForward, Output, Residual, make_norm
+from headlight.model.core.attention import KeyValueCache, KeyValues, MultiHeadAttention
+from headlight.model.core.blocks import Embedding, FeedForward, OutputProjection, Residual, make_norm
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.masks import causal_mask, padding_mask
 from headlight.model.core.positions import Positions, make_positions
@@ -37,7 +37,7 @@ class Memory(NamedTuple):
 class DecoderState:
     """State of incremental decoding: caches and encoder output. It belongs to one batch, not to the model."""
 
-    def __init__(self, cross: list[KeysValues], mask: Tensor | None, caches: list[KeysValuesCache] | None) -> None:
+    def __init__(self, cross: list[KeyValues], mask: Tensor | None, caches: list[KeyValueCache] | None) -> None:
         self.cross = cross  # of each layer: keys and values of the source
         self.mask = mask  # [batch, 1, 1, source] or None
         self.caches = caches  # per layer: keys and values of the decoded tokens; None: no cache
@@ -47,7 +47,7 @@ class DecoderState:
         """Keep these rows, in this order: a beam's survivors, or the sentences not yet finished."""
         for cache in self.caches or ():
             cache.select(rows)
-        self.cross = [KeysValues(keys[rows], values[rows]) for keys, values in self.cross]
+        self.cross = [KeyValues(keys[rows], values[rows]) for keys, values in self.cross]
         self.mask = None if self.mask is None else self.mask[rows]
 
     def reorder(self, rows: Tensor) -> None:
@@ -88,12 +88,12 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,  # [batch, tokens, d_model]
-        source: KeysValues,
+        source: KeyValues,
         source_mask: Tensor | None,
         mask: Tensor | None,
         bias: Tensor | None,
         positions: Positions,
-        cache: KeysValuesCache | None,
+        cache: KeyValueCache | None,
     ) -> Tensor:
         """`[batch, tokens, d_model]` → the same shape."""
         x = self.around_self_attention(
@@ -104,7 +104,7 @@ class DecoderLayer(nn.Module):
         return x
 
 
-def through(layers: Iterable[Callable[..., Tensor]], x: Tensor, mask: Tensor | None, positions: Positions) -> Tensor:
+def run_layers(layers: Iterable[Callable[..., Tensor]], x: Tensor, mask: Tensor | None, positions: Positions) -> Tensor:
     """Run a sequence through encoder layers: `[batch, tokens, d_model]` → the same shape."""
     stack = list(layers)
     for layer, bias in zip(stack, positions.biases(x.shape[1], x.shape[1], len(stack)), strict=True):
@@ -123,11 +123,11 @@ class Encoder(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """`[batch, source]` → `[batch, source, d_model]`."""
-        return self.through_layers(self.embedding(ids), mask)
+        return self.run_layers(self.embedding(ids), mask)
 
-    def through_layers(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def run_layers(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Vectors through the stack: `[batch, source, d_model]` → the same shape."""
-        normed: Tensor = self.final_norm(through(self.layers, x, mask, self.embedding.positions))
+        normed: Tensor = self.final_norm(run_layers(self.layers, x, mask, self.embedding.positions))
         return normed
 
 
@@ -139,28 +139,28 @@ class Decoder(nn.Module):
         self.embedding = Embedding(table, make_positions(config, one_way=True), config)
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.final_norm = make_norm(config) if config.final_norm else nn.Identity()
-        self.output = Output(config, tied=table if config.tie_output else None)
+        self.output = OutputProjection(config, tied=table if config.tie_output else None)
 
-    def start(self, memory: Memory, *, cached: bool) -> DecoderState:
+    def new_state(self, memory: Memory, *, cached: bool) -> DecoderState:
         """New decoder state for an encoder output; `cached`: with key/value caches."""
-        cross = [layer.cross_attention.memory(memory.vectors) for layer in self.layers]  # type: ignore[union-attr,operator]
-        caches = [KeysValuesCache() for _ in self.layers] if cached else None
+        cross = [layer.cross_attention.project_memory(memory.vectors) for layer in self.layers]  # type: ignore[union-attr,operator]
+        caches = [KeyValueCache() for _ in self.layers] if cached else None
         return DecoderState(cross, memory.mask, caches)
 
     def forward(self, ids: Tensor, state: DecoderState) -> Tensor:
         """The next tokens `[batch, tokens]` → logits `[batch, tokens, vocabulary]`; a cached state moves on by them."""
-        x = self.through_layers(self.embedding(ids, state.length), state)
+        x = self.run_layers(self.embedding(ids, state.length), state)
         logits: Tensor = self.output(x)
         return logits
 
-    def through_layers(self, x: Tensor, state: DecoderState) -> Tensor:
+    def run_layers(self, x: Tensor, state: DecoderState) -> Tensor:
         """Vectors through the stack: `[batch, tokens, d_model]` → the same shape."""
         tokens = x.shape[1]
         length = state.length + tokens
-        mask = self.may_look(tokens, length, x.device) if tokens > 1 else None
+        mask = self.attention_mask(tokens, length, x.device) if tokens > 1 else None
         positions: Positions = self.embedding.positions
         biases = positions.biases(tokens, length, len(self.layers))
-        caches: Sequence[KeysValuesCache | None] = state.caches or [None] * len(self.layers)
+        caches: Sequence[KeyValueCache | None] = state.caches or [None] * len(self.layers)
         for layer, source, bias, cache in zip(self.layers, state.cross, biases, caches, strict=True):
             x = layer(x, source, state.mask, mask, bias, positions, cache)
         if state.caches is not None:
@@ -168,7 +168,7 @@ class Decoder(nn.Module):
         normed: Tensor = self.final_norm(x)
         return normed
 
-    def may_look(self, tokens: int, length: int, device: torch.device) -> Tensor:
+    def attention_mask(self, tokens: int, length: int, device: torch.device) -> Tensor:
         """Which of all `length` tokens each of the newest may look at: `[tokens, length]`."""
         # No mask for padding at the end of a target: whatever stands before it never looks ahead.
         return causal_mask(tokens, length, device=device)
@@ -203,7 +203,7 @@ class Transformer(nn.Module):
         self, source_ids: Tensor, target_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True
     ) -> Tensor:
         """`[batch, source]`, `[batch, target]` → logits `[batch, target, vocabulary]`; row t scores what follows t."""
-        state = self.decoder.start(self.encode(source_ids, source_mask, padded=padded), cached=False)
+        state = self.decoder.new_state(self.encode(source_ids, source_mask, padded=padded), cached=False)
         logits: Tensor = self.decoder(target_ids, state)
         return logits
 

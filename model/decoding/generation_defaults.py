@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, get_args
 from headlight.model.errors import CheckpointError, RequestError
 from headlight.model.records import DecodingOptions
 
-FILE = "habits.json"
+DEFAULTS_FILE = "habits.json"
 # When a beam that is full may stop: when no open hypothesis would be better if it ended now; at once; or when none
 # could be better with any length that it may still reach.
 Patience = Literal["bound", "none", "longest"]
@@ -56,7 +56,7 @@ class GenerationDefaults:
         return json.dumps(dataclasses.asdict(self), indent=1) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, *, origin: str = FILE) -> Self:
+    def from_json(cls, text: str, *, origin: str = DEFAULTS_FILE) -> Self:
         """Read what `to_json` wrote."""
         try:
             values = {"ends": [], "left_out": []} | json.loads(text)  # younger than the others
@@ -65,7 +65,7 @@ class GenerationDefaults:
             values["first"] = tuple(int(token) for token in values["first"])
             if values["never"] is not None:
                 values["never"] = tuple(tuple(int(token) for token in run) for run in values["never"])
-            if values["patience"] not in get_args(Patience) or values["counted"] not in COUNTED:
+            if values["patience"] not in get_args(Patience) or values["counted"] not in SCORE_STAGES:
                 raise ValueError("patience or counted has no such choice")
             if set(values) != {field.name for field in dataclasses.fields(cls)}:
                 raise ValueError("a field is missing or unknown")
@@ -78,12 +78,12 @@ class GenerationDefaults:
         return defaults
 
 
-COUNTED = ("before", "after", "renormalised")
+SCORE_STAGES = ("before", "after", "renormalised")
 
 
 def load_generation_defaults(folder: Path) -> GenerationDefaults:
     """Generation defaults of a model folder, or the library defaults."""
-    path = folder / FILE
+    path = folder / DEFAULTS_FILE
     return (
         GenerationDefaults.from_json(path.read_text(encoding="utf-8"), origin=str(path))
         if path.exists()

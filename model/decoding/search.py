@@ -20,27 +20,27 @@ from torch import Tensor
 
 from headlight.model.core.transformer import DecoderState
 from headlight.model.decoding.generation_defaults import GenerationDefaults
-from headlight.model.decoding.step import FORBIDDEN, NO_DEFAULTS, DecoderStep, Row, Rule
+from headlight.model.decoding.step import FORBIDDEN, NO_DEFAULTS, DecoderStep, HypothesisState, Rule
 
-STAY = 7 / 8  # compacting the batch costs more than computing up to 1/8 finished rows
+COMPACT_BELOW = 7 / 8  # compacting the batch costs more than computing up to 1/8 finished rows
 
 
 class Candidate(NamedTuple):
     """One translation that a search arrived at."""
 
     ids: list[int]  # with the end token, if it was reached
-    gains: list[float]  # the log probability of each; empty where scores are not kept
+    token_log_probabilities: list[float]  # the log probability of each; empty where scores are not kept
     score: float
     ended: bool
 
     @property
     def log_probability(self) -> float:
         """Of all ids together."""
-        return sum(self.gains)
+        return sum(self.token_log_probabilities)
 
 
 @dataclass(slots=True)
-class Node:
+class SearchNode:
     """One continuation that a beam considered."""
 
     parent: int
@@ -51,7 +51,7 @@ class Node:
     outcome: Literal["kept", "finished", "dropped"]
 
 
-class Plan(NamedTuple):
+class SearchInputs(NamedTuple):
     """Inputs of a search."""
 
     decoder: DecoderStep
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
     device: torch.device
 
 
-class OneByOne:
+class SingleHypothesisSearch:
     """Greedy search and sampling: one hypothesis per sentence.
 
     `begun` holds prefixes of equal length for some of the sentences, in the order of the state's rows.
@@ -72,16 +72,18 @@ class OneByOne:
 
     def __init__(
         self,
-        plan: Plan,
-        choose: Callable[[Tensor, Sequence[Row]], Tensor],
+        plan: SearchInputs,
+        choose: Callable[[Tensor, Sequence[HypothesisState]], Tensor],
         *,
         scored: bool,
-        begun: Sequence[Row] | None = None,
+        begun: Sequence[HypothesisState] | None = None,
     ) -> None:
         self.plan = plan
         self.choose = choose
         self.scored = scored  # whether probabilities are wanted: they cost a pass over the vocabulary
-        self.rows = [Row(sentence) for sentence in range(len(plan.limits))] if begun is None else list(begun)
+        self.rows = (
+            [HypothesisState(sentence) for sentence in range(len(plan.limits))] if begun is None else list(begun)
+        )
         self.all_rows = {row.sentence: row for row in self.rows}
         self.next_ids = torch.tensor([[plan.start_id, *row.ids] for row in self.rows], device=plan.device)
         self.results: list[list[Candidate]] = [[] for _ in plan.limits]
@@ -101,15 +103,15 @@ class OneByOne:
             for row, log_probability in zip(self.rows, gained.tolist(), strict=True):
                 if not self.results[row.sentence]:
                     row.log_probability += log_probability
-                    row.gains.append(log_probability)
-        self._go_on(chosen)
+                    row.token_log_probabilities.append(log_probability)
+        self._extend(chosen)
         return True
 
-    def best(self, sentence: int) -> Row:
+    def best(self, sentence: int) -> HypothesisState:
         """Tokens so far."""
         return self.all_rows[sentence]
 
-    def _go_on(self, chosen: Tensor) -> None:
+    def _extend(self, chosen: Tensor) -> None:
         for row, token in zip(self.rows, chosen.tolist(), strict=True):
             if self.results[row.sentence]:
                 continue  # finished, but still in the batch
@@ -117,19 +119,19 @@ class OneByOne:
             ended = token in self.plan.ends
             if ended or len(row.ids) >= self.plan.limits[row.sentence]:
                 score = row.log_probability / len(row.ids)
-                self.results[row.sentence] = [Candidate(row.ids, row.gains, score, ended)]
+                self.results[row.sentence] = [Candidate(row.ids, row.token_log_probabilities, score, ended)]
         open_rows = [place for place, row in enumerate(self.rows) if not self.results[row.sentence]]
         self.next_ids = chosen[:, None]
         if not open_rows:
             self.rows = []
-        elif len(open_rows) <= STAY * len(self.rows):
+        elif len(open_rows) <= COMPACT_BELOW * len(self.rows):
             keep = torch.tensor(open_rows, device=chosen.device)
             self.plan.state.select(keep)
             self.next_ids = self.next_ids[keep]
             self.rows = [self.rows[place] for place in open_rows]
 
 
-class Beam:
+class BeamSearch:
     """Several hypotheses a sentence; the best continuations of all of them go on (Graves 2012, arXiv:1211.3711).
 
     A sentence is finished when it has as many finished hypotheses as the beam is wide, and no open one could still
@@ -140,7 +142,7 @@ class Beam:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: SearchInputs,
         *,
         width: int,
         length_penalty: float,
@@ -154,10 +156,10 @@ class Beam:
         self.length_penalty = length_penalty
         sentences = len(plan.limits)
         self.results: list[list[Candidate]] = [[] for _ in range(sentences)]
-        self.trees: list[list[Node]] = [[] for _ in range(sentences)]
+        self.trees: list[list[SearchNode]] = [[] for _ in range(sentences)]
         self.keep_tree = keep_tree
         # One row a sentence until the first step has shown more than one way to begin.
-        self.rows = [Row(sentence) for sentence in range(sentences)]
+        self.rows = [HypothesisState(sentence) for sentence in range(sentences)]
         self._best = list(self.rows)
         self.next_ids = torch.full((sentences, 1), plan.start_id, device=plan.device)
 
@@ -177,15 +179,15 @@ class Beam:
         # 2 × width continuations per row suffice: with one end token, at most width of them can be ends.
         best, tokens = logits.topk(min(self.reach, logits.shape[-1]), dim=-1)
         values = log_probabilities.gather(1, tokens).masked_fill(best == FORBIDDEN, FORBIDDEN)
-        self._go_on(values.tolist(), tokens.tolist())
+        self._extend(values.tolist(), tokens.tolist())
         return True
 
-    def best(self, sentence: int) -> Row:
+    def best(self, sentence: int) -> HypothesisState:
         """The currently best hypothesis, open or finished."""
         return self._best[sentence]
 
-    def _go_on(self, values: list[list[float]], tokens: list[list[int]]) -> None:
-        rows: list[Row] = []
+    def _extend(self, values: list[list[float]], tokens: list[list[int]]) -> None:
+        rows: list[HypothesisState] = []
         origins: list[int] = []  # of each new row: the old row that it continues
         position = 0
         while position < len(self.rows):
@@ -199,7 +201,7 @@ class Beam:
                 if value > FORBIDDEN
             ]
             candidates.sort(key=lambda candidate: -candidate[0])
-            survivors = self._sort_out(sentence, candidates[: self.reach])
+            survivors = self._select_survivors(sentence, candidates[: self.reach])
             rows += [row for row, _ in survivors]
             origins += [origin for _, origin in survivors]
         if rows and origins != list(range(len(self.rows))):
@@ -209,9 +211,11 @@ class Beam:
         self.rows = rows
         self.next_ids = torch.tensor([[row.ids[-1]] for row in rows], device=self.plan.device).view(-1, 1)
 
-    def _sort_out(self, sentence: int, candidates: list[tuple[float, int, int]]) -> list[tuple[Row, int]]:
+    def _select_survivors(
+        self, sentence: int, candidates: list[tuple[float, int, int]]
+    ) -> list[tuple[HypothesisState, int]]:
         """Split candidates into surviving, finished and dropped ones."""
-        survivors: list[tuple[Row, int]] = []
+        survivors: list[tuple[HypothesisState, int]] = []
         finished, limit = self.results[sentence], self.plan.limits[sentence]
         for rank, (log_probability, origin, token) in enumerate(candidates):
             old = self.rows[origin]
@@ -219,22 +223,24 @@ class Beam:
             score = log_probability / length**self.length_penalty
             ended = token in self.plan.ends
             complete = ended or length >= limit
-            ids, gains = [*old.ids, token], [*old.gains, log_probability - old.log_probability]
+            ids, gains = [*old.ids, token], [*old.token_log_probabilities, log_probability - old.log_probability]
             if (complete and rank >= self.width) or len(survivors) == self.width:
-                self._note(sentence, old, token, log_probability, score, "dropped")
+                self._add_node(sentence, old, token, log_probability, score, "dropped")
             elif complete:
-                self._note(sentence, old, token, log_probability, score, "finished")
+                self._add_node(sentence, old, token, log_probability, score, "finished")
                 finished.append(Candidate(ids, gains, score, ended))
             else:
-                node = self._note(sentence, old, token, log_probability, score, "kept")
-                survivors.append((Row(sentence, ids, log_probability, gains, node), origin))
+                node = self._add_node(sentence, old, token, log_probability, score, "kept")
+                survivors.append((HypothesisState(sentence, ids, log_probability, gains, node), origin))
         first = self.generation_defaults.ended_first
         finished.sort(key=lambda candidate: (-candidate.ended if first else 0, -candidate.score))
         del finished[self.width :]
         leader = survivors[0][0] if survivors else None
         reachable = leader.log_probability / len(leader.ids) ** self.length_penalty if leader else FORBIDDEN
         if finished and finished[0].score >= reachable:
-            leader = Row(sentence, finished[0].ids, finished[0].log_probability, finished[0].gains)
+            leader = HypothesisState(
+                sentence, finished[0].ids, finished[0].log_probability, finished[0].token_log_probabilities
+            )
         if leader is not None:
             self._best[sentence] = leader
         if self.generation_defaults.patience == "longest" and leader and survivors:
@@ -242,19 +248,19 @@ class Beam:
         if len(finished) == self.width and (
             self.generation_defaults.patience == "none" or finished[-1].score >= reachable
         ):
-            self._drop(sentence, survivors)
+            self._drop_survivors(sentence, survivors)
             survivors = []
         return survivors
 
-    def _drop(self, sentence: int, survivors: list[tuple[Row, int]]) -> None:
+    def _drop_survivors(self, sentence: int, survivors: list[tuple[HypothesisState, int]]) -> None:
         """Mark the remaining hypotheses as dropped."""
         for row, _ in survivors if self.keep_tree else ():
             self.trees[sentence][row.node].outcome = "dropped"
 
-    def _note(
+    def _add_node(
         self,
         sentence: int,
-        old: Row,
+        old: HypothesisState,
         token: int,
         log_probability: float,
         score: float,
@@ -263,5 +269,5 @@ class Beam:
         if not self.keep_tree:
             return -1
         tree = self.trees[sentence]
-        tree.append(Node(old.node, len(old.ids), token, log_probability, score, outcome))
+        tree.append(SearchNode(old.node, len(old.ids), token, log_probability, score, outcome))
         return len(tree) - 1

@@ -26,40 +26,40 @@ DecoderStep = Callable[[Tensor, DecoderState], Tensor]  # ids [rows, 1] → logi
 
 
 @dataclass(slots=True)
-class Row:
+class HypothesisState:
     """One hypothesis while it is written."""
 
     sentence: int  # which sentence of the batch
     ids: list[int] = field(default_factory=list)  # written so far, without the start token
     log_probability: float = 0.0  # of all ids together
-    gains: list[float] = field(default_factory=list)  # of each id; only where scores are kept
+    token_log_probabilities: list[float] = field(default_factory=list)  # of each id; only where scores are kept
     node: int = -1  # its newest node in the sentence's tree
 
 
 class Rule(Protocol):
     """A constraint on the next token."""
 
-    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+    def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         """Write −∞ into `logits`, `[rows, vocabulary]`, for the forbidden tokens of each row."""
 
 
-class Never:
+class ForbidTokens:
     """Some tokens are never written, such as padding and the start."""
 
     def __init__(self, ids: Sequence[int], device: torch.device) -> None:
         self.ids = torch.tensor(ids, dtype=torch.long, device=device)
 
-    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+    def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         logits.index_fill_(1, self.ids, FORBIDDEN)
 
 
-class NoRepeat:
+class NoRepeatNgrams:
     """Forbids repeated n-grams of `length` tokens, because small models fall into loops."""
 
     def __init__(self, length: int) -> None:
         self.length = length
 
-    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+    def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         before = self.length - 1
         for position, row in enumerate(rows):
             ids = row.ids
@@ -71,53 +71,53 @@ class NoRepeat:
                     logits[position, ids[start + before]] = FORBIDDEN
 
 
-class NeverRuns:
+class ForbidSequences:
     """Forbids token sequences."""
 
     def __init__(self, runs: Sequence[tuple[int, ...]]) -> None:
         self.runs = runs
 
-    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+    def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         for position, row in enumerate(rows):
             for run in self.runs:
                 if tuple(row.ids[1 - len(run) :]) == run[:-1]:
                     logits[position, run[-1]] = FORBIDDEN
 
 
-class LeastLength:
+class MinLength:
     """Enforces a minimum length."""
 
     def __init__(self, length: int, ends: Iterable[int]) -> None:
         self.length = length
         self.ends = sorted(ends)
 
-    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+    def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         for position, row in enumerate(rows):
             if len(row.ids) < self.length:
                 logits[position, self.ends] = FORBIDDEN
 
 
-class ForcedEnd:
+class ForceEndAtLimit:
     """Forces the last token at the length limit."""
 
     def __init__(self, token: int, limits: Sequence[int]) -> None:
         self.token = token
         self.limits = limits
 
-    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+    def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         for position, row in enumerate(rows):
             if len(row.ids) == self.limits[row.sentence] - 1:
                 logits[position] = FORBIDDEN
                 logits[position, self.token] = 0.0  # any finite number: nothing else is left to choose
 
 
-class Forced:
+class ForcePrefix:
     """Forces a prefix. Applied last, so it overrides other rules."""
 
     def __init__(self, prefixes: Sequence[Sequence[int]]) -> None:
         self.prefixes = prefixes
 
-    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+    def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         for position, row in enumerate(rows):
             prefix, step = self.prefixes[row.sentence], len(row.ids)
             if step < len(prefix):
@@ -125,19 +125,19 @@ class Forced:
                 logits[position, prefix[step]] = 0.0  # any finite number: nothing else is left to choose
 
 
-def ends_of(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> frozenset[int]:
+def end_ids(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> frozenset[int]:
     """The tokens that end a translation."""
     return frozenset(defaults.ends or (config.end_id,))
 
 
-def never_written(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> list[int]:
+def forbidden_sequences(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> list[int]:
     """Tokens that are never generated: those of the generation defaults, else padding and the start token.
 
     End tokens stay allowed.
     """
     if defaults.never is None:
-        return sorted({config.pad_id, config.start_id} - ends_of(config, defaults))
-    return sorted({run[0] for run in defaults.never if len(run) == 1} - ends_of(config, defaults))
+        return sorted({config.pad_id, config.start_id} - end_ids(config, defaults))
+    return sorted({run[0] for run in defaults.never if len(run) == 1} - end_ids(config, defaults))
 
 
 def make_rules(
@@ -150,37 +150,37 @@ def make_rules(
 ) -> list[Rule]:
     """The rules that a request and the model's generation defaults ask for, in the order in which they act."""
     rules: list[Rule] = []
-    if never := never_written(config, defaults):
-        rules.append(Never(never, device))
+    if never := forbidden_sequences(config, defaults):
+        rules.append(ForbidTokens(never, device))
     if runs := [run for run in defaults.never or () if len(run) > 1]:
-        rules.append(NeverRuns(runs))
+        rules.append(ForbidSequences(runs))
     if options.no_repeat:
-        rules.append(NoRepeat(options.no_repeat))
+        rules.append(NoRepeatNgrams(options.no_repeat))
     if defaults.least_length:
-        rules.append(LeastLength(defaults.least_length, ends_of(config, defaults)))
+        rules.append(MinLength(defaults.least_length, end_ids(config, defaults)))
     if defaults.forced_end is not None:
-        rules.append(ForcedEnd(defaults.forced_end, limits))
+        rules.append(ForceEndAtLimit(defaults.forced_end, limits))
     if any(prefixes):
-        rules.append(Forced(prefixes))
+        rules.append(ForcePrefix(prefixes))
     return rules
 
 
 # ---------------------------------------------------------------- choosing one word a row
 
 
-def choose_best(logits: Tensor, rows: Sequence[Row]) -> Tensor:
+def choose_best(logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
     """Greedy: the likeliest word of each row, `[rows]`."""
     return logits.max(dim=-1).indices  # the first of equals, like argmax, in half its time
 
 
-class Sample:
+class Sampler:
     """Samples the next token with temperature, top-k and top-p. Each sentence has its own generator."""
 
     def __init__(self, options: DecodingOptions, sentences: int) -> None:
         self.options = options
         self.dice = [torch.Generator().manual_seed(options.seed) for _ in range(sentences)]
 
-    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> Tensor:
+    def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
         probabilities = self.probabilities(logits).cpu()
         chosen = [
             torch.multinomial(row_probabilities, 1, generator=self.dice[row.sentence])

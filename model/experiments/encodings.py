@@ -13,7 +13,7 @@ from headlight.model.core.config import TransformerConfig
 from headlight.model.core.positions import make_positions
 from headlight.model.records import FloatArray, read_only
 
-LEARNED = ("learned", "relative")  # their numbers come from training alone
+LEARNED_ENCODINGS = ("learned", "relative")  # their numbers come from training alone
 
 
 def _with_encoding(config: TransformerConfig, encoding: str) -> TransformerConfig:
@@ -24,23 +24,23 @@ def _with_encoding(config: TransformerConfig, encoding: str) -> TransformerConfi
 
 
 @lru_cache(maxsize=128)
-def picture(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
+def encoding_array(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
     """What needs no training: `[positions, width]`, `[heads, queries, keys]`, or nothing where all is learned."""
     config = _with_encoding(config, encoding)
     if encoding == "learned":
         return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
     if encoding == "relative":  # which distances share a number: a table in which every bucket holds its own
-        made: Any = make_positions(replace(config, heads=1, head_width=config.width_of_head), one_way=False)
+        made: Any = make_positions(replace(config, heads=1, head_width=config.resolved_head_width), one_way=False)
         for bucket in range(config.relative_buckets):
             made.table.data[bucket] = bucket
-        return numbers_of(made.picture(length))
-    return numbers_of(make_positions(config, one_way=False).picture(length))
+        return to_numpy(made.as_array(length))
+    return to_numpy(make_positions(config, one_way=False).as_array(length))
 
 
 def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
     """Wavelength of each dimension in positions; empty for encodings without waves."""
     if encoding == "rotary":
-        width, base, order = config.width_of_head, config.rotary_base, "pairs"
+        width, base, order = config.resolved_head_width, config.rotary_base, "pairs"
     elif encoding in ("sinusoidal", "sinusoidal_halves"):
         width, base, order = config.position_width or config.d_model, 10_000.0, encoding
     else:
@@ -52,7 +52,7 @@ def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
     return [2 * math.pi * base**exponent for exponent in exponents]
 
 
-def numbers_of(tensor: Any) -> FloatArray:
+def to_numpy(tensor: Any) -> FloatArray:
     """A tensor of any device and type, closed to writing."""
     numbers: FloatArray = read_only(np.array(tensor.float().cpu().numpy(), dtype=np.float32))
     return numbers

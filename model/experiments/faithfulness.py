@@ -14,19 +14,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from headlight.model.experiments.attribution import METHODS, Question, attribute, erasable, question_of
-from headlight.model.experiments.erasure import hidden_scores, more_and_more
-from headlight.model.measures.agreement import area_between, kendall_tau, ranked, resampled, top_overlap
-from headlight.model.measures.aligning import AligningHead
-from headlight.model.measures.changed_words import words_written
-from headlight.model.measures.traced import Numbers
+from headlight.model.experiments.attribution import (
+    METHODS,
+    AttributionQuery,
+    attribute,
+    attribution_query,
+    removable_words,
+)
+from headlight.model.experiments.erasure import cumulative_sets, scores_with_masked_words
+from headlight.model.measures.alignment_head import AlignmentHead
+from headlight.model.measures.rank_agreement import area_between, kendall_tau, rank_order, resample, top_overlap
+from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.word_diff import written_words
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
-RANDOM = 5  # orders by chance
-STEPS = 12  # points of a curve at most, the first aside: of more words, several are hidden at a step
-POINTS = 11  # of the mean curve: no word hidden, a tenth of them, and so on
-SAMPLES = 1000  # of sentences, for the bounds
+RANDOM_ORDERS = 5  # orders by chance
+MAX_CURVE_POINTS = 12  # points of a curve at most, the first aside: of more words, several are hidden at a step
+MEAN_CURVE_POINTS = 11  # of the mean curve: no word hidden, a tenth of them, and so on
+BOOTSTRAP_SAMPLES = 1000  # of sentences, for the bounds
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Report:
 
 
 @dataclass
-class Tally:
+class FaithfulnessSums:
     """Running sums over sentences."""
 
     curves: dict[str, list[Numbers]] = field(default_factory=dict)
@@ -60,44 +66,48 @@ class Tally:
     overlap: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
 
-def erasing_curve(question: Question, order: Sequence[int]) -> list[float]:
+def erasure_curve(question: AttributionQuery, order: Sequence[int]) -> list[float]:
     """The probability of the written word with none, then more and more source words hidden, in this order."""
-    sets = [(), *more_and_more([word.places for word in question.words], order)]
-    chosen = np.unique(np.linspace(0, len(order), min(len(order), STEPS) + 1).round().astype(int))
-    batches = hidden_scores(question.translator, question.translation, question.places, [sets[at] for at in chosen])
+    sets = [(), *cumulative_sets([word.places for word in question.words], order)]
+    chosen = np.unique(np.linspace(0, len(order), min(len(order), MAX_CURVE_POINTS) + 1).round().astype(int))
+    batches = scores_with_masked_words(
+        question.translator, question.translation, question.places, [sets[at] for at in chosen]
+    )
     found = np.interp(range(len(sets)), chosen, [float(np.exp(row.sum())) for batch in batches for row in batch])
     return [float(each) for each in found]
 
 
-def order_by(question: Question, scores: Sequence[float | None]) -> list[int]:
+def removal_order(question: AttributionQuery, scores: Sequence[float | None]) -> list[int]:
     """The words that can be hidden, the highest score first."""
-    places = erasable(question.translation)
+    places = removable_words(question.translation)
     known = [0.0 if (score := scores[place]) is None else score for place in places]
-    return [places[at] for at in ranked(known)]
+    return [places[at] for at in rank_order(known)]
 
 
-def chance_orders(question: Question, count: int = RANDOM) -> list[list[int]]:
+def random_orders(question: AttributionQuery, count: int = RANDOM_ORDERS) -> list[list[int]]:
     """Random orders with a fixed seed."""
     draw = random.Random(0)  # noqa: S311 - no secret
-    places = erasable(question.translation)
+    places = removable_words(question.translation)
     return [draw.sample(places, len(places)) for _ in range(count)]
 
 
-def chance_curve(question: Question) -> list[float]:
+def random_baseline(question: AttributionQuery) -> list[float]:
     """The mean curve of orders by chance."""
-    return [float(each) for each in np.mean([erasing_curve(question, one) for one in chance_orders(question)], axis=0)]
+    return [float(each) for each in np.mean([erasure_curve(question, one) for one in random_orders(question)], axis=0)]
 
 
-def agreement(question: Question, one: Sequence[float | None], other: Sequence[float | None]) -> tuple[float, float]:
+def agreement(
+    question: AttributionQuery, one: Sequence[float | None], other: Sequence[float | None]
+) -> tuple[float, float]:
     """Kendall's τ of two methods over the words that can be hidden, and the overlap of their first three."""
-    places = erasable(question.translation)
+    places = removable_words(question.translation)
     first, second = ([each[place] or 0.0 for place in places] for each in (one, other))
     return kendall_tau(first, second), top_overlap(first, second)
 
 
 def chosen_words(translation: Translation) -> list[tuple[int, ...]]:
     """The tokens of each written word that has letters or digits."""
-    words = words_written(translation.target_tokens, translation.text)
+    words = written_words(translation.target_tokens, translation.text)
     return [
         word.places
         for word in words
@@ -105,13 +115,13 @@ def chosen_words(translation: Translation) -> list[tuple[int, ...]]:
     ]
 
 
-def over_corpus(
+def evaluate_corpus(
     translator: Translator,
     texts: Iterable[str],
     methods: Sequence[str] = METHODS,
     points: int | None = None,
-    aligning: AligningHead | None = None,
-) -> Iterator[Tally]:
+    aligning: AlignmentHead | None = None,
+) -> Iterator[FaithfulnessSums]:
     """One written word of each sentence, drawn by chance but the same each time; the tally after each.
 
     `aligning` is the head that was measured to align words best; without it, each sentence has its own.
@@ -119,19 +129,19 @@ def over_corpus(
     Sentences with fewer than three maskable words have no informative order and are skipped.
     """
     draw = random.Random(0)  # noqa: S311 - no secret
-    tally = Tally()
+    tally = FaithfulnessSums()
     for text in texts:
         translation = translator.translate(text)
         words = chosen_words(translation)
-        if not words or len(erasable(translation)) < 3:
+        if not words or len(removable_words(translation)) < 3:
             continue
-        question = question_of(translator, translation, draw.choice(words), aligning=aligning, points=points)
+        question = attribution_query(translator, translation, draw.choice(words), aligning=aligning, points=points)
         scores = {name: attribute(question, name).scores for name in methods}
-        chance = chance_curve(question)
-        tally.curves.setdefault("", []).append(resampled(chance, POINTS))
+        chance = random_baseline(question)
+        tally.curves.setdefault("", []).append(resample(chance, MEAN_CURVE_POINTS))
         for name in methods:
-            curve = erasing_curve(question, order_by(question, scores[name]))
-            tally.curves.setdefault(name, []).append(resampled(curve, POINTS))
+            curve = erasure_curve(question, removal_order(question, scores[name]))
+            tally.curves.setdefault(name, []).append(resample(curve, MEAN_CURVE_POINTS))
             tally.areas.setdefault(name, []).append(area_between(curve, chance))
             for other in methods:
                 tau, overlap = agreement(question, scores[name], scores[other])
@@ -140,12 +150,12 @@ def over_corpus(
         yield tally
 
 
-def report_of(tally: Tally) -> Report:
+def make_report(tally: FaithfulnessSums) -> Report:
     """Means over the sentences, with bounds from samples of them."""
     names = list(tally.areas)
     draw = np.random.default_rng(0)
     count = len(tally.curves.get("", []))
-    samples = draw.integers(0, max(count, 1), (SAMPLES, count))
+    samples = draw.integers(0, max(count, 1), (BOOTSTRAP_SAMPLES, count))
     methods = {}
     for name in names:
         areas = np.array(tally.areas[name])

@@ -20,24 +20,22 @@ import torch
 from torch import Tensor
 
 from headlight.model.core.probes import watch
-from headlight.model.experiments.scoring import chances_of, inputs_of
-from headlight.model.measures.traced import Numbers
+from headlight.model.experiments.scoring import decoder_inputs, log_probabilities
+from headlight.model.measures.trace_records import Numbers
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
 EMBEDDED = "encoder.embedding.embedded"
 CROSS = "decoder.layers.*.cross_attention.weights"
-MOST_TOKENS = (
-    1 << 10
-)  # of one batch with gradients, both sides counted: what they keep is some 100 MB at OPUS-MT's size
-MOST_LOGITS = 1 << 23
-FIRST_ENDS = (0.0, 1 / 256, 1 / 32, 1 / 8, 1 / 2, 1.0)
-POINTS = 4  # gradients a piece of the way
-MOST_POINTS = 960
-COMPLETE = 8e-3  # nats that all pieces together may lack
+MAX_TOKENS = 1 << 10  # of one batch with gradients, both sides counted: what they keep is some 100 MB at OPUS-MT's size
+MAX_LOGITS_PER_BATCH = 1 << 23
+INITIAL_INTERVALS = (0.0, 1 / 256, 1 / 32, 1 / 8, 1 / 2, 1.0)
+POINTS_PER_INTERVAL = 4  # gradients a piece of the way
+MAX_POINTS = 960
+MAX_COMPLETENESS_GAP = 8e-3  # nats that all pieces together may lack
 
 
-class Integrated(NamedTuple):
+class IntegratedGradients(NamedTuple):
     """Integrated gradients and their completeness gap."""
 
     scores: Numbers  # [source]
@@ -45,7 +43,7 @@ class Integrated(NamedTuple):
     points: int  # gradients taken
 
     @property
-    def gap(self) -> float:
+    def completeness_gap(self) -> float:
         """The sum minus the difference, in nats."""
         return float(self.scores.sum() - self.difference)
 
@@ -60,7 +58,7 @@ def input_gradient(translator: Translator, translation: Translation, places: Seq
 def attention_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Numbers:
     """Gradient × attention of each source token, `[source]`, never negative."""
     embedded = _embedded(translator, translation).requires_grad_()
-    with torch.inference_mode(mode=False), torch.enable_grad(), translator.changing(translation.request)():
+    with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         with watch(translator.model, CROSS) as seen:
             score = _scores(translator, translation, places, embedded).sum()
         weights = list(seen.values())
@@ -75,8 +73,8 @@ def integrated_gradients(
     translation: Translation,
     places: Sequence[int],
     seconds: float = math.inf,
-    most: int = MOST_POINTS,
-) -> Integrated:
+    most: int = MAX_POINTS,
+) -> IntegratedGradients:
     """Integrated gradients from embeddings of zero, positions kept, on the straight line to the sentence.
 
     Each piece of the way must give what the score gains on it; one that does not is halved, until all together lack
@@ -87,34 +85,35 @@ def integrated_gradients(
     embedded = _embedded(translator, translation)
     known: dict[float, float] = {}  # scores of the words at points of the path
     done: dict[tuple[float, float], tuple[Tensor, float]] = {}  # of each piece its integral, and what it lacks
-    pieces, points = list(pairwise(FIRST_ENDS)), 0
+    pieces, points = list(pairwise(INITIAL_INTERVALS)), 0
     while pieces:
-        _look_up(translator, translation, places, embedded, pieces, known)
-        points += POINTS * len(pieces)
-        for piece, sums in zip(pieces, _pieces(translator, translation, places, embedded, pieces), strict=True):
+        _score_endpoints(translator, translation, places, embedded, pieces, known)
+        points += POINTS_PER_INTERVAL * len(pieces)
+        for piece, sums in zip(pieces, _integrate(translator, translation, places, embedded, pieces), strict=True):
             done[piece] = sums, abs(float(sums.sum()) - (known[piece[1]] - known[piece[0]]))
         gaps = {piece: gap for piece, (_, gap) in done.items()}
-        if sum(gaps.values()) <= COMPLETE or points >= most:
+        if sum(gaps.values()) <= MAX_COMPLETENESS_GAP or points >= most:
             break
-        halved = [piece for piece, gap in gaps.items() if gap > COMPLETE / len(gaps)]
+        halved = [piece for piece, gap in gaps.items() if gap > MAX_COMPLETENESS_GAP / len(gaps)]
         spent = time.perf_counter() - started
-        if spent * (1 + 2 * POINTS * len(halved) / points) > seconds:  # a round takes as long as its points
+        # The time of a round grows with its points.
+        if spent * (1 + 2 * POINTS_PER_INTERVAL * len(halved) / points) > seconds:
             break
-        pieces = [part for start, end in halved for part in pairwise((start, _between(start, end), end))]
+        pieces = [part for start, end in halved for part in pairwise((start, _split_point(start, end), end))]
         for piece in halved:
             del done[piece]
     scores = torch.stack([sums for sums, _ in done.values()]).sum(dim=0)
-    return Integrated(scores.numpy(), known[1.0] - known[0.0], points)
+    return IntegratedGradients(scores.numpy(), known[1.0] - known[0.0], points)
 
 
-def _between(start: float, end: float) -> float:
+def _split_point(start: float, end: float) -> float:
     """Where to cut a piece: by ratio near zero. Without positions each layer's norm makes the first step steeper."""
     if start == 0:
         return end / 64
     return math.sqrt(start * end) if end > 4 * start else (start + end) / 2
 
 
-def _look_up(
+def _score_endpoints(
     translator: Translator,
     translation: Translation,
     places: Sequence[int],
@@ -124,16 +123,16 @@ def _look_up(
 ) -> None:
     """Scores of the words at the ends of the pieces, cached."""
     ends = sorted({end for piece in pieces for end in piece} - set(known))
-    at_once = _at_once(translator, embedded, places)
+    at_once = _batch_size(translator, embedded, places)
     for start in range(0, len(ends), at_once):
         some = ends[start : start + at_once]
         shares = torch.tensor(some, dtype=embedded.dtype, device=embedded.device)[:, None, None]
-        with torch.inference_mode(mode=False), torch.no_grad(), translator.changing(translation.request)():
+        with torch.inference_mode(mode=False), torch.no_grad(), translator.intervention_context(translation.request)():
             found = _scores(translator, translation, places, shares * embedded)
         known.update(zip(some, found.tolist(), strict=True))
 
 
-def _pieces(
+def _integrate(
     translator: Translator,
     translation: Translation,
     places: Sequence[int],
@@ -141,23 +140,23 @@ def _pieces(
     pieces: Sequence[tuple[float, float]],
 ) -> Tensor:
     """The integral over each piece, by Gauss and Legendre, `[pieces, source]`."""
-    roots, widths = np.polynomial.legendre.leggauss(POINTS)
+    roots, widths = np.polynomial.legendre.leggauss(POINTS_PER_INTERVAL)
     along = [(start + (end - start) * (root + 1) / 2) for start, end in pieces for root in roots]
     shares = torch.tensor(along, dtype=embedded.dtype, device=embedded.device)[:, None, None]
-    at_once = _at_once(translator, embedded, places)
+    at_once = _batch_size(translator, embedded, places)
     sums = []
     for first in range(0, len(along), at_once):
         gradient = _gradients(translator, translation, places, shares[first : first + at_once] * embedded)
         sums.append((gradient * embedded).sum(dim=-1).double().cpu())
     weights = torch.tensor([[(end - start) / 2 * width for width in widths] for start, end in pieces])
-    return torch.einsum("pws,pw->ps", torch.cat(sums).view(len(pieces), POINTS, -1), weights.double())
+    return torch.einsum("pws,pw->ps", torch.cat(sums).view(len(pieces), POINTS_PER_INTERVAL, -1), weights.double())
 
 
-def _at_once(translator: Translator, embedded: Tensor, places: Sequence[int]) -> int:
+def _batch_size(translator: Translator, embedded: Tensor, places: Sequence[int]) -> int:
     """How many points one batch has."""
     written = max(places) + 1
     logits = written * translator.model.config.target_vocabulary
-    return max(1, min(MOST_TOKENS // (embedded.shape[1] + written), MOST_LOGITS // logits))
+    return max(1, min(MAX_TOKENS // (embedded.shape[1] + written), MAX_LOGITS_PER_BATCH // logits))
 
 
 def _embedded(translator: Translator, translation: Translation) -> Tensor:
@@ -171,7 +170,7 @@ def _embedded(translator: Translator, translation: Translation) -> Tensor:
 def _gradients(translator: Translator, translation: Translation, places: Sequence[int], embedded: Tensor) -> Tensor:
     """∂y/∂e of each row of embeddings, `[rows, source, width]`."""
     embedded = embedded.detach().requires_grad_()
-    with torch.inference_mode(mode=False), torch.enable_grad(), translator.changing(translation.request)():
+    with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         scores = _scores(translator, translation, places, embedded)
         (gradient,) = torch.autograd.grad(scores.sum(), embedded)
     return gradient
@@ -185,9 +184,9 @@ def _scores(translator: Translator, translation: Translation, places: Sequence[i
     mask = None if batch.source_mask is None else batch.source_mask.expand(rows, -1, -1, -1)
     with watch(model, EMBEDDED, edit=lambda value, name: embedded):
         memory = model.encode(ids, mask, padded=batch.padded)
-    inputs = inputs_of(translator, translation, max(places) + 1, rows)
-    logits = model.decoder(inputs, model.decoder.start(memory, cached=False))
-    return chances_of(logits, translation, places).sum(dim=-1)
+    inputs = decoder_inputs(translator, translation, max(places) + 1, rows)
+    logits = model.decoder(inputs, model.decoder.new_state(memory, cached=False))
+    return log_probabilities(logits, translation, places).sum(dim=-1)
 
 
 def _numbers(tensor: Tensor) -> Numbers:

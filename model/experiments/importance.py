@@ -15,22 +15,22 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from headlight.model.core.attention import KeysValues
+from headlight.model.core.attention import KeyValues
 from headlight.model.core.config import TransformerConfig
-from headlight.model.core.masks import pad_rows
+from headlight.model.core.masks import pad_sequences
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import DecoderState, Memory, attention_path
-from headlight.model.errors import not_whole
+from headlight.model.errors import range_error
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.requests import PreparedBatch
 from headlight.model.translate.translator import Translator
 
-MOST_LOGITS = 1 << 23  # of one batch: 32 MB
-MOST_ROWS = 32  # of one batch: a little more work between two looks at whether to stop
+MAX_LOGITS_PER_BATCH = 1 << 23  # of one batch: 32 MB
+MAX_ROWS_PER_BATCH = 32  # of one batch: a little more work between two looks at whether to stop
 
 
 @dataclass(frozen=True)
-class Part:
+class AttentionPart:
     """One head, a whole layer (no head), or a whole kind of attention (no layer either)."""
 
     kind: Kind
@@ -38,30 +38,34 @@ class Part:
     head: int | None = None
 
 
-Off = tuple[Part, ...]  # heads that are off together
+SwitchedOff = tuple[AttentionPart, ...]  # heads that are off together
 
 
-def parts_of(config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decoder", "encoder")) -> list[Part]:
+def all_parts(
+    config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decoder", "encoder")
+) -> list[AttentionPart]:
     """Every kind, then every layer, then every head, in the order of kinds."""
     layers = {kind: config.encoder_layers if kind == "encoder" else config.decoder_layers for kind in KINDS}
-    whole = [Part(kind) for kind in kinds]
-    each_layer = [Part(kind, layer) for kind in kinds for layer in range(layers[kind])]
+    whole = [AttentionPart(kind) for kind in kinds]
+    each_layer = [AttentionPart(kind, layer) for kind in kinds for layer in range(layers[kind])]
     heads = range(config.heads)
-    return [*whole, *each_layer, *(Part(part.kind, part.layer, head) for part in each_layer for head in heads)]
+    return [*whole, *each_layer, *(AttentionPart(part.kind, part.layer, head) for part in each_layer for head in heads)]
 
 
-def heads_of(config: TransformerConfig) -> list[Part]:
+def all_heads(config: TransformerConfig) -> list[AttentionPart]:
     """Every single head, in the same order."""
-    return [part for part in parts_of(config) if part.head is not None]
+    return [part for part in all_parts(config) if part.head is not None]
 
 
-def rows_at_once(config: TransformerConfig, translation: Translation) -> int:
+def batch_size(config: TransformerConfig, translation: Translation) -> int:
     """How many sets of heads one batch measures."""
     logits = len(translation.target_tokens) * config.target_vocabulary
-    return max(1, min(MOST_ROWS, MOST_LOGITS // logits))
+    return max(1, min(MAX_ROWS_PER_BATCH, MAX_LOGITS_PER_BATCH // logits))
 
 
-def losses(translator: Translator, translation: Translation, sets: Sequence[Off]) -> Iterator[list[float]]:
+def ablation_losses(
+    translator: Translator, translation: Translation, sets: Sequence[SwitchedOff]
+) -> Iterator[list[float]]:
     """The log probability, in nats, that the answer loses without each set of heads, a batch at a time, in order.
 
     A negative loss is a gain. Nothing runs between batches, so closing the iterator stops the work. The request's
@@ -69,35 +73,37 @@ def losses(translator: Translator, translation: Translation, sets: Sequence[Off]
     """
     for part in chain(*sets):
         _check(translator.model.config, part)
-    at_once = rows_at_once(translator.model.config, translation)
+    at_once = batch_size(translator.model.config, translation)
     batch = translator.checker.prepare([translation.request])
     shared: Memory | None = None
     for start in range(0, len(sets), at_once):
         rows = sets[start : start + at_once]
-        with torch.inference_mode(), translator.changing(translation.request)():
-            factors = _factors(translator, rows)
+        with torch.inference_mode(), translator.intervention_context(translation.request)():
+            factors = _head_masks(translator, rows)
             if any(name.startswith("encoder.") for name in factors):
-                memory = _read(translator, batch, len(rows), factors)
+                memory = _encode_rows(translator, batch, len(rows), factors)
             else:
-                shared = shared or _read(translator, batch, 1, {})
+                shared = shared or _encode_rows(translator, batch, 1, {})
                 memory = shared
             found = _score(translator, translation, memory, len(rows), factors)
         yield [translation.log_probability - each for each in found]
 
 
-def all_losses(translator: Translator, translation: Translation, sets: Sequence[Off]) -> list[float]:
+def all_ablation_losses(translator: Translator, translation: Translation, sets: Sequence[SwitchedOff]) -> list[float]:
     """The same, all at once."""
-    return list(chain(*losses(translator, translation, sets)))
+    return list(chain(*ablation_losses(translator, translation, sets)))
 
 
-def interactions(translator: Translator, translation: Translation, part: Part, others: Sequence[Part]) -> list[float]:
+def interactions(
+    translator: Translator, translation: Translation, part: AttentionPart, others: Sequence[AttentionPart]
+) -> list[float]:
     """Interaction of heads: loss without both minus the sum of single losses.
 
     Positive: together they lose more than one by one, so that one does the other's work. Of a head with itself: minus
     its loss, since off twice is off.
     """
-    sets: list[Off] = [(part,), *((other,) for other in others), *((part, other) for other in others)]
-    own, *rest = all_losses(translator, translation, sets)
+    sets: list[SwitchedOff] = [(part,), *((other,) for other in others), *((part, other) for other in others)]
+    own, *rest = all_ablation_losses(translator, translation, sets)
     single, both = rest[: len(others)], rest[len(others) :]
     return [together - own - alone for together, alone in zip(both, single, strict=True)]
 
@@ -105,7 +111,7 @@ def interactions(translator: Translator, translation: Translation, part: Part, o
 # ---------------------------------------------------------------- one batch
 
 
-def _factors(translator: Translator, rows: Sequence[Off]) -> dict[str, Tensor]:
+def _head_masks(translator: Translator, rows: Sequence[SwitchedOff]) -> dict[str, Tensor]:
     """Head mask of each changed attention, `[rows, heads, 1, 1]`: zero for heads that are off."""
     config, factors = translator.model.config, {}
     for row, part in ((row, part) for row, parts in enumerate(rows) for part in parts):
@@ -118,7 +124,7 @@ def _factors(translator: Translator, rows: Sequence[Off]) -> dict[str, Tensor]:
     return factors
 
 
-def _read(translator: Translator, batch: PreparedBatch, rows: int, factors: Mapping[str, Tensor]) -> Memory:
+def _encode_rows(translator: Translator, batch: PreparedBatch, rows: int, factors: Mapping[str, Tensor]) -> Memory:
     """Encode the sentence once per row with that row's ablation."""
     ids = batch.source_ids.expand(rows, -1)
     mask = None if batch.source_mask is None else batch.source_mask.expand(rows, -1, -1, -1)
@@ -137,9 +143,9 @@ def _score(
     """The log probability of the answer in each row."""
     config, decoder = translator.model.config, translator.passes.decoder
     ids = [token.id for token in translation.target_tokens]
-    inputs = pad_rows([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device).expand(rows, -1)
-    state = decoder.start(memory, cached=False)
-    cross = [KeysValues(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1)) for keys, values in state.cross]
+    inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device).expand(rows, -1)
+    state = decoder.new_state(memory, cached=False)
+    cross = [KeyValues(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1)) for keys, values in state.cross]
     mask = None if state.mask is None else state.mask.expand(rows, -1, -1, -1)
     state = DecoderState(cross, mask, None)
     names = [name for name in factors if name.startswith("decoder.")]
@@ -155,8 +161,8 @@ def _score(
     return found
 
 
-def _check(config: TransformerConfig, part: Part) -> None:
+def _check(config: TransformerConfig, part: AttentionPart) -> None:
     layers = config.encoder_layers if part.kind == "encoder" else config.decoder_layers
     for name, place, count in (("layer", part.layer, layers), ("head", part.head, config.heads)):
         if place is not None and not 0 <= place < count:
-            raise not_whole(name, place, 0, count - 1)
+            raise range_error(name, place, 0, count - 1)

@@ -14,19 +14,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from headlight.model.core.interventions import intervening
-from headlight.model.experiments.importance import Part, all_losses, heads_of
-from headlight.model.folders.reports import KEY, PRUNING, read_report
+from headlight.model.checkpoints.reports import KEY, PRUNING, read_report
+from headlight.model.core.interventions import apply_interventions
+from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_heads
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import Intervention
 from headlight.model.translate.translator import Translator
 
-FILE = PRUNING
-STEPS = 28  # points of a curve after the first
+PRUNING_FILE = PRUNING
+CURVE_STEPS = 28  # points of a curve after the first
 
 
 @dataclass(frozen=True)
-class Point:
+class PruningPoint:
     """Mean chrF against the references and share of unchanged sentences, with `heads` heads off."""
 
     off: int
@@ -35,16 +35,16 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve:
+class PruningCurve:
     """What pruning costs a model over a corpus."""
 
     command: str  # that measured it
     corpus: str
     sentences: int
     ranked_on: int  # of them, by which the heads are ranked
-    order: tuple[Part, ...]  # heads, the least important first
+    order: tuple[AttentionPart, ...]  # heads, the least important first
     losses: tuple[float, ...]  # of each alone, in nats, the mean over the sentences
-    points: tuple[Point, ...]
+    points: tuple[PruningPoint, ...]
     weights: str = ""  # the digest of those that it was measured on
 
     def to_json(self) -> str:
@@ -64,24 +64,24 @@ class Curve:
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def read_curve(folder: Path, heads: Collection[Part] | None = None) -> Curve | None:
+def read_curve(folder: Path, heads: Collection[AttentionPart] | None = None) -> PruningCurve | None:
     """The curve in a model's folder, if there is one of these weights.
 
     A folder may be a stranger's: a file that holds something else, or ranks other `heads` than the model has, counts as
     none.
     """
-    values = read_report(folder, FILE)
+    values = read_report(folder, PRUNING_FILE)
     if values is None:
         return None
     try:
-        curve = Curve(
+        curve = PruningCurve(
             command=str(values["command"]),
             corpus=str(values["corpus"]),
             sentences=int(values["sentences"]),
             ranked_on=int(values["ranked_on"]),
-            order=tuple(Part(kind, int(layer), int(head)) for kind, layer, head in values["order"]),
+            order=tuple(AttentionPart(kind, int(layer), int(head)) for kind, layer, head in values["order"]),
             losses=tuple(map(float, values["losses"])),
-            points=tuple(Point(int(off), float(score), float(same)) for off, score, same in values["points"]),
+            points=tuple(PruningPoint(int(off), float(score), float(same)) for off, score, same in values["points"]),
             weights=values[KEY],
         )
     except (ValueError, TypeError, LookupError, AttributeError):
@@ -93,41 +93,41 @@ def read_curve(folder: Path, heads: Collection[Part] | None = None) -> Curve | N
 
 def rank_heads(
     translator: Translator, texts: Sequence[str], on_progress: Callable[[int], None] | None = None, **options: Any
-) -> list[tuple[Part, float]]:
+) -> list[tuple[AttentionPart, float]]:
     """Every head with its mean loss over the model's own answers, the least important first."""
-    heads = heads_of(translator.model.config)
+    heads = all_heads(translator.model.config)
     rows = []
     for text in texts:
         answer = translator.translate(text, **options)
-        rows.append(all_losses(translator, answer, [(head,) for head in heads]))
+        rows.append(all_ablation_losses(translator, answer, [(head,) for head in heads]))
         if on_progress is not None:
             on_progress(1)
     means = [fmean(column) for column in zip(*rows, strict=True)]
     return sorted(zip(heads, means, strict=True), key=lambda each: each[1])
 
 
-def points_of(
+def measure_points(
     translator: Translator,
     pairs: Sequence[tuple[str, str]],
-    order: Sequence[Part],
+    order: Sequence[AttentionPart],
     counts: Sequence[int],
     **options: Any,
-) -> Iterator[Point]:
+) -> Iterator[PruningPoint]:
     """Points of the curve. At each, the first heads of `order` are off and all sentences are translated."""
     texts, references = [text for text, _ in pairs], [reference for _, reference in pairs]
     plain = translator.translate_lines(texts, **options)
     for count in counts:
-        with intervening(translator.model, heads_off(order[:count])):
+        with apply_interventions(translator.model, switch_off(order[:count])):
             written = translator.translate_lines(texts, **options)
         same = fmean(own == before for own, before in zip(written, plain, strict=True))
-        yield Point(count, fmean(chrf(own, other) for own, other in zip(written, references, strict=True)), same)
+        yield PruningPoint(count, fmean(chrf(own, other) for own, other in zip(written, references, strict=True)), same)
 
 
-def heads_off(parts: Sequence[Part]) -> tuple[Intervention, ...]:
+def switch_off(parts: Sequence[AttentionPart]) -> tuple[Intervention, ...]:
     """The interventions that switch these off."""
     return tuple(Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove") for part in parts)
 
 
-def counts_of(heads: int, steps: int = STEPS) -> list[int]:
+def pruning_counts(heads: int, steps: int = CURVE_STEPS) -> list[int]:
     """How many heads are off at each point: none, all, and evenly between."""
     return sorted({round(step * heads / steps) for step in range(steps + 1)})

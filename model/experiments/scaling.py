@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headlight.model.core.attention import attention_scores, softmax_where
+from headlight.model.core.attention import attention_scores, masked_softmax
 
 QUERIES, KEYS = 512, 64
 UNSCALED = 1.0
 
 
 @dataclass(frozen=True)
-class Spread:
+class ScalingResult:
     """Softmax of random scores, with and without the division."""
 
     width: int  # d_k
@@ -32,19 +32,19 @@ class Spread:
     scaled_row: tuple[float, ...]
 
 
-def spread_of(width: int, seed: int) -> Spread:
+def measure_scaling(width: int, seed: int) -> ScalingResult:
     """The same random queries and keys, scored without the division and with it."""
     query, key = random_vectors(width, seed)
     raw, scaled = attention_scores(query, key, scale=UNSCALED), attention_scores(query, key)
-    raw_weights, weights = softmax_where(raw, None), softmax_where(scaled, None)
-    return Spread(
+    raw_weights, weights = masked_softmax(raw, None), masked_softmax(scaled, None)
+    return ScalingResult(
         width,
         raw=float(raw.std()),
         scaled=float(scaled.std()),
         raw_largest=float(raw_weights.amax(dim=-1).mean()),
         scaled_largest=float(weights.amax(dim=-1).mean()),
-        raw_gradient=gradient(raw),
-        scaled_gradient=gradient(scaled),
+        raw_gradient=softmax_gradient(raw),
+        scaled_gradient=softmax_gradient(scaled),
         raw_row=_sorted(raw_weights[0, 0, 0]),
         scaled_row=_sorted(weights[0, 0, 0]),
     )
@@ -57,11 +57,11 @@ def random_vectors(width: int, seed: int) -> tuple[Tensor, Tensor]:
     return query, torch.randn(1, 1, KEYS, width, generator=generator)
 
 
-def gradient(scores: Tensor) -> float:
+def softmax_gradient(scores: Tensor) -> float:
     """∂w/∂s of a row's largest weight by its own score, as backpropagation computes it: the median of all rows."""
     leaf = scores.detach().clone()
     leaf.requires_grad = True
-    largest = softmax_where(leaf, None).amax(dim=-1)  # [batch, heads, queries]
+    largest = masked_softmax(leaf, None).amax(dim=-1)  # [batch, heads, queries]
     (slopes,) = torch.autograd.grad(largest.sum(), leaf)
     return float(slopes.gather(-1, scores.argmax(dim=-1, keepdim=True)).median())
 

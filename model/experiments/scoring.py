@@ -11,14 +11,14 @@ from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
 
-def inputs_of(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
+def decoder_inputs(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
     """Decoder inputs that predict the first `length` tokens, `[rows, length]`."""
     ids = [token.id for token in translation.target_tokens]
     inputs = torch.tensor([[translator.model.config.start_id, *ids[: length - 1]]], device=translator.device)
     return inputs.expand(rows, -1)
 
 
-def chances_of(logits: Tensor, translation: Translation, places: Sequence[int]) -> Tensor:
+def log_probabilities(logits: Tensor, translation: Translation, places: Sequence[int]) -> Tensor:
     """`[rows, tokens, vocabulary]` → the log probabilities of the tokens at these positions, `[rows, places]`."""
     chosen = logits[:, list(places)].float()
     ids = torch.tensor([translation.target_tokens[place].id for place in places], device=logits.device)

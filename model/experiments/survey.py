@@ -23,26 +23,31 @@ from typing import Any
 
 import numpy as np
 
-from headlight.model.errors import CommandError, RequestError, not_choice
-from headlight.model.experiments.importance import Part, all_losses
-from headlight.model.measures.alignment import Gold, count_heads, parse_links
-from headlight.model.measures.roles import ROLES, name_roles, role_shares
+from headlight.model.errors import CommandError, RequestError, choice_error
+from headlight.model.experiments.importance import AttentionPart, all_ablation_losses
+from headlight.model.measures.alignment import GoldLinks, count_heads, parse_links
+from headlight.model.measures.roles import ROLES, assign_roles, role_shares
 from headlight.model.measures.statistics import STATISTICS, measure, measure_all
 from headlight.model.records import KINDS, Kind, Token, Translation
-from headlight.model.text.drawn_links import CutText, cut
+from headlight.model.text.gold_links import SegmentedText, parse_segmented
 from headlight.model.translate.translator import Translator
 
-GROUPS = ("roles", "alignment", "importance", "looks")
-DEFAULT = ("entropy", "roles", "looks")
-AT_ONCE = 16  # sentences of one pass
-MOST_CELLS = 16 * 40 * 40  # of one map over those sentences, by characters / 3: bounds the memory of captured maps
-FULL = 255  # the number that stands for a weight of one in `looks`
+MEASURE_GROUPS = ("roles", "alignment", "importance", "looks")
+DEFAULT_MEASURES = ("entropy", "roles", "looks")
+BATCH_SENTENCES = 16  # sentences of one pass
+# Cells of one map over those sentences, estimated as characters / 3: bounds the memory of captured maps.
+MAX_CELLS_PER_BATCH = 16 * 40 * 40
+LOOK_SCALE = 255  # the number that stands for a weight of one in `looks`
 EVERY_ROLE = tuple(dict.fromkeys(name for kind in KINDS for name in ROLES[kind]))
-ALIGNED = ("linked", "sure", *(f"{what}_{shift}" for shift in (0, 1) for what in ("right_sure", "right_possible")))
+ALIGNMENT_COLUMNS = (
+    "linked",
+    "sure",
+    *(f"{what}_{shift}" for shift in (0, 1) for what in ("right_sure", "right_possible")),
+)
 
 
 @dataclass(frozen=True)
-class Sentence:
+class SurveyLine:
     """One line of a file: its number from 0, its text, and what may go with it."""
 
     number: int
@@ -55,7 +60,7 @@ Columns = dict[str, Any]  # name → an array or a list, all of one length
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class SurveyBatch:
     """Rows of a batch: one per head and one per sentence."""
 
     heads: Columns
@@ -64,18 +69,18 @@ class Surveyed:
 
 def check_measures(names: Sequence[str]) -> tuple[str, ...]:
     """The names in one order, each once."""
-    known = (*STATISTICS, *GROUPS)
+    known = (*STATISTICS, *MEASURE_GROUPS)
     for name in names:
         if name not in known:
-            raise not_choice("measure", name, known)
+            raise choice_error("measure", name, known)
     return tuple(name for name in known if name in names)
 
 
-def survey_batch(translator: Translator, sentences: Sequence[Sentence], measures: Sequence[str]) -> Surveyed:
+def survey_batch(translator: Translator, sentences: Sequence[SurveyLine], measures: Sequence[str]) -> SurveyBatch:
     """Measure every head in these sentences. A sentence that cannot be read has no rows, and says why."""
     answers: dict[int, Translation | str] = {}
-    for group in _alike(sentences):
-        answers |= zip((each.number for each in group), _translated(translator, group), strict=True)
+    for group in _group_sentences(sentences):
+        answers |= zip((each.number for each in group), _translate_group(translator, group), strict=True)
     rows: list[Columns] = []
     about: Columns = {name: [] for name in ("sentence", "source", "target", "read", "written", "refused")}
     for sentence in sentences:
@@ -86,8 +91,10 @@ def survey_batch(translator: Translator, sentences: Sequence[Sentence], measures
         about["sentence"].append(sentence.number)
         about["source"].append(sentence.source if isinstance(answer, str) else answer.source_text)
         about["target"].append("" if isinstance(answer, str) else answer.text)
-        about["read"].append([] if isinstance(answer, str) else words_of(answer.source_tokens, answer.source_text))
-        about["written"].append([] if isinstance(answer, str) else words_of(answer.target_tokens, answer.text))
+        about["read"].append(
+            [] if isinstance(answer, str) else word_per_token(answer.source_tokens, answer.source_text)
+        )
+        about["written"].append([] if isinstance(answer, str) else word_per_token(answer.target_tokens, answer.text))
         about["refused"].append(refused)
     names = _columns(measures)
     empty = {"kind": np.array([], dtype=object), "role": np.array([], dtype=object)}
@@ -95,10 +102,10 @@ def survey_batch(translator: Translator, sentences: Sequence[Sentence], measures
         name: np.concatenate([each[name] for each in rows]) if rows else empty.get(name, np.array([], np.float32))
         for name in names
     }
-    return Surveyed(heads, about)
+    return SurveyBatch(heads, about)
 
 
-def words_of(tokens: Sequence[Token], text: str) -> list[str]:
+def word_per_token(tokens: Sequence[Token], text: str) -> list[str]:
     """The word that each token is part of, as it is written; special tokens stand for themselves."""
     spans: dict[int, tuple[int, int]] = {}
     for token in tokens:
@@ -113,7 +120,7 @@ def _columns(measures: Sequence[str]) -> list[str]:
     if "roles" in measures:
         names += ["role", "share", "coverage", *(f"{of}_{name}" for of in ("role", "chance") for name in EVERY_ROLE)]
     if "alignment" in measures:
-        names += ALIGNED
+        names += ALIGNMENT_COLUMNS
     if "importance" in measures:
         names.append("importance")
     if "looks" in measures:
@@ -121,14 +128,14 @@ def _columns(measures: Sequence[str]) -> list[str]:
     return names
 
 
-def _alike(sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
+def _group_sentences(sentences: Sequence[SurveyLine]) -> Iterator[list[SurveyLine]]:
     """Groups for one pass each: of like length, and either all with a translation or none."""
     order = sorted(sentences, key=lambda each: (each.target is None, len(each.source), each.number))
-    group: list[Sentence] = []
+    group: list[SurveyLine] = []
     for each in order:
         longest = max(len(each.source), len(each.target or "")) / 3 + 2
         mixed = bool(group) and (group[0].target is None) != (each.target is None)
-        if group and (mixed or len(group) == AT_ONCE or (len(group) + 1) * longest**2 > MOST_CELLS):
+        if group and (mixed or len(group) == BATCH_SENTENCES or (len(group) + 1) * longest**2 > MAX_CELLS_PER_BATCH):
             yield group
             group = []
         group.append(each)
@@ -136,7 +143,7 @@ def _alike(sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
         yield group
 
 
-def _translated(translator: Translator, group: Sequence[Sentence]) -> list[Translation | str]:
+def _translate_group(translator: Translator, group: Sequence[SurveyLine]) -> list[Translation | str]:
     """Translate a group in one pass, or one by one if one of them is rejected."""
     try:
         requests = [translator.request(each.source, target=each.target, alternatives=0, beam_size=1) for each in group]
@@ -144,11 +151,11 @@ def _translated(translator: Translator, group: Sequence[Sentence]) -> list[Trans
     except RequestError as error:
         if len(group) == 1:
             return [str(error)]
-        return [found for each in group for found in _translated(translator, [each])]
+        return [found for each in group for found in _translate_group(translator, [each])]
 
 
 def _rows(
-    translator: Translator, sentence: Sentence, answer: Translation, measures: Sequence[str]
+    translator: Translator, sentence: SurveyLine, answer: Translation, measures: Sequence[str]
 ) -> Iterator[Columns]:
     """The rows of one sentence, a kind at a time."""
     gold = _gold(sentence, answer) if "alignment" in measures else None
@@ -167,10 +174,10 @@ def _rows(
         if gold is not None:
             found |= _aligned(answer, kind, *gold)
         if "importance" in measures:
-            parts = [(Part(kind, place // heads, place % heads),) for place in range(layers * heads)]
-            found["importance"] = np.array(all_losses(translator, answer, parts), dtype=np.float32)
+            parts = [(AttentionPart(kind, place // heads, place % heads),) for place in range(layers * heads)]
+            found["importance"] = np.array(all_ablation_losses(translator, answer, parts), dtype=np.float32)
         if "looks" in measures:
-            found |= _looks(answer, kind)
+            found |= _strongest_keys(answer, kind)
         yield found
 
 
@@ -184,7 +191,7 @@ def _statistics(answer: Translation, kind: Kind, measures: Sequence[str]) -> Col
 
 def _roles(answer: Translation, kind: Kind) -> Columns:
     shares = role_shares(answer, kind)
-    names, values = name_roles(kind, shares.shares, shares.chances, shares.coverage)
+    names, values = assign_roles(kind, shares.shares, shares.chances, shares.coverage)
     found: Columns = {"role": names.ravel(), "share": values.ravel().astype(np.float32)}
     found["coverage"] = shares.coverage.ravel()
     for name in EVERY_ROLE:
@@ -195,22 +202,22 @@ def _roles(answer: Translation, kind: Kind) -> Columns:
     return found
 
 
-def _gold(sentence: Sentence, answer: Translation) -> tuple[Gold, CutText, CutText]:
+def _gold(sentence: SurveyLine, answer: Translation) -> tuple[GoldLinks, SegmentedText, SegmentedText]:
     if sentence.target is None or sentence.links is None:
         raise CommandError(
             f"Line {sentence.number + 1} has no {'translation' if sentence.target is None else 'links'}, but alignment "
             "is measured against links: write the sentence, its translation and its links, with tabs between them."
         )
-    source, target = cut(answer.source_text), cut(answer.text)
+    source, target = parse_segmented(answer.source_text), parse_segmented(answer.text)
     try:
         return parse_links(sentence.links, len(source.spans), len(target.spans)), source, target
     except CommandError as error:
         raise CommandError(f"Line {sentence.number + 1}: {error}") from error
 
 
-def _aligned(answer: Translation, kind: Kind, gold: Gold, source: CutText, target: CutText) -> Columns:
+def _aligned(answer: Translation, kind: Kind, gold: GoldLinks, source: SegmentedText, target: SegmentedText) -> Columns:
     count = int(np.prod(answer.attention.of(kind).shape[:2]))
-    found: Columns = {name: np.zeros(count, dtype=np.int32) for name in ALIGNED}
+    found: Columns = {name: np.zeros(count, dtype=np.int32) for name in ALIGNMENT_COLUMNS}
     if kind != "cross":
         return found
     tokens = answer.target_tokens, answer.source_tokens
@@ -224,7 +231,7 @@ def _aligned(answer: Translation, kind: Kind, gold: Gold, source: CutText, targe
     return found
 
 
-def _looks(answer: Translation, kind: Kind) -> Columns:
+def _strongest_keys(answer: Translation, kind: Kind) -> Columns:
     """Of each row the key with the highest weight, as 16-bit numbers, and the weight, as 8-bit ones, in bytes."""
     weights = answer.attention.of(kind)  # [layer, head, row, key]
     flat = weights.reshape(-1, *weights.shape[2:])
@@ -234,5 +241,5 @@ def _looks(answer: Translation, kind: Kind) -> Columns:
     places = flat.argmax(axis=-1)
     highest = np.take_along_axis(flat, places[..., None], axis=-1)[..., 0]
     at = [row.tobytes() for row in places.astype("<u2")]
-    strong = [row.tobytes() for row in np.rint(highest * FULL).astype(np.uint8)]
+    strong = [row.tobytes() for row in np.rint(highest * LOOK_SCALE).astype(np.uint8)]
     return {"looks_at": np.array(at, dtype=object), "looks_with": np.array(strong, dtype=object)}

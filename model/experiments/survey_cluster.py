@@ -12,24 +12,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from headlight.model.checkpoints.checksums import fingerprint
 from headlight.model.errors import CommandError, ModelError
 from headlight.model.experiments.survey_files import (
-    Part,
-    Plan,
-    keep_part,
+    SurveyPart,
+    SurveyPlan,
     measure_part,
     missing_parts,
     read_plan,
+    write_part,
 )
-from headlight.model.folders.checksums import fingerprint
 
-WINDOW = 1000  # parts in flight: bounds the memory of this process and of Ray's store
+MAX_PENDING_PARTS = 1000  # parts in flight: bounds the memory of this process and of Ray's store
 
 
-class Surveyor:
+class SurveyWorker:
     """One worker with one core, which loads the model once."""
 
-    def __init__(self, begun: Plan, model: Path, device: str | None) -> None:
+    def __init__(self, begun: SurveyPlan, model: Path, device: str | None) -> None:
         import torch
 
         torch.set_num_threads(1)
@@ -56,7 +56,7 @@ def survey_on_cluster(
     workers: int | None = None,
     device: str | None = None,
     on_progress: Callable[[int], None] | None = None,
-    surveyor: type[Surveyor] = Surveyor,
+    surveyor: type[SurveyWorker] = SurveyWorker,
 ) -> int:
     """As `survey_files.survey`, on the current Ray cluster, with `workers` workers or one per core."""
     from ray.data import ActorPoolStrategy, DataContext, from_items
@@ -82,7 +82,7 @@ def survey_on_cluster(
         )
         try:
             for row in parts.iter_rows():
-                keep_part(folder, int(row["number"]), Part(row["heads"], row["sentences"]))
+                write_part(folder, int(row["number"]), SurveyPart(row["heads"], row["sentences"]))
                 report(int(row["lines"]))
                 measured += 1
         except RayError as error:
@@ -92,7 +92,10 @@ def survey_on_cluster(
 
 def _rows(waiting: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
     """The next parts, a row each."""
-    return [{"number": number, "text": "".join(lines).removesuffix("\n")} for number, lines in islice(waiting, WINDOW)]
+    return [
+        {"number": number, "text": "".join(lines).removesuffix("\n")}
+        for number, lines in islice(waiting, MAX_PENDING_PARTS)
+    ]
 
 
 def _cores() -> int:

@@ -24,19 +24,19 @@ from typing import Any
 
 import torch
 
+from headlight.model.checkpoints.checksums import fingerprint
 from headlight.model.errors import CommandError
-from headlight.model.experiments.survey import Columns, Sentence, survey_batch
-from headlight.model.folders.checksums import fingerprint
+from headlight.model.experiments.survey import Columns, SurveyLine, survey_batch
 from headlight.model.translate.translator import Translator
 
-PART = 64  # lines
-ABOUT = "survey.json"
+LINES_PER_PART = 64  # lines
+PLAN_FILE = "survey.json"
 HEADS, SENTENCES = "heads", "sentences"
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Plan:
+class SurveyPlan:
     """Settings of a survey. They determine every row."""
 
     model: str  # the folder's name
@@ -45,7 +45,7 @@ class Plan:
     digest: str  # SHA-256 of that file
     lines: int
     measures: tuple[str, ...]
-    part: int = PART
+    part: int = LINES_PER_PART
     version: int = VERSION
 
     @property
@@ -65,7 +65,7 @@ def polars() -> Any:
         ) from error
 
 
-def plan(model: Path, file: Path, measures: Sequence[str]) -> Plan:
+def make_plan(model: Path, file: Path, measures: Sequence[str]) -> SurveyPlan:
     """The plan for all lines of a file."""
     digest, lines, last = hashlib.sha256(), 0, b"\n"
     with file.open("rb") as opened:
@@ -77,24 +77,28 @@ def plan(model: Path, file: Path, measures: Sequence[str]) -> Plan:
     if not lines:
         raise CommandError(f"{file} has no lines. Write a sentence on each.")
     name = model.resolve().name
-    return Plan(name, fingerprint(model), file.name, digest.hexdigest(), lines, tuple(measures))
+    return SurveyPlan(name, fingerprint(model), file.name, digest.hexdigest(), lines, tuple(measures))
 
 
-def read_plan(folder: Path) -> Plan:
+def read_plan(folder: Path) -> SurveyPlan:
     """The plan of a survey that was begun."""
-    path = folder / ABOUT
+    path = folder / PLAN_FILE
     if not path.is_file():
-        raise CommandError(f"{folder} holds no survey: {ABOUT} is missing. Make one: headlight survey FILE --output.")
+        raise CommandError(
+            f"{folder} holds no survey: {PLAN_FILE} is missing. Make one: headlight survey FILE --output."
+        )
     values = json.loads(path.read_text(encoding="utf-8"))
-    return Plan(**values | {"measures": tuple(values["measures"])})
+    return SurveyPlan(**values | {"measures": tuple(values["measures"])})
 
 
-def begin(folder: Path, wanted: Plan) -> None:
+def start_survey(folder: Path, wanted: SurveyPlan) -> None:
     """Make the folder, or go on with a survey of the same plan. Another plan of which nothing is measured gives way."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / ABOUT
-    if not path.is_file() or not parts_of(folder, HEADS):
-        _write_whole(path, lambda part: part.write_text(json.dumps(asdict(wanted), indent=1) + "\n", encoding="utf-8"))
+    path = folder / PLAN_FILE
+    if not path.is_file() or not complete_parts(folder, HEADS):
+        _write_atomically(
+            path, lambda part: part.write_text(json.dumps(asdict(wanted), indent=1) + "\n", encoding="utf-8")
+        )
         return
     begun = read_plan(folder)
     if begun != wanted:
@@ -105,7 +109,7 @@ def begin(folder: Path, wanted: Plan) -> None:
         )
 
 
-def survey(
+def run_survey(
     folder: Path,
     model: Path,
     file: Path,
@@ -121,7 +125,7 @@ def survey(
     if workers == 1:
         measured = 0
         for number, lines in waiting:
-            _measure_and_keep(folder, begun, number, lines, model, device)
+            _measure_and_write(folder, begun, number, lines, model, device)
             report(len(lines))
             measured += 1
         return measured
@@ -129,18 +133,18 @@ def survey(
 
 
 def missing_parts(
-    folder: Path, begun: Plan, file: Path, report: Callable[[int], None]
+    folder: Path, begun: SurveyPlan, file: Path, report: Callable[[int], None]
 ) -> Iterator[tuple[int, list[str]]]:
     """The number and the lines of each part to measure; `report` gets the lines of those that are there."""
     for part in range(begun.parts):
         if _is_done(folder, part):
             report(_length(begun, part))
-    return _wanted(file, begun, (part for part in range(begun.parts) if not _is_done(folder, part)))
+    return _missing_lines(file, begun, (part for part in range(begun.parts) if not _is_done(folder, part)))
 
 
 def _in_processes(
     folder: Path,
-    begun: Plan,
+    begun: SurveyPlan,
     waiting: Iterator[tuple[int, list[str]]],
     model: Path,
     device: str | None,
@@ -156,7 +160,7 @@ def _in_processes(
         try:
             while True:
                 for number, lines in islice(waiting, 2 * workers - len(running)):
-                    running[pool.submit(_measure_and_keep, folder, begun, number, lines, model, device)] = len(lines)
+                    running[pool.submit(_measure_and_write, folder, begun, number, lines, model, device)] = len(lines)
                 if not running:
                     return measured
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
@@ -169,12 +173,12 @@ def _in_processes(
             raise
 
 
-def parts_of(folder: Path, what: str) -> list[Path]:
+def complete_parts(folder: Path, what: str) -> list[Path]:
     """The whole parts of heads or of sentences, in order."""
     return sorted(folder.glob(f"{what}-?????.parquet"))
 
 
-def require_whole(folder: Path) -> Plan:
+def require_complete(folder: Path) -> SurveyPlan:
     """The plan of a survey all of whose parts are there."""
     begun = read_plan(folder)
     missing = sum(not _is_done(folder, part) for part in range(begun.parts))
@@ -189,33 +193,33 @@ def require_whole(folder: Path) -> Plan:
 
 
 @dataclass(frozen=True)
-class Part:
+class SurveyPart:
     """The two tables of a part, as Parquet."""
 
     heads: bytes
     sentences: bytes
 
 
-def measure_part(begun: Plan, number: int, lines: Sequence[str], model: Path, device: str | None) -> Part:
+def measure_part(begun: SurveyPlan, number: int, lines: Sequence[str], model: Path, device: str | None) -> SurveyPart:
     """Tables of one part, in any process or machine."""
     first = number * begun.part
     sentences = [
         sentence for place, line in enumerate(lines) if (sentence := _sentence(first + place, line)) is not None
     ]
     found = survey_batch(_translator(model, device), sentences, begun.measures)
-    return Part(_parquet(found.heads), _parquet(found.sentences))
+    return SurveyPart(_parquet(found.heads), _parquet(found.sentences))
 
 
-def keep_part(folder: Path, number: int, part: Part) -> None:
+def write_part(folder: Path, number: int, part: SurveyPart) -> None:
     """Write a part. Its heads come last: it counts as done once they are there."""
-    _write_whole(folder / _name(SENTENCES, number), lambda path: path.write_bytes(part.sentences))
-    _write_whole(folder / _name(HEADS, number), lambda path: path.write_bytes(part.heads))
+    _write_atomically(folder / _name(SENTENCES, number), lambda path: path.write_bytes(part.sentences))
+    _write_atomically(folder / _name(HEADS, number), lambda path: path.write_bytes(part.heads))
 
 
-def _measure_and_keep(
-    folder: Path, begun: Plan, number: int, lines: list[str], model: Path, device: str | None
+def _measure_and_write(
+    folder: Path, begun: SurveyPlan, number: int, lines: list[str], model: Path, device: str | None
 ) -> None:
-    keep_part(folder, number, measure_part(begun, number, lines, model, device))
+    write_part(folder, number, measure_part(begun, number, lines, model, device))
 
 
 @lru_cache(maxsize=1)
@@ -224,13 +228,13 @@ def _translator(model: Path, device: str | None) -> Translator:
     return Translator.load(model, device)
 
 
-def _sentence(number: int, line: str) -> Sentence | None:
+def _sentence(number: int, line: str) -> SurveyLine | None:
     """`source`, or `source ⇥ target`, or `source ⇥ target ⇥ links`; nothing for a blank line."""
     source, *more = (part.strip() for part in line.rstrip("\r\n").split("\t"))
-    return Sentence(number, source, *(more[:2])) if source else None
+    return SurveyLine(number, source, *(more[:2])) if source else None
 
 
-def _wanted(file: Path, begun: Plan, missing: Iterator[int]) -> Iterator[tuple[int, list[str]]]:
+def _missing_lines(file: Path, begun: SurveyPlan, missing: Iterator[int]) -> Iterator[tuple[int, list[str]]]:
     """The lines of each missing part, read as they are asked for."""
     wanted = next(missing, None)
     with file.open(encoding="utf-8") as opened:
@@ -272,7 +276,7 @@ def _plain(name: str, values: Any) -> Any:
     return library.Series(name, values, dtype=library.Int32 if name == "sentence" else None)
 
 
-def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def _write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     part = path.with_name(f".{path.name}.part")
     write(part)
     part.replace(path)
@@ -286,5 +290,5 @@ def _is_done(folder: Path, part: int) -> bool:
     return (folder / _name(HEADS, part)).is_file()
 
 
-def _length(begun: Plan, part: int) -> int:
+def _length(begun: SurveyPlan, part: int) -> int:
     return min(begun.part, begun.lines - part * begun.part)

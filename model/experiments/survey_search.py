@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from headlight.model.errors import CommandError
-from headlight.model.experiments.survey import ALIGNED, FULL
-from headlight.model.experiments.survey_files import HEADS, SENTENCES, parts_of, polars, require_whole
-from headlight.model.measures.alignment import Bounds, Errors, error_bounds
+from headlight.model.experiments.survey import ALIGNMENT_COLUMNS, LOOK_SCALE
+from headlight.model.experiments.survey_files import HEADS, SENTENCES, complete_parts, polars, require_complete
+from headlight.model.measures.alignment import AlignmentCounts, ConfidenceInterval, error_bounds
 from headlight.model.records import KINDS, Kind
 
 EXAMPLES = 3
@@ -33,31 +33,31 @@ class Head(NamedTuple):
 
 
 @dataclass
-class Found:
+class LookStatistics:
     """How often a head's rows of one word look most at another, of the sentences that have both."""
 
     head: Head
     looks: int = 0
-    of: int = 0  # rows of the first word, in sentences that have the second
+    total: int = 0  # rows of the first word, in sentences that have the second
     weight: float = 0.0  # summed over `looks`
     examples: list[tuple[float, int, str, str]] = field(default_factory=list)  # weight, sentence, source, target
 
     @property
-    def often(self) -> float:
+    def share(self) -> float:
         """The share of rows that look there."""
-        return self.looks / self.of if self.of else 0.0
+        return self.looks / self.total if self.total else 0.0
 
 
-def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[Found]:
+def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[LookStatistics]:
     """The heads that look from one word to another with this weight at least, those that do it most often first.
 
     Words are compared without case. `</s>` and other special tokens are separate words.
     """
-    begun = require_whole(folder)
+    begun = require_complete(folder)
     if "looks" not in begun.measures:
         raise CommandError(f"{folder} was surveyed without looks, which a search needs. Add it to --measure.")
     wanted, looked_at = start.casefold(), end.casefold()
-    found: dict[Head, Found] = {}
+    found: dict[Head, LookStatistics] = {}
     for heads, sentences in _tables(folder):
         texts = {row["sentence"]: row for row in sentences.iter_rows(named=True) if not row["refused"]}
         sides = {
@@ -76,22 +76,29 @@ def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[F
                 continue
             rows, keys = sides[row["sentence"]][row["kind"]]
             head = Head(row["kind"], row["layer"], row["head"])
-            one = found.setdefault(head, Found(head))
+            one = found.setdefault(head, LookStatistics(head))
             _count(one, row, rows, keys, wanted, looked_at, least, texts[row["sentence"]])
     return sorted(
-        (each for each in found.values() if each.looks), key=lambda each: (-each.often, -each.weight, each.head)
+        (each for each in found.values() if each.looks), key=lambda each: (-each.share, -each.weight, each.head)
     )
 
 
 def _count(
-    one: Found, row: dict[str, Any], rows: list[str], keys: list[str], wanted: str, end: str, least: float, text: Any
+    one: LookStatistics,
+    row: dict[str, Any],
+    rows: list[str],
+    keys: list[str],
+    wanted: str,
+    end: str,
+    least: float,
+    text: Any,
 ) -> None:
     at = np.frombuffer(row["looks_at"], dtype="<u2")
-    strong = np.frombuffer(row["looks_with"], dtype=np.uint8) / FULL
+    strong = np.frombuffer(row["looks_with"], dtype=np.uint8) / LOOK_SCALE
     for place, word in enumerate(rows):
         if word != wanted:
             continue
-        one.of += 1
+        one.total += 1
         if keys[at[place]] == end and strong[place] >= least:
             one.looks += 1
             one.weight += float(strong[place])
@@ -111,7 +118,7 @@ def _words(row: dict[str, Any], kind: str) -> tuple[list[str], list[str]]:
 
 
 @dataclass
-class Sums:
+class SurveySummary:
     """Statistics of each head, `[layer, head]` each, accumulated instead of stored per sentence."""
 
     sentences: int
@@ -120,9 +127,9 @@ class Sums:
     roles: list[list[dict[str, int]]]  # name → in how many sentences
 
 
-def sum_up(folder: Path) -> dict[Kind, Sums]:
+def summarise(folder: Path) -> dict[Kind, SurveySummary]:
     """Means and standard deviations of every measure, and how often each head has each role."""
-    require_whole(folder)
+    require_complete(folder)
     totals: dict[tuple[str, str], list[np.ndarray]] = {}
     roles: dict[Head, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     shapes: dict[str, tuple[int, int]] = {}
@@ -154,43 +161,43 @@ def sum_up(folder: Path) -> dict[Kind, Sums]:
                 spreads[name] = np.sqrt(np.maximum(squares / some - means[name] ** 2, 0))
         layers, heads_of = shapes[kind]
         named = [[dict(roles[Head(kind, layer, head)]) for head in range(heads_of)] for layer in range(layers)]
-        found[kind] = Sums(counted[kind], means, spreads, named)
+        found[kind] = SurveySummary(counted[kind], means, spreads, named)
     return found
 
 
-class Aligned(NamedTuple):
+class AlignmentResult(NamedTuple):
     """How well one reading of a cross-attention head aligns words."""
 
     layer: int
     head: int
     shift: int
-    errors: Errors
-    bounds: Bounds
+    errors: AlignmentCounts
+    bounds: ConfidenceInterval
 
 
-def rank_heads(folder: Path) -> list[Aligned]:
+def rank_heads(folder: Path) -> list[AlignmentResult]:
     """The cross-attention heads by their alignment error rate, with bounds; none where links were not surveyed."""
-    if "alignment" not in require_whole(folder).measures:
+    if "alignment" not in require_complete(folder).measures:
         return []
-    counts: dict[tuple[int, int, int], list[Errors]] = defaultdict(list)
+    counts: dict[tuple[int, int, int], list[AlignmentCounts]] = defaultdict(list)
     for heads, _ in _tables(folder):
-        table = heads.filter(polars().col("kind") == "cross").select("layer", "head", *ALIGNED)
+        table = heads.filter(polars().col("kind") == "cross").select("layer", "head", *ALIGNMENT_COLUMNS)
         for layer, head, linked, sure, *right in table.iter_rows():
             for shift in (0, 1):
-                counts[layer, head, shift].append(Errors(linked, sure, *right[2 * shift : 2 * shift + 2]))
+                counts[layer, head, shift].append(AlignmentCounts(linked, sure, *right[2 * shift : 2 * shift + 2]))
     ranked = []
     for (layer, head, shift), errors in counts.items():
-        total = sum(errors, Errors())
-        ranked.append(Aligned(layer, head, shift, total, error_bounds(errors)))
+        total = sum(errors, AlignmentCounts())
+        ranked.append(AlignmentResult(layer, head, shift, total, error_bounds(errors)))
     return sorted(ranked, key=lambda each: each.errors.rate)
 
 
 def _measured(table: Any) -> list[str]:
-    keys = {"sentence", "kind", "layer", "head", "role", "looks_at", "looks_with", *ALIGNED}
+    keys = {"sentence", "kind", "layer", "head", "role", "looks_at", "looks_with", *ALIGNMENT_COLUMNS}
     return [name for name in table.columns if name not in keys]
 
 
 def _tables(folder: Path) -> Iterator[tuple[Any, Any]]:
     """The tables of heads and of sentences, one part at a time."""
-    for heads, sentences in zip_longest(parts_of(folder, HEADS), parts_of(folder, SENTENCES)):
+    for heads, sentences in zip_longest(complete_parts(folder, HEADS), complete_parts(folder, SENTENCES)):
         yield polars().read_parquet(heads), polars().read_parquet(sentences)

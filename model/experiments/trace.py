@@ -10,10 +10,10 @@ from torch import nn
 
 from headlight.model.core.attention import MultiHeadAttention
 from headlight.model.core.blocks import Residual
-from headlight.model.core.masks import pad_rows
+from headlight.model.core.masks import pad_sequences
 from headlight.model.core.probes import Watched, watch
 from headlight.model.errors import RequestError
-from headlight.model.measures.traced import (
+from headlight.model.measures.trace_records import (
     AttentionTrace,
     DecoderLayerTrace,
     FeedForwardTrace,
@@ -25,8 +25,8 @@ from headlight.model.measures.traced import (
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
-MOST_NUMBERS = 30_000_000  # of one trace: 240 MB
-PLACES = ("*_attention.weights", "*_attention.values", "*.carried", "feed_forward.output")
+MAX_NUMBERS = 30_000_000  # of one trace: 240 MB
+TRACED_PROBES = ("*_attention.weights", "*_attention.values", "*.carried", "feed_forward.output")
 
 
 def run_trace(translator: Translator, translation: Translation) -> Trace:
@@ -35,13 +35,17 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
     model, config = translator.model, translator.model.config
     batch = translator.checker.prepare([translation.request])
     ids = [token.id for token in translation.target_tokens]
-    inputs = pad_rows([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
-    names = [f"{side}.layers.*.{place}" for side in ("encoder", "decoder") for place in PLACES]
+    inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
+    names = [f"{side}.layers.*.{place}" for side in ("encoder", "decoder") for place in TRACED_PROBES]
     own = ["decoder.embedding.embedded", "decoder.embedding.positioned", "decoder.layers.*.around_feed_forward.stream"]
-    with torch.inference_mode(), translator.changing(translation.request)(), watch(model, *names, *own) as seen:
+    with (
+        torch.inference_mode(),
+        translator.intervention_context(translation.request)(),
+        watch(model, *names, *own) as seen,
+    ):
         passes = translator.passes
         memory = passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
-        logits = passes.decoder(inputs, passes.decoder.start(memory, cached=False))
+        logits = passes.decoder(inputs, passes.decoder.new_state(memory, cached=False))
     decoder: Any = model.decoder
     positioned = _array(seen["decoder.embedding.positioned"])
     last = _array(seen[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
@@ -53,8 +57,8 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
         decoder=[_decoder_layer(seen, layer, place) for place, layer in enumerate(_layers(decoder))],
         embedded=_array(seen["decoder.embedding.embedded"]),
         positioned=positioned,
-        embedding_norm=norm_of(decoder.embedding.norm, positioned) if config.embedding_norm else None,
-        final_norm=norm_of(decoder.final_norm, last) if config.final_norm else None,
+        embedding_norm=traced_norm(decoder.embedding.norm, positioned) if config.embedding_norm else None,
+        final_norm=traced_norm(decoder.final_norm, last) if config.final_norm else None,
         output_scale=decoder.output.scale or 1.0,
         logits=logits[0].double().cpu().numpy(),
     )
@@ -71,8 +75,8 @@ def _check_size(translator: Translator, translation: Translation) -> None:
     maps = config.encoder_layers * source**2 + config.decoder_layers * target * (target + source)
     vectors = (config.encoder_layers * 3 * source + config.decoder_layers * (6 * target + source)) * config.d_model
     needed = config.heads * maps + vectors + target * config.target_vocabulary
-    if needed > MOST_NUMBERS:
-        raise RequestError("trace_too_long", field="text", needed=needed // 10**6, limit=MOST_NUMBERS // 10**6)
+    if needed > MAX_NUMBERS:
+        raise RequestError("trace_too_long", field="text", needed=needed // 10**6, limit=MAX_NUMBERS // 10**6)
 
 
 def _decoder_layer(seen: Watched, layer: Any, place: int) -> DecoderLayerTrace:
@@ -81,7 +85,7 @@ def _decoder_layer(seen: Watched, layer: Any, place: int) -> DecoderLayerTrace:
     carried = _array(seen[f"{path}.around_feed_forward.carried"])
     bias = _parameter(layer.feed_forward.narrow.bias, carried.shape[-1])
     around = layer.around_feed_forward
-    norm = None if around.norm_first else norm_of(around.norm, carried + written)
+    norm = None if around.norm_first else traced_norm(around.norm, carried + written)
     return DecoderLayerTrace(
         _attention(seen, layer.self_attention, layer.around_self_attention, path, "self"),
         _attention(seen, layer.cross_attention, layer.around_cross_attention, path, "cross"),
@@ -99,11 +103,11 @@ def _attention(seen: Watched, attention: MultiHeadAttention, around: Residual, p
     norm = None
     if not around.norm_first:
         mixed = weights @ values  # [heads, queries, width]
-        norm = norm_of(around.norm, carried + np.einsum("hqw,hwd->qd", mixed, output) + bias)
+        norm = traced_norm(around.norm, carried + np.einsum("hqw,hwd->qd", mixed, output) + bias)
     return AttentionTrace(weights, values, output, bias, carried, norm)
 
 
-def norm_of(norm: nn.Module, inputs: Numbers) -> NormTrace:
+def traced_norm(norm: nn.Module, inputs: Numbers) -> NormTrace:
     """One of a model's norms, at the scale that it has for these inputs, `[tokens, d_model]`."""
     centred = isinstance(norm, nn.LayerNorm)
     epsilon: Any = norm.eps if isinstance(norm, nn.LayerNorm) else norm.epsilon

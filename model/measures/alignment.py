@@ -18,29 +18,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headlight.model.errors import CommandError, not_whole
+from headlight.model.errors import CommandError, range_error
 from headlight.model.records import FloatArray, Token
 
 Link = tuple[int, int]
 Links = frozenset[Link]
 Spans = Sequence[tuple[int, int]]  # where each word of a sentence starts and ends
-ENTRY = re.compile(r"(?P<source>\d+)(?P<sure>[-?])(?P<target>\d+)(?P<possible>p?)", flags=re.ASCII)
-SAMPLES = 1000
-TAILS = (2.5, 97.5)  # per cent
+LINK_PATTERN = re.compile(r"(?P<source>\d+)(?P<sure>[-?])(?P<target>\d+)(?P<possible>p?)", flags=re.ASCII)
+BOOTSTRAP_SAMPLES = 1000
+PERCENTILES = (2.5, 97.5)  # per cent
 
 
-class Gold(NamedTuple):
+class GoldLinks(NamedTuple):
     """Hand-drawn links: the sure ones, and the possible ones, which include the sure ones."""
 
     sure: Links
     possible: Links
 
-    def turned(self) -> Gold:
+    def reversed(self) -> GoldLinks:
         """The same links from target to source."""
-        return Gold(turned(self.sure), turned(self.possible))
+        return GoldLinks(reverse_links(self.sure), reverse_links(self.possible))
 
 
-class Bounds(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """The two rates between which 95% of the samples lie."""
 
     low: float
@@ -48,7 +48,7 @@ class Bounds(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Errors:
+class AlignmentCounts:
     """The counts of the alignment error rate. They add up over sentences."""
 
     linked: int = 0  # |A|
@@ -56,8 +56,8 @@ class Errors:
     linked_and_sure: int = 0
     linked_and_possible: int = 0
 
-    def __add__(self, other: Errors) -> Errors:
-        return Errors(
+    def __add__(self, other: AlignmentCounts) -> AlignmentCounts:
+        return AlignmentCounts(
             self.linked + other.linked,
             self.sure + other.sure,
             self.linked_and_sure + other.linked_and_sure,
@@ -81,31 +81,33 @@ class Errors:
         return self.linked_and_sure / self.sure if self.sure else 1.0
 
 
-def turned(links: Iterable[Link]) -> Links:
+def reverse_links(links: Iterable[Link]) -> Links:
     """The same links with source and target exchanged."""
     return frozenset((target, source) for source, target in links)
 
 
-def count_errors(links: Links, gold: Gold) -> Errors:
+def count_errors(links: Links, gold: GoldLinks) -> AlignmentCounts:
     """The counts of one sentence: a head's links against the hand-drawn ones."""
-    return Errors(len(links), len(gold.sure), len(links & gold.sure), len(links & gold.possible))
+    return AlignmentCounts(len(links), len(gold.sure), len(links & gold.sure), len(links & gold.possible))
 
 
-def error_bounds(sentences: Sequence[Errors], samples: int = SAMPLES, seed: int = 0) -> Bounds:
+def error_bounds(
+    sentences: Sequence[AlignmentCounts], samples: int = BOOTSTRAP_SAMPLES, seed: int = 0
+) -> ConfidenceInterval:
     """Between which rates 95% of the samples of these sentences lie; the same seed gives the same samples."""
     if not sentences:
-        return Bounds(0.0, 0.0)
+        return ConfidenceInterval(0.0, 0.0)
     counts = np.array([astuple(each) for each in sentences], dtype=np.float64)  # [sentences, 4]
     even = np.full(len(sentences), 1 / len(sentences))
     drawn = np.random.default_rng(seed).multinomial(len(sentences), even, size=samples)  # [samples, sentences]
     linked, sure, linked_and_sure, linked_and_possible = (drawn @ counts).T
     most = linked + sure
     rates = np.where(most > 0, 1 - (linked_and_sure + linked_and_possible) / np.maximum(most, 1), 0.0)
-    low, high = np.percentile(rates, TAILS)
-    return Bounds(float(low), float(high))
+    low, high = np.percentile(rates, PERCENTILES)
+    return ConfidenceInterval(float(low), float(high))
 
 
-def agreement(first: Iterable[Links], second: Iterable[Links]) -> float:
+def links_f1(first: Iterable[Links], second: Iterable[Links]) -> float:
     """The F1 score of two annotations of the same sentences: 1 if their links are the same."""
     pairs = list(zip(first, second, strict=True))
     drawn = sum(len(one) + len(other) for one, other in pairs)
@@ -121,15 +123,15 @@ def word_weights(
     words belongs to both, in proportion to its characters. Special tokens are not words, so a row may sum to less than
     one.
     """
-    to_columns = _belonging(columns, column_words)  # [column words, columns]
-    to_rows = _belonging(rows, row_words)  # [row words, rows]
+    to_columns = _word_token_shares(columns, column_words)  # [column words, columns]
+    to_rows = _word_token_shares(rows, row_words)  # [row words, rows]
     shares = to_rows.sum(axis=1, keepdims=True)
     means = np.divide(to_rows, shares, out=np.zeros_like(to_rows), where=shares > 0)
     merged: FloatArray = (means @ weights @ to_columns.T).astype(np.float32)
     return merged
 
 
-def links_of(
+def attention_links(
     weights: FloatArray,
     rows: Sequence[Token],
     row_words: Spans,
@@ -139,11 +141,11 @@ def links_of(
 ) -> Links:
     """The source word with the highest weight of each written word. With `shift` 1, the weights come from the next row,
     in which the written token is the query."""
-    found = linked_words(weights, rows, row_words, columns, column_words, shift)
+    found = strongest_words(weights, rows, row_words, columns, column_words, shift)
     return frozenset((int(column), row) for row, column in enumerate(found))
 
 
-def linked_words(
+def strongest_words(
     weights: FloatArray,
     rows: Sequence[Token],
     row_words: Spans,
@@ -154,7 +156,7 @@ def linked_words(
     """The same of any number of heads, `[…, rows, columns]` → the place of a source word for each written word,
     `[…, row words]`; without any words, nothing."""
     if shift not in (0, 1):
-        raise not_whole("shift", shift, 0, 1)
+        raise range_error("shift", shift, 0, 1)
     count = weights.shape[-2]
     moved = weights[..., np.minimum(np.arange(count) + shift, count - 1), :] if shift else weights
     merged = word_weights(moved, rows, row_words, columns, column_words)
@@ -167,13 +169,13 @@ def count_heads(
     row_words: Spans,
     columns: Sequence[Token],
     column_words: Spans,
-    gold: Gold,
-) -> dict[tuple[int, int, int], Errors]:
+    gold: GoldLinks,
+) -> dict[tuple[int, int, int], AlignmentCounts]:
     """The counts of every head of cross-attention, `[layer, head, rows, columns]`, in both readings of a row: by layer,
     head and shift."""
     found = {}
     for shift in (0, 1):
-        sources = linked_words(weights, rows, row_words, columns, column_words, shift)  # [layer, head, row words]
+        sources = strongest_words(weights, rows, row_words, columns, column_words, shift)  # [layer, head, row words]
         for layer, heads in enumerate(sources):
             for head, words in enumerate(heads):
                 links = frozenset((int(source), target) for target, source in enumerate(words))
@@ -181,12 +183,12 @@ def count_heads(
     return found
 
 
-def parse_links(text: str, source_words: int, target_words: int) -> Gold:
+def parse_links(text: str, source_words: int, target_words: int) -> GoldLinks:
     """`0-0 1?2`: a sure link of word 0 to word 0, and a possible link of source word 1 to target word 2, which may be
     written `1-2p` as well."""
     sure, possible = set[Link](), set[Link]()
     for entry in text.split():
-        match = ENTRY.fullmatch(entry)
+        match = LINK_PATTERN.fullmatch(entry)
         if match is None:
             raise CommandError(f"{entry!r} is no link: write 3-4 for a sure one, or 3?4 for a possible one.")
         link = (int(match["source"]), int(match["target"]))
@@ -196,10 +198,10 @@ def parse_links(text: str, source_words: int, target_words: int) -> Gold:
         possible.add(link)
         if match["sure"] == "-" and not match["possible"]:
             sure.add(link)
-    return Gold(frozenset(sure), frozenset(possible))
+    return GoldLinks(frozenset(sure), frozenset(possible))
 
 
-def _belonging(tokens: Sequence[Token], words: Spans) -> FloatArray:
+def _word_token_shares(tokens: Sequence[Token], words: Spans) -> FloatArray:
     """`[words, tokens]`: the share of each token's characters that are part of the word."""
     table = np.zeros((len(words), len(tokens)), dtype=np.float32)
     for place, token in enumerate(tokens):

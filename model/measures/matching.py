@@ -12,49 +12,49 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headlight.model.measures.merging import group
+from headlight.model.measures.map_reduction import group_tokens
 from headlight.model.records import Token
 
-Places = tuple[int, ...]  # of tokens in their sentence
+Positions = tuple[int, ...]  # of tokens in their sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class MatchedUnit:
     """A word, several that belong together, or a special token. A side that lacks it has no places."""
 
     text: str
-    first: Places
-    second: Places
+    first: Positions
+    second: Positions
     special: bool = False
 
     @property
-    def shared(self) -> bool:
+    def is_matched(self) -> bool:
         """Whether both sides have it."""
         return bool(self.first and self.second)
 
 
 @dataclass(frozen=True, slots=True)
-class Matching:
+class TokenMatching:
     """The matches of two tokenised sentences."""
 
-    same: bool  # the same text: matched by characters; other texts: by words in order
-    units: tuple[Unit, ...]  # in reading order; every token of each side is in one of them
+    same_text: bool  # the same text: matched by characters; other texts: by words in order
+    units: tuple[MatchedUnit, ...]  # in reading order; every token of each side is in one of them
     pairs: tuple[tuple[int, int], ...]  # places of tokens of the first and the second side that match
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class _WordSpan:
     """Neighbouring tokens that make one word, or one special token."""
 
     start: int
     end: int
-    places: Places
+    places: Positions
 
 
-_Both = tuple[list[_Word], list[_Word]]  # words of the first and of the second side that are one unit
+_Both = tuple[list[_WordSpan], list[_WordSpan]]  # words of the first and of the second side that are one unit
 
 
-def match(first: Sequence[Token], first_text: str, second: Sequence[Token], second_text: str) -> Matching:
+def match_tokens(first: Sequence[Token], first_text: str, second: Sequence[Token], second_text: str) -> TokenMatching:
     """The tokens of two sentences; `start` and `end` of each count characters of its text."""
     same = first_text == second_text
     sides = _words(first), _words(second)
@@ -62,9 +62,9 @@ def match(first: Sequence[Token], first_text: str, second: Sequence[Token], seco
     units, pairs = [], []
     for ours, theirs in stretches:
         text, words = (first_text, ours) if ours else (second_text, theirs)
-        unit = Unit(text[words[0].start : words[-1].end], _places(ours), _places(theirs))
+        unit = MatchedUnit(text[words[0].start : words[-1].end], _places(ours), _places(theirs))
         units.append(unit)
-        shift = 0 if same or not unit.shared else theirs[0].start - ours[0].start
+        shift = 0 if same or not unit.is_matched else theirs[0].start - ours[0].start
         pairs += [
             (one, other)
             for one in unit.first
@@ -72,17 +72,17 @@ def match(first: Sequence[Token], first_text: str, second: Sequence[Token], seco
             if max(first[one].start + shift, second[other].start) < min(first[one].end + shift, second[other].end)
         ]
     specials = list(_specials(first, second))
-    pairs += [(unit.first[0], unit.second[0]) for unit in specials if unit.shared]
-    before = [unit for unit in specials if _leads(unit.first, first) or _leads(unit.second, second)]
+    pairs += [(unit.first[0], unit.second[0]) for unit in specials if unit.is_matched]
+    before = [unit for unit in specials if _is_leading(unit.first, first) or _is_leading(unit.second, second)]
     after = [unit for unit in specials if unit not in before]
-    return Matching(same, (*before, *units, *after), tuple(sorted(pairs)))
+    return TokenMatching(same, (*before, *units, *after), tuple(sorted(pairs)))
 
 
-def _words(tokens: Sequence[Token]) -> list[_Word]:
+def _words(tokens: Sequence[Token]) -> list[_WordSpan]:
     """The words of a sentence. A token without characters joins the next word, at the end the last one."""
-    found: list[_Word] = []
-    waiting: Places = ()
-    for run in group(tokens, lambda left, right: left.word is not None and left.word == right.word):
+    found: list[_WordSpan] = []
+    waiting: Positions = ()
+    for run in group_tokens(tokens, lambda left, right: left.word is not None and left.word == right.word):
         if tokens[run.start].special:
             continue
         start = min(tokens[place].start for place in run)
@@ -90,17 +90,17 @@ def _words(tokens: Sequence[Token]) -> list[_Word]:
         if start == end:
             waiting += tuple(run)
         else:
-            found.append(_Word(start, end, (*waiting, *run)))
+            found.append(_WordSpan(start, end, (*waiting, *run)))
             waiting = ()
     if waiting and found:
         last = found.pop()
-        found.append(_Word(last.start, last.end, (*last.places, *waiting)))
+        found.append(_WordSpan(last.start, last.end, (*last.places, *waiting)))
     elif waiting:
-        found.append(_Word(0, 0, waiting))
+        found.append(_WordSpan(0, 0, waiting))
     return found
 
 
-def _by_characters(first: list[_Word], second: list[_Word]) -> Iterator[_Both]:
+def _by_characters(first: list[_WordSpan], second: list[_WordSpan]) -> Iterator[_Both]:
     """Units of one text: words are joined wherever a word of one side overlaps two of the other."""
     every = sorted([*((word, 0) for word in first), *((word, 1) for word in second)], key=lambda each: each[0].start)
     stretch: _Both = ([], [])
@@ -115,7 +115,7 @@ def _by_characters(first: list[_Word], second: list[_Word]) -> Iterator[_Both]:
         yield stretch
 
 
-def _by_order(first: list[_Word], second: list[_Word], first_text: str, second_text: str) -> Iterator[_Both]:
+def _by_order(first: list[_WordSpan], second: list[_WordSpan], first_text: str, second_text: str) -> Iterator[_Both]:
     """Units of two texts: their longest common sequence of words, and between its members the words of one side."""
     ours = [first_text[word.start : word.end].lower() for word in first]
     theirs = [second_text[word.start : word.end].lower() for word in second]
@@ -139,7 +139,7 @@ def _by_order(first: list[_Word], second: list[_Word], first_text: str, second_t
             other += 1
 
 
-def _specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator[Unit]:
+def _specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator[MatchedUnit]:
     """Special tokens with the same name match in order: the first with the first, and so on."""
     waiting: dict[str, list[int]] = defaultdict(list)
     for place, token in enumerate(second):
@@ -148,15 +148,15 @@ def _specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator[Unit]
     for place, token in enumerate(first):
         if token.special:
             partner = (waiting[token.text].pop(0),) if waiting[token.text] else ()
-            yield Unit(token.text, (place,), partner, special=True)
+            yield MatchedUnit(token.text, (place,), partner, special=True)
     for place in sorted(place for places in waiting.values() for place in places):
-        yield Unit(second[place].text, (), (place,), special=True)
+        yield MatchedUnit(second[place].text, (), (place,), special=True)
 
 
-def _leads(places: Places, tokens: Sequence[Token]) -> bool:
+def _is_leading(places: Positions, tokens: Sequence[Token]) -> bool:
     """Whether a special token stands before all words."""
     return bool(places) and all(token.special for token in tokens[: places[0] + 1]) and places[0] < len(tokens) - 1
 
 
-def _places(words: Sequence[_Word]) -> Places:
+def _places(words: Sequence[_WordSpan]) -> Positions:
     return tuple(place for word in words for place in word.places)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from headlight.model.measures.traced import AttentionTrace, Numbers, Trace
+from headlight.model.measures.trace_records import AttentionTrace, Numbers, Trace
 
 
-def added_lengths(attention: AttentionTrace) -> Numbers:
+def weighted_value_norms(attention: AttentionTrace) -> Numbers:
     """Norm of each key's weighted value in each query's residual stream, `[queries, keys]`."""
-    values = attention.written_values()
+    values = attention.value_outputs()
     rows = [
         np.linalg.norm(np.einsum("hk,hkd->kd", attention.weights[:, row], values), axis=-1)
         for row in range(attention.weights.shape[1])
@@ -22,7 +22,7 @@ def added_lengths(attention: AttentionTrace) -> Numbers:
     return np.stack(rows)
 
 
-def cross_lengths(trace: Trace) -> Numbers:
+def cross_value_norms(trace: Trace) -> Numbers:
     """The same of cross-attention, the mean over layers, `[target, source]`."""
-    lengths: Numbers = np.mean([added_lengths(layer.cross_attention) for layer in trace.decoder], axis=0)
+    lengths: Numbers = np.mean([weighted_value_norms(layer.cross_attention) for layer in trace.decoder], axis=0)
     return lengths

@@ -25,11 +25,11 @@ from typing import Literal
 
 import numpy as np
 
-from headlight.model.measures.merging import group
-from headlight.model.measures.statistics import NEAREST, Place, place_of, row_entropy
+from headlight.model.measures.map_reduction import group_tokens
+from headlight.model.measures.statistics import NEAREST, MapGeometry, map_geometry, row_entropy
 from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, Translation
 
-Name = Literal[
+RoleName = Literal[
     "same", "previous", "next", "before", "ahead", "around",  # encoder
     "just_written", "back_two",  # decoder: a row was computed from the token of its own column
     "aligns", "behind", "diagonal",  # cross
@@ -37,25 +37,25 @@ Name = Literal[
     "spreads", "unclear",
 ]  # fmt: skip
 LEAST, LEAST_EXCESS = 0.4, 0.3
-WIDE: tuple[Name, ...] = ("before", "ahead", "around")
-AROUND = 2  # tokens on either side
+WIDE_ROLES: tuple[RoleName, ...] = ("before", "ahead", "around")
+NEIGHBOURHOOD = 2  # tokens on either side
 LEAST_WIDE, LEAST_EXCESS_WIDE = 0.75, 0.5
-SPREADS = 0.5
-AT_ONCE = 1 << 18  # weights whose entropies are taken together
+SPREAD_FROM = 0.5
+ENTROPY_BATCH = 1 << 18  # weights whose entropies are taken together
 # Which roles a head of each kind may have, in the order of the arrays below.
-ROLES: dict[Kind, tuple[Name, ...]] = {
-    "encoder": ("same", "previous", "next", "start", "end", "punctuation", *WIDE),
+ROLES: dict[Kind, tuple[RoleName, ...]] = {
+    "encoder": ("same", "previous", "next", "start", "end", "punctuation", *WIDE_ROLES),
     "decoder": ("just_written", "back_two", "start", "punctuation"),
     "cross": ("aligns", "behind", "diagonal", "start", "end", "punctuation"),
 }
-NAMES: tuple[Name, ...] = (*dict.fromkeys(name for kind in KINDS for name in ROLES[kind]), "spreads", "unclear")
+NAMES: tuple[RoleName, ...] = (*dict.fromkeys(name for kind in KINDS for name in ROLES[kind]), "spreads", "unclear")
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
     """Role of a head."""
 
-    name: Name
+    name: RoleName
     share: float  # of a row's weight on the role's cells; "spreads": the coverage; "unclear": of what came closest
     spread: float  # the effective number of tokens that a row covers: the mean of 2^entropy
 
@@ -70,21 +70,21 @@ class RoleShares:
     spread: FloatArray  # [layer, head]
 
 
-def roles(translation: Translation) -> dict[str, list[list[Role]]]:
+def head_roles(translation: Translation) -> dict[str, list[list[Role]]]:
     """The roles of all heads, kind → `[layer][head]`, each layer's average last, and a last row of averages."""
     return {kind: _of_kind(translation, kind) for kind in KINDS}
 
 
 def role_shares(translation: Translation, kind: Kind) -> RoleShares:
     """The shares of all heads of one kind."""
-    return _Sentence(translation, kind).shares(translation.attention.of(kind))
+    return _RoleCells(translation, kind).shares(translation.attention.of(kind))
 
 
-def name_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: FloatArray) -> tuple[np.ndarray, ...]:
+def assign_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: FloatArray) -> tuple[np.ndarray, ...]:
     """The name of each head, and the share that goes with it, `[layer, head]` each; of a sentence, or of means."""
     excess = np.nan_to_num(shares - chances, nan=-1.0)  # [layer, head, role]
     left = np.maximum(1 - chances, np.finfo(np.float32).tiny)
-    wide = np.isin(ROLES[kind], WIDE)  # [role]
+    wide = np.isin(ROLES[kind], WIDE_ROLES)  # [role]
     least, least_excess = np.where(wide, LEAST_WIDE, LEAST), np.where(wide, LEAST_EXCESS_WIDE, LEAST_EXCESS)
     # float32 sums of rows that give exactly 0.4 may fall short by their rounding
     clear = (shares >= least - 1e-6) & (excess / left >= least_excess - 1e-6) & (chances < 1)
@@ -92,7 +92,7 @@ def name_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: Fl
     names = np.array(ROLES[kind], dtype=object)[best]
     has = np.take_along_axis(clear, best[..., None], axis=-1)[..., 0]
     given = np.nan_to_num(np.take_along_axis(shares, best[..., None], axis=-1)[..., 0])
-    spreads = ~has & (coverage >= SPREADS)
+    spreads = ~has & (coverage >= SPREAD_FROM)
     return (
         np.where(has, names, np.where(spreads, "spreads", "unclear")),
         np.where(spreads, coverage, given),
@@ -106,19 +106,19 @@ def _of_kind(translation: Translation, kind: Kind) -> list[list[Role]]:
     over_heads = weights.mean(axis=1, dtype=np.float32)  # [layer, row, column]
     over_layers = weights.mean(axis=0, dtype=np.float32)  # [head, row, column]
     averages = np.concatenate([over_heads, over_layers, over_heads.mean(axis=0, keepdims=True, dtype=np.float32)])
-    sentence = _Sentence(translation, kind)
+    sentence = _RoleCells(translation, kind)
     heads, means = sentence.shares(weights), sentence.shares(averages[None])
     shares, coverage, spread = (
-        _framed(getattr(heads, name), getattr(means, name)[0]) for name in ("shares", "coverage", "spread")
+        _with_averages(getattr(heads, name), getattr(means, name)[0]) for name in ("shares", "coverage", "spread")
     )
-    names, given = name_roles(kind, shares, sentence.chances, coverage)
+    names, given = assign_roles(kind, shares, sentence.chances, coverage)
     return [
         list(map(Role, *each))
         for each in zip(names.tolist(), given.tolist(), np.nan_to_num(spread).tolist(), strict=True)
     ]
 
 
-def _framed(heads: FloatArray, averages: FloatArray) -> FloatArray:
+def _with_averages(heads: FloatArray, averages: FloatArray) -> FloatArray:
     """`[layer, head]` with each layer's average as a last column, and the averages of all layers as a last row."""
     layers, across = heads.shape[:2]
     framed = np.empty((layers + 1, across + 1, *heads.shape[2:]), dtype=heads.dtype)
@@ -126,13 +126,13 @@ def _framed(heads: FloatArray, averages: FloatArray) -> FloatArray:
     return framed
 
 
-class _Sentence:
+class _RoleCells:
     """What one sentence asks of every head of a kind: the cells of each role."""
 
     def __init__(self, translation: Translation, kind: Kind) -> None:
-        place = place_of(translation, kind)
+        place = map_geometry(translation, kind)
         cells = _cells(translation, kind, place)
-        self.choice, counts = place.choosing, place.allowed.sum(axis=1)
+        self.choice, counts = place.rows_with_choice, place.allowed.sum(axis=1)
         self.further = counts[self.choice] - 1  # allowed keys minus one, for rows with a choice
         self.chances = np.full(len(ROLES[kind]), np.nan, dtype=np.float32)
         self.numbers: list[int] = []  # of the roles that are possible
@@ -158,25 +158,25 @@ class _Sentence:
             nothing = np.full((layers, heads), np.nan, dtype=np.float32)
             return RoleShares(shares, self.chances, nothing, nothing)
         # A few layers at a time, so that what lies between stays in the processor's cache: a third of the time.
-        step = max(1, AT_ONCE // max(1, heads * queries * keys))
+        step = max(1, ENTROPY_BATCH // max(1, heads * queries * keys))
         parts = [row_entropy(weights[first : first + step, :, self.choice]) for first in range(0, layers, step)]
         effective = np.exp2(np.concatenate(parts))  # [layer, head, row]
         coverage = ((effective - 1) / self.further).mean(axis=-1)
         return RoleShares(shares, self.chances, coverage.astype(np.float32), effective.mean(axis=-1).astype(np.float32))
 
 
-def _cells(translation: Translation, kind: Kind, place: Place) -> dict[Name, BoolArray]:
+def _cells(translation: Translation, kind: Kind, place: MapGeometry) -> dict[RoleName, BoolArray]:
     """The cells of each role, `[row, column]`."""
     offset, everywhere = place.offset, np.ones((len(place.allowed), 1), dtype=np.bool_)
-    first, last = _resting_places(place.columns)
-    cells: dict[Name, BoolArray] = {
+    first, last = _attention_sinks(place.columns)
+    cells: dict[RoleName, BoolArray] = {
         "start": everywhere & first,
         "end": everywhere & last,
         "punctuation": everywhere & place.punctuation,
     }
     if kind == "encoder":
         cells |= {"same": offset == 0, "previous": offset == -1, "next": offset == 1}
-        cells |= {"before": offset < 0, "ahead": offset > 0, "around": np.abs(offset) <= AROUND}
+        cells |= {"before": offset < 0, "ahead": offset > 0, "around": np.abs(offset) <= NEIGHBOURHOOD}
     elif kind == "decoder":
         cells |= {"just_written": offset == 0, "back_two": offset == -1}
     else:
@@ -207,11 +207,11 @@ def aligned_cells(translation: Translation) -> BoolArray:
 
 
 def _words(tokens: Sequence[Token]) -> list[range]:
-    runs = group(tokens, lambda left, right: left.word is not None and left.word == right.word)
+    runs = group_tokens(tokens, lambda left, right: left.word is not None and left.word == right.word)
     return [run for run in runs if not tokens[run.start].special]
 
 
-def _resting_places(columns: Sequence[Token]) -> tuple[BoolArray, BoolArray]:
+def _attention_sinks(columns: Sequence[Token]) -> tuple[BoolArray, BoolArray]:
     """Special tokens before the sentence, and those after it, `[columns]` each."""
     special = np.array([token.special for token in columns], dtype=np.bool_)
     before = np.logical_and.accumulate(special)

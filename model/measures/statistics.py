@@ -16,14 +16,14 @@ from typing import Literal
 
 import numpy as np
 
-from headlight.model.errors import not_choice
+from headlight.model.errors import choice_error
 from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, Translation
 
 NEAREST = 0.5  # tokens on either side of the straight line that are its nearest
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class MapGeometry:
     """Positions, masks and token classes of a map, independent of the head."""
 
     kind: Kind
@@ -31,7 +31,7 @@ class Place:
     columns: tuple[Token, ...]
 
     @cached_property
-    def choosing(self) -> BoolArray:
+    def rows_with_choice(self) -> BoolArray:
         """The rows with two allowed keys or more, `[query]`."""
         return np.asarray(self.allowed.sum(axis=1) > 1)
 
@@ -40,7 +40,7 @@ class Place:
         """How many tokens each key stands after the row's own place, `[query, key]`; in cross-attention, after the
         straight line from corner to corner."""
         queries, keys = self.allowed.shape
-        found: FloatArray = np.arange(keys, dtype=np.float32) - straight_line(self.kind, queries, keys)[:, None]
+        found: FloatArray = np.arange(keys, dtype=np.float32) - expected_column(self.kind, queries, keys)[:, None]
         return found
 
     @cached_property
@@ -51,29 +51,29 @@ class Place:
     @cached_property
     def punctuation(self) -> BoolArray:
         """The keys that are commas, full stops and their like, `[key]`."""
-        return np.array([_is_mark(token) for token in self.columns], dtype=np.bool_)
+        return np.array([_is_punctuation(token) for token in self.columns], dtype=np.bool_)
 
 
-Measured = Callable[[FloatArray, Place], FloatArray]  # weights [layer, head, query, key] → [layer, head]
+MeasureFunction = Callable[[FloatArray, MapGeometry], FloatArray]  # weights [layer, head, query, key] → [layer, head]
 
 
 @dataclass(frozen=True)
 class Statistic:
     """A measure with its unit, reference and applicable kinds of attention."""
 
-    measured: Measured
+    function: MeasureFunction
     unit: Literal["bits", "tokens", "share"]
     paper: str
     kinds: tuple[Kind, ...] = KINDS
 
 
-def place_of(translation: Translation, kind: Kind) -> Place:
+def map_geometry(translation: Translation, kind: Kind) -> MapGeometry:
     """The place of a translation's maps of one kind."""
     columns = translation.decoder_tokens if kind == "decoder" else translation.source_tokens
-    return Place(kind, translation.attention.allowed(kind), columns)
+    return MapGeometry(kind, translation.attention.allowed(kind), columns)
 
 
-def straight_line(kind: Kind, queries: int, keys: int) -> FloatArray:
+def expected_column(kind: Kind, queries: int, keys: int) -> FloatArray:
     """The column that lies straight ahead of each row, `[query]`: its own; in cross-attention, on the line from corner
     to corner."""
     rows = np.arange(queries, dtype=np.float32)
@@ -85,13 +85,13 @@ def straight_line(kind: Kind, queries: int, keys: int) -> FloatArray:
 def measure(translation: Translation, kind: Kind, name: str) -> FloatArray:
     """One measure of every head, `[layer, head]`, by its name in `STATISTICS`."""
     if name not in STATISTICS:
-        raise not_choice("view", name, STATISTICS)
-    return _measured(translation.attention.of(kind), place_of(translation, kind), STATISTICS[name])
+        raise choice_error("view", name, STATISTICS)
+    return _measured(translation.attention.of(kind), map_geometry(translation, kind), STATISTICS[name])
 
 
 def measure_all(translation: Translation, kind: Kind) -> dict[str, FloatArray]:
     """Every measure of every head, name → `[layer, head]`."""
-    weights, place = translation.attention.of(kind), place_of(translation, kind)
+    weights, place = translation.attention.of(kind), map_geometry(translation, kind)
     return {name: _measured(weights, place, statistic) for name, statistic in STATISTICS.items()}
 
 
@@ -106,31 +106,31 @@ def row_entropy(weights: FloatArray) -> FloatArray:
 # ---------------------------------------------------------------- how a row spreads
 
 
-def entropy(weights: FloatArray, place: Place) -> FloatArray:
+def entropy(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """How widely a row spreads, in bits."""
-    return _mean(row_entropy(weights), place.choosing)
+    return _mean(row_entropy(weights), place.rows_with_choice)
 
 
-def relative_entropy(weights: FloatArray, place: Place) -> FloatArray:
+def relative_entropy(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """Entropy over its maximum: 0 for one key alone, 1 for equal weights on all allowed keys."""
     counts = place.allowed.sum(axis=1)  # [query]
-    return _mean(row_entropy(weights) / np.log2(np.maximum(counts, 2)), place.choosing)
+    return _mean(row_entropy(weights) / np.log2(np.maximum(counts, 2)), place.rows_with_choice)
 
 
-def peak(weights: FloatArray, place: Place) -> FloatArray:
+def max_weight(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """The highest weight of a row."""
-    return _mean(weights.max(axis=-1, initial=0), place.choosing)
+    return _mean(weights.max(axis=-1, initial=0), place.rows_with_choice)
 
 
 # ---------------------------------------------------------------- how far it looks
 
 
-def distance(weights: FloatArray, place: Place) -> FloatArray:
+def distance(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """How far a row looks on average, in tokens, from its own place or the straight line."""
-    return _mean((weights * np.abs(place.offset)).sum(axis=-1), place.choosing)
+    return _mean((weights * np.abs(place.offset)).sum(axis=-1), place.rows_with_choice)
 
 
-def diagonality(weights: FloatArray, place: Place) -> FloatArray:
+def diagonality(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """1 if all weight lies on the diagonal, 0 if each row gives all to its farthest allowed key.
 
     The area under the share of weight within a distance r, over all r from zero to the farthest key's: that is one
@@ -139,43 +139,43 @@ def diagonality(weights: FloatArray, place: Place) -> FloatArray:
     far = np.abs(place.offset)  # [query, key]
     farthest = np.where(place.allowed, far, 0).max(axis=1, initial=0)  # [query]
     means = (weights * far).sum(axis=-1)  # [layer, head, query]
-    return _mean(1 - means / np.maximum(farthest, np.finfo(np.float32).tiny), place.choosing & (farthest > 0))
+    return _mean(1 - means / np.maximum(farthest, np.finfo(np.float32).tiny), place.rows_with_choice & (farthest > 0))
 
 
 # ---------------------------------------------------------------- attended keys
 
 
-def same(weights: FloatArray, place: Place) -> FloatArray:
+def same(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """The share on the row's own place; in cross-attention, on what lies nearest to the straight line."""
     return _share(weights, place, np.abs(place.offset) <= NEAREST)
 
 
-def previous(weights: FloatArray, place: Place) -> FloatArray:
+def previous(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """The share on the token before the row's own place."""
     return _share(weights, place, (place.offset >= -1 - NEAREST) & (place.offset < -NEAREST))
 
 
-def following(weights: FloatArray, place: Place) -> FloatArray:
+def following(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """The share on the token after the row's own place."""
     return _share(weights, place, (place.offset > NEAREST) & (place.offset <= 1 + NEAREST))
 
 
-def first(weights: FloatArray, place: Place) -> FloatArray:
+def first(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """The share on the first key, in the decoder the start token."""
-    return _share(weights, place, _only(place, 0))
+    return _share(weights, place, _one_column(place, 0))
 
 
-def last(weights: FloatArray, place: Place) -> FloatArray:
+def last(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """The share on the last key, the end token of the source."""
-    return _share(weights, place, _only(place, -1))
+    return _share(weights, place, _one_column(place, -1))
 
 
-def punctuation(weights: FloatArray, place: Place) -> FloatArray:
+def punctuation(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """The share on punctuation; NaN for a sentence without any."""
     return _share(weights, place, place.allowed & place.punctuation)
 
 
-def special(weights: FloatArray, place: Place) -> FloatArray:
+def special(weights: FloatArray, place: MapGeometry) -> FloatArray:
     """The share on special tokens."""
     return _share(weights, place, place.allowed & place.special)
 
@@ -187,7 +187,7 @@ _ZHANG = "https://arxiv.org/abs/2011.04906"
 STATISTICS: dict[str, Statistic] = {
     "entropy": Statistic(entropy, "bits", _CLARK),
     "relative_entropy": Statistic(relative_entropy, "share", "https://arxiv.org/abs/1710.03348"),
-    "peak": Statistic(peak, "share", _VOITA),
+    "peak": Statistic(max_weight, "share", _VOITA),
     "distance": Statistic(distance, "tokens", _VIG),
     "diagonality": Statistic(diagonality, "share", _ZHANG),
     "same": Statistic(same, "share", _CLARK),
@@ -200,16 +200,16 @@ STATISTICS: dict[str, Statistic] = {
 }
 
 
-def _measured(weights: FloatArray, place: Place, statistic: Statistic) -> FloatArray:
+def _measured(weights: FloatArray, place: MapGeometry, statistic: Statistic) -> FloatArray:
     if place.kind not in statistic.kinds:
         return np.full(weights.shape[:2], np.nan, dtype=np.float32)
-    return statistic.measured(weights, place)
+    return statistic.function(weights, place)
 
 
-def _share(weights: FloatArray, place: Place, cells: BoolArray) -> FloatArray:
+def _share(weights: FloatArray, place: MapGeometry, cells: BoolArray) -> FloatArray:
     """The mean weight on these cells `[query, key]`, over the rows that may look at one of them."""
     cells = cells & place.allowed
-    rows = place.choosing & cells.any(axis=1)
+    rows = place.rows_with_choice & cells.any(axis=1)
     queries, keys = cells.shape
     if not rows.any():
         return np.full(weights.shape[:2], np.nan, dtype=np.float32)
@@ -219,14 +219,14 @@ def _share(weights: FloatArray, place: Place, cells: BoolArray) -> FloatArray:
     return found
 
 
-def _only(place: Place, key: int) -> BoolArray:
+def _one_column(place: MapGeometry, key: int) -> BoolArray:
     cells = np.zeros_like(place.allowed)
     if cells.size:
         cells[:, key] = True
     return cells
 
 
-def _is_mark(token: Token) -> bool:
+def _is_punctuation(token: Token) -> bool:
     text = "" if token.special else token.text.strip()
     return bool(text) and all(unicodedata.category(letter)[0] == "P" for letter in text)
 

@@ -15,10 +15,10 @@ from tokenizers import AddedToken, models, pre_tokenizers
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.byte_tokens import BYTE_LETTERS, BYTE_OF_LETTER, ByteTokens
-from headlight.model.text.common import CutByLibrary
+from headlight.model.text.byte_tokens import BYTE_BY_CHARACTER, BYTE_CHARACTERS, ByteTokens
+from headlight.model.text.library import LibraryVocabulary
 
-FORMAT = "headlight-byte-pairs"
+FORMAT_NAME = "headlight-byte-pairs"
 WHOLE, SPECIAL, LETTERS = "whole", "special", "letters"
 KINDS = (LETTERS, WHOLE, SPECIAL)
 
@@ -31,7 +31,7 @@ class ByteEntry(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BytePairs:
+class BytePairVocabulary:
     """Everything that determines encoding and decoding."""
 
     entries: tuple[ByteEntry, ...]
@@ -43,13 +43,13 @@ class BytePairs:
     end_id: int
 
 
-class BytePairTokenizer(CutByLibrary, ByteTokens):
+class BytePairTokenizer(LibraryVocabulary, ByteTokens):
     """Text ↔ ids by bytes and their merges. Safe to share between threads."""
 
-    def __init__(self, rules: BytePairs) -> None:
+    def __init__(self, rules: BytePairVocabulary) -> None:
         _check(rules)
         super().__init__(
-            [_written(entry) for entry in rules.entries],
+            [_entry_bytes(entry) for entry in rules.entries],
             {place: entry.text for place, entry in enumerate(rules.entries) if entry.kind == SPECIAL},
         )
         self.rules = rules
@@ -67,7 +67,7 @@ class BytePairTokenizer(CutByLibrary, ByteTokens):
         """All of it as text: what `save` writes."""
         rules = self.rules
         content = {
-            "format": FORMAT,
+            "format": FORMAT_NAME,
             "version": 1,
             **{name: getattr(rules, name) for name in SETTINGS},
             "merges": [" ".join(pair) for pair in rules.merges],
@@ -80,7 +80,7 @@ class BytePairTokenizer(CutByLibrary, ByteTokens):
         """From what `to_json` gave; `name` is what complaints call it."""
         try:
             content = json.loads(text)
-            rules = BytePairs(
+            rules = BytePairVocabulary(
                 entries=tuple(_entry(*each) for each in content["entries"]),
                 merges=tuple(_pair(each) for each in content["merges"]),
                 **{setting: content[setting] for setting in SETTINGS},
@@ -98,10 +98,10 @@ class BytePairTokenizer(CutByLibrary, ByteTokens):
 SETTINGS = ("pad_id", "start_id", "end_id", "splits", "spaced")
 
 
-def _check(rules: BytePairs) -> None:
+def _check(rules: BytePairVocabulary) -> None:
     """A damaged vocabulary can crash the library, so this comes first."""
     letters = {entry.text for entry in rules.entries if entry.kind == LETTERS}
-    if not letters.issuperset(BYTE_LETTERS) or not all(BYTE_OF_LETTER.keys() >= set(text) for text in letters):
+    if not letters.issuperset(BYTE_CHARACTERS) or not all(BYTE_BY_CHARACTER.keys() >= set(text) for text in letters):
         raise TokenizerError("The vocabulary is not one of bytes. Download it again.")
     cut = [entry.text for entry in rules.entries if entry.kind != SPECIAL]
     if len(set(cut)) != len(cut) or not all(cut):
@@ -113,7 +113,7 @@ def _check(rules: BytePairs) -> None:
             raise TokenizerError(f"The vocabulary has no entry {getattr(rules, name)} for {name}. Download it again.")
 
 
-def _library(rules: BytePairs) -> tokenizers.Tokenizer:
+def _library(rules: BytePairVocabulary) -> tokenizers.Tokenizer:
     vocabulary = {entry.text: place for place, entry in enumerate(rules.entries) if entry.kind != SPECIAL}
     library = tokenizers.Tokenizer(models.BPE(vocabulary, list(rules.merges)))
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=rules.spaced, use_regex=rules.splits)
@@ -121,10 +121,12 @@ def _library(rules: BytePairs) -> tokenizers.Tokenizer:
     return library
 
 
-def _written(entry: ByteEntry) -> bytes:
+def _entry_bytes(entry: ByteEntry) -> bytes:
     if entry.kind == SPECIAL:
         return b""
-    return entry.text.encode("utf-8") if entry.kind == WHOLE else bytes(BYTE_OF_LETTER[letter] for letter in entry.text)
+    return (
+        entry.text.encode("utf-8") if entry.kind == WHOLE else bytes(BYTE_BY_CHARACTER[letter] for letter in entry.text)
+    )
 
 
 def _entry(text: Any, kind: Any) -> ByteEntry:

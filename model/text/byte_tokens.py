@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headlight.model.records import Token
-from headlight.model.text.segmentation import characters, places_of_bytes, word_indices
+from headlight.model.text.segmentation import byte_offsets, characters, word_indices
 from headlight.model.text.vocabulary import require_id
 
 
-def _byte_letters() -> list[str]:
+def _bytes_to_unicode() -> list[str]:
     """One visible letter for each byte, as GPT-2 chose them: a printable byte stands for itself."""
     printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
     spare = iter(range(256, 512))
     return [chr(byte if byte in printable else next(spare)) for byte in range(256)]
 
 
-BYTE_LETTERS = _byte_letters()
-BYTE_OF_LETTER = {letter: byte for byte, letter in enumerate(BYTE_LETTERS)}
+BYTE_CHARACTERS = _bytes_to_unicode()
+BYTE_BY_CHARACTER = {letter: byte for byte, letter in enumerate(BYTE_CHARACTERS)}
 
 
-def letters_of(text: str) -> str:
+def byte_characters(text: str) -> str:
     """A text's bytes, each as its letter."""
-    return "".join(BYTE_LETTERS[byte] for byte in text.encode("utf-8"))
+    return "".join(BYTE_CHARACTERS[byte] for byte in text.encode("utf-8"))
 
 
 class ByteTokens:
@@ -48,7 +48,7 @@ class ByteTokens:
         `text[start:end]` is each token's own text, without the space before a word. Pieces of one character share its
         text and span. The space put in front of a sentence has no place: alone, it is a piece of the token after it.
         """
-        text, places = places_of_bytes(b"".join(map(self._piece, ids)), spaced=self.spaced)
+        text, places = byte_offsets(b"".join(map(self._piece, ids)), spaced=self.spaced)
         groups: list[tuple[int, int, list[int]]] = []  # start, end, the ids of the characters between
         start, offset, group = 0, 0, list[int]()
         for token_id in ids:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from headlight.model.errors import RequestError, shown
+from headlight.model.errors import RequestError, repr_short
 
 # Invisible characters in copied text. Joiners stay, because emoji and several scripts need them.
-_STRAY = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
+_INVISIBLE = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
 _UNSEEN = ("Cc", "Cf")  # Unicode's categories of control and formatting characters, joiners among them
 
 # The Stanford parser's spelling of brackets and quotes, and the usual one.
-_CUT_APART = [
+_DETOKENISE_RULES = [
     (re.compile(pattern), written)
     for pattern, written in (
         (r"(`` ?| ?'')", '"'),
@@ -26,10 +26,10 @@ _CUT_APART = [
 ]
 
 
-def tidy(text: object, *, field: str = "text") -> str:
+def clean_text(text: object, *, field: str = "text") -> str:
     """One line in Unicode's composed form, without stray invisible characters; an empty one is an error."""
     if not isinstance(text, str):
-        raise RequestError("not_text", field=field, name=field, given=shown(text))
+        raise RequestError("not_text", field=field, name=field, given=repr_short(text))
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -39,13 +39,13 @@ def tidy(text: object, *, field: str = "text") -> str:
             raise RequestError("blank_words", field=field, name=field)
         raise RequestError("blank_text", field=field)
     # Composed last: a stray character may have stood between a letter and its accent.
-    return " ".join(unicodedata.normalize("NFC", _STRAY.sub("", text)).split())
+    return " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).split())
 
 
-def fold(text: str) -> str:
+def normalise_review(text: str) -> str:
     """Lower case, and text that a corpus has cut into words ("it 's", "-lrb-") put together as people write it."""
     text = text.lower()
-    for pattern, written in _CUT_APART:
+    for pattern, written in _DETOKENISE_RULES:
         text = pattern.sub(written, text)
     return text
 

@@ -64,15 +64,15 @@ SCRIPTS = (
 )
 LANGUAGES = (*sorted(FREQUENT), "ar", "el", "fa", "he", "hi", "ja", "ko", "ru", "th", "uk", "zh")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]*)?")
-MOST_WORDS = 400  # characters read: a page identifies the language as well as a book
+MAX_WORDS = 400  # characters read: a page identifies the language as well as a book
 LETTER_WEIGHT = 1.0  # of the votes of a frequent word
 ENDING_WEIGHT = 0.4
-LONGER = 3  # letters that a word has before its ending
-FEWEST_WORDS = 2  # one alone may be a name, or of any language
-ENOUGH = 0.9  # of votes, below which nothing is said: one sure word
-SHARE = 0.12  # of votes a word: names and foreign words have none
-AHEAD = 1.5  # times the votes of the next language
-JAPANESE = 0.1  # of kana among the letters in squares: less is a quotation
+MIN_STEM_LETTERS = 3  # letters that a word has before its ending
+MIN_WORDS = 2  # one alone may be a name, or of any language
+MIN_VOTE = 0.9  # of votes, below which nothing is said: one sure word
+MIN_VOTE_PER_WORD = 0.12  # of votes a word: names and foreign words have none
+MIN_LEAD = 1.5  # times the votes of the next language
+MIN_KANA_SHARE = 0.1  # of kana among the letters in squares: less is a quotation
 
 
 def identify(text: str) -> str | None:
@@ -85,14 +85,14 @@ def identify(text: str) -> str | None:
     counts = Counter({name: len(found.findall(text)) for name, found in _scripts().items()})
     squares = counts["ja"] + counts["zh"]
     if squares:
-        name = "ja" if counts["ja"] >= JAPANESE * squares else "zh"
+        name = "ja" if counts["ja"] >= MIN_KANA_SHARE * squares else "zh"
         counts["ja"] = counts["zh"] = 0
         counts[name] = 3 * squares  # one character says as much as a few letters
     script, most = counts.most_common(1)[0]
     if not most or 2 * most < sum(counts.values()) or (most == sum(counts.values()) < 2):
         return None
     if script == "latin":
-        return _by_words(text)
+        return _vote_by_words(text)
     if script == "cyrillic":
         return "uk" if re.search("[іїєґІЇЄҐ]", text) else "ru"
     if script == "arabic":
@@ -100,9 +100,9 @@ def identify(text: str) -> str | None:
     return script
 
 
-def _by_words(text: str) -> str | None:
-    words = [word.group().lower().replace("’", "'") for word in WORD.finditer(text)][:MOST_WORDS]
-    if len(words) < FEWEST_WORDS:
+def _vote_by_words(text: str) -> str | None:
+    words = [word.group().lower().replace("’", "'") for word in WORD.finditer(text)][:MAX_WORDS]
+    if len(words) < MIN_WORDS:
         return None
     votes: defaultdict[str, float] = defaultdict(float)
     for word in words:
@@ -113,7 +113,7 @@ def _by_words(text: str) -> str | None:
             for language in known:
                 votes[language] += LETTER_WEIGHT / len(known)
         for size in (5, 4, 3, 2):
-            if len(word) >= size + LONGER and (ending := word[-size:]) in ENDINGS:
+            if len(word) >= size + MIN_STEM_LETTERS and (ending := word[-size:]) in ENDINGS:
                 known = ENDINGS[ending].split()
                 for language in known:
                     votes[language] += ENDING_WEIGHT / len(known)
@@ -125,7 +125,7 @@ def _by_words(text: str) -> str | None:
     (most, language), (second, _), *_ = sorted(
         [*((number, code) for code, number in votes.items()), (0.0, "")], reverse=True
     )
-    if most < max(ENOUGH, SHARE * len(words)) or most < AHEAD * second:
+    if most < max(MIN_VOTE, MIN_VOTE_PER_WORD * len(words)) or most < MIN_LEAD * second:
         return None
     return language
 

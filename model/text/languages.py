@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from headlight.model.errors import CheckpointError, RequestError, shown
+from headlight.model.errors import CheckpointError, RequestError, repr_short
 from headlight.model.records import Token
 
-FILE = "languages.json"
-SHOWN = 12  # choices that an error lists at most
+LANGUAGES_FILE = "languages.json"
+MAX_LISTED = 12  # choices that an error lists at most
 PAIR = re.compile(r"(?:opus-(?:mt-)?(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
 OTHER_CODES = {"jap": "ja"}  # other codes of a language → the code that is used here
 # Codes of three letters → those of two, as `identification.py` and `function_words.py` name languages.
@@ -29,7 +29,7 @@ rus-ru ukr-uk arb-ar hin-hi jpn-ja kor-ko hun-hu ind-id tha-th ell-el heb-he pes
 TWO_LETTERS: dict[str, str] = dict(pair.split("-") for pair in CODES.split())
 
 
-def languages_of(name: str) -> tuple[str, ...]:
+def languages_from_name(name: str) -> tuple[str, ...]:
     """Source and target in a name such as de-en or owner/opus-mt-de-en, or empty."""
     pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
     return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
@@ -53,7 +53,7 @@ class Language:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Route:
+class LanguageTokens:
     """All marks of one translation."""
 
     before: tuple[int, ...] = ()
@@ -81,17 +81,17 @@ class Languages:
                     f"The {side} languages name one twice, or their default {default!r} is none of them."
                 )
 
-    def route(self, source: str = "", target: str = "") -> Route:
+    def tokens_for(self, source: str = "", target: str = "") -> LanguageTokens:
         """The marks of a translation; "" is the model's default."""
         read, written = self._find("source", source), self._find("target", target)
-        return Route(
+        return LanguageTokens(
             before=self.before + read.before + written.before,
             after=read.after + written.after,
             text=read.text + written.text,
             first=read.first + written.first,
         )
 
-    def beside(self, route: Route, text: str) -> Route:
+    def missing_tokens(self, route: LanguageTokens, text: str) -> LanguageTokens:
         """The marks that a text still needs: a text that begins with ">>fra<<" or the words of a task has its own."""
         if any(each.text and text.startswith(each.text) for each in self.targets):
             return dataclasses.replace(route, text="")
@@ -109,17 +109,17 @@ class Languages:
                 return language
         field = f"{side}_language"
         if not choices:
-            raise RequestError("no_languages", field=field, name=field, given=shown(code))
-        named = ", ".join(language.code for language in choices[:SHOWN])
-        more = f", … ({len(choices)} in all)" if len(choices) > SHOWN else ""
-        raise RequestError("not_choice", field=field, name=field, choices=named + more, given=shown(code))
+            raise RequestError("no_languages", field=field, name=field, given=repr_short(code))
+        named = ", ".join(language.code for language in choices[:MAX_LISTED])
+        more = f", … ({len(choices)} in all)" if len(choices) > MAX_LISTED else ""
+        raise RequestError("not_choice", field=field, name=field, choices=named + more, given=repr_short(code))
 
     def to_json(self) -> str:
         """All of it as indented JSON."""
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, *, origin: str = FILE) -> Self:
+    def from_json(cls, text: str, *, origin: str = LANGUAGES_FILE) -> Self:
         """Read what `to_json` wrote."""
         try:
             values = {"before": []} | json.loads(text)  # younger than the others
@@ -140,11 +140,11 @@ class Languages:
 
 def load_languages(folder: Path) -> Languages:
     """The languages of one of our model folders, or empty."""
-    path = folder / FILE
+    path = folder / LANGUAGES_FILE
     return Languages.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else Languages()
 
 
-def marked(tokens: tuple[Token, ...], route: Route, label: Any) -> tuple[Token, ...]:
+def source_with_tokens(tokens: tuple[Token, ...], route: LanguageTokens, label: Any) -> tuple[Token, ...]:
     """The tokens of `route.text` + sentence → those of the sentence, among all marks of the route.
 
     Marks are special tokens without a place: they stand at 0, or at the end if they follow it.

@@ -56,11 +56,11 @@ class Number(NamedTuple):
     value: float
     start: int
     end: int
-    sure: bool = True
+    required: bool = True
     clock: bool = False  # the value is a time: minutes of half a day
 
 
-def numbers_in(text: str, language: str) -> list[Number]:
+def find_numbers(text: str, language: str) -> list[Number]:
     """All numbers of a text, in order. Of other languages than `LANGUAGES` digits alone."""
     text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(sign) - 0xFEE0) for sign in match.group()), text)
     found = list(_han_decimals(text)) if language == "zh" else []
@@ -72,22 +72,22 @@ def numbers_in(text: str, language: str) -> list[Number]:
     return sorted(found, key=lambda number: number.start)
 
 
-def unanswered(source: Sequence[Number], target: Sequence[Number]) -> tuple[list[Number], list[Number]]:
+def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tuple[list[Number], list[Number]]:
     """The sure numbers of each side that the other side does not have, counted as often as they stand."""
     left, here = list(target), list[Number]()
-    for number in sorted(source, key=lambda each: not each.sure):
-        answer = next((other for other in left if _equal(number, other)), None)
+    for number in sorted(source, key=lambda each: not each.required):
+        answer = next((other for other in left if _same_number(number, other)), None)
         if answer is not None:
             left.remove(answer)
-        elif number.sure:
+        elif number.required:
             here.append(number)
     # One side may say a number twice, or in parts: what is named on the other side at all is answered.
-    here = [number for number in here if not any(_equal(number, other) for other in target)]
-    there = [number for number in left if number.sure and not any(_equal(number, other) for other in source)]
+    here = [number for number in here if not any(_same_number(number, other) for other in target)]
+    there = [number for number in left if number.required and not any(_same_number(number, other) for other in source)]
     return sorted(here, key=lambda each: each.start), sorted(there, key=lambda each: each.start)
 
 
-def _equal(one: Number, other: Number) -> bool:
+def _same_number(one: Number, other: Number) -> bool:
     if one.clock == other.clock:
         return one.value == other.value
     clock, plain = (one, other) if one.clock else (other, one)
@@ -114,7 +114,7 @@ def _digits(text: str, language: str) -> Iterator[Number]:
             yield Number(float(f"{whole}.{cents}"), *match.span())
             continue
         value, last = _followed(text, match.end(), _digits_value(match, language), language)
-        yield Number(value, match.start(), last, sure=written != "1" or last > match.end())
+        yield Number(value, match.start(), last, required=written != "1" or last > match.end())
 
 
 def _digits_value(match: re.Match[str], language: str) -> float:
@@ -184,7 +184,7 @@ def _german_words(text: str) -> Iterator[Number]:
         value = word_value(word, "de") if match.start() >= last else None
         if value is not None:
             value, last = _followed(text, match.end(), value, "de")
-            yield Number(value, match.start(), last, sure=word not in UNSURE["de"] or last > match.end())
+            yield Number(value, match.start(), last, required=word not in UNSURE["de"] or last > match.end())
 
 
 def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]:
@@ -204,7 +204,7 @@ def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]
         elif language == "fr" and word in ("vingt", "vingts") and part % 100 == 4:
             part += 76
         elif part and not _adds(part, value, language):  # "two two": a telephone number, a score
-            yield Number(total + part, run[start].start(), run[place - 1].end(), sure=total + part != 1)
+            yield Number(total + part, run[start].start(), run[place - 1].end(), required=total + part != 1)
             total, part, start = 0.0, value, place
         else:
             part += value
@@ -213,7 +213,7 @@ def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]
         value, end = _followed(text, run[-1].end(), total + part, language)
         # "an hour and a half" names no number.
         sure = value != 1.5 if end > run[-1].end() else whole not in UNSURE[language]
-        yield Number(value, run[start].start(), end, sure=sure)
+        yield Number(value, run[start].start(), end, required=sure)
 
 
 def _adds(part: float, value: float, language: str) -> bool:
@@ -243,4 +243,4 @@ def _han(text: str, language: str) -> Iterator[Number]:
             next_to = hidden[match.end() : match.end() + 1]
             sure = match.group() not in "一万千百十" and next_to not in {"些", "边"}
             value, end = _followed(hidden, match.end(), value, language)
-            yield Number(value, match.start(), end, sure=sure)
+            yield Number(value, match.start(), end, required=sure)

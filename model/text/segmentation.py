@@ -51,9 +51,9 @@ PIECES = "|".join(
 )
 
 JOINER = "\u200d"  # zero width joiner: 👨 + joiner + 🚀 is one astronaut
-BRIDGES = "'’-\u2010\u2011_"  # inside a word: don't, gut-gelaunt
-NUMBER_BRIDGES = ".,:'’"  # inside a number: 3,14
-PROLONGING = "ー々"  # they repeat or lengthen the character before them
+WORD_JOINERS = "'’-\u2010\u2011_"  # inside a word: don't, gut-gelaunt
+NUMBER_JOINERS = ".,:'’"  # inside a number: 3,14
+ITERATION_MARKS = "ー々"  # they repeat or lengthen the character before them
 
 SPACELESS = (  # letters of scripts written without spaces
     (0x0E00, 0x0EFF),  # Thai, Lao
@@ -76,7 +76,7 @@ SKIN_TONES = ((0x1F3FB, 0x1F3FF),)
 FLAG_LETTERS = ((0x1F1E6, 0x1F1FF),)
 
 
-class Kind(Enum):
+class CharacterKind(Enum):
     """Class of a character for word segmentation."""
 
     ALPHABET = "letter or digit of an alphabet"
@@ -95,7 +95,7 @@ def word_indices(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     `spans` are the tokens' `(start, end)` in `text`, in order, without the space before a word; special tokens have no
     word and are left out. Only borders of tokens are judged: whatever is inside one token stays one word.
     """
-    continues = _continues(text)
+    continues = _continues_word(text)
     end_of_words = len(text.rstrip())
     words: list[int] = []
     word, before = -1, (0, 0)
@@ -113,70 +113,72 @@ def word_indices(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     return words
 
 
-def mark_borders(words: Sequence[str]) -> str:
+def insert_boundaries(words: Sequence[str]) -> str:
     """The text of these words, with a line break at each border that a reader does not see: between letters without
     spaces. No piece reaches across a line break, so a vocabulary learnt from such text has words, not their edges.
     """
     kinds = [(_kind(word[0]), _kind(word[-1])) for word in words if word]
-    marks = ["\n" * (before is after is Kind.SPACELESS) for (_, before), (after, _) in pairwise(kinds)]
+    marks = ["\n" * (before is after is CharacterKind.SPACELESS) for (_, before), (after, _) in pairwise(kinds)]
     return "".join(word + mark for word, mark in zip((word for word in words if word), [*marks, ""], strict=False))
 
 
-def _continues(text: str) -> list[bool]:
+def _continues_word(text: str) -> list[bool]:
     """For each character, whether it goes on with the word of the character before it."""
     flags: list[bool] = []
-    before, before_kind = "", Kind.OTHER  # the last character that is not attached to another
+    before, before_kind = "", CharacterKind.OTHER  # the last character that is not attached to another
     bridged = False  # `before` is an apostrophe or the like inside a word
     half_flag = False  # `before` is the first letter of a flag
     for place, character in enumerate(text):
         kind = _kind(character)
-        if kind is Kind.ATTACHED:
+        if kind is CharacterKind.ATTACHED:
             flags.append(place > 0)
             continue
-        if character in PROLONGING and before_kind in (Kind.SPACELESS, Kind.KATAKANA):
+        if character in ITERATION_MARKS and before_kind in (CharacterKind.SPACELESS, CharacterKind.KATAKANA):
             kind = before_kind
             same_word = True
-        elif kind is Kind.PICTURE:
+        elif kind is CharacterKind.PICTURE:
             same_word = place > 0 and text[place - 1] == JOINER
-        elif kind is Kind.FLAG_LETTER:
+        elif kind is CharacterKind.FLAG_LETTER:
             same_word = half_flag
-        elif kind is Kind.PUNCTUATION:
+        elif kind is CharacterKind.PUNCTUATION:
             same_word = character == before
         else:
-            same_word = bridged or (kind is before_kind and kind in (Kind.ALPHABET, Kind.KATAKANA))
-        bridged = _bridges(before, character, text[place + 1 : place + 2])
+            same_word = bridged or (kind is before_kind and kind in (CharacterKind.ALPHABET, CharacterKind.KATAKANA))
+        bridged = _joins(before, character, text[place + 1 : place + 2])
         flags.append(same_word or bridged)
-        half_flag = kind is Kind.FLAG_LETTER and not half_flag
+        half_flag = kind is CharacterKind.FLAG_LETTER and not half_flag
         before, before_kind = character, kind
     return flags
 
 
-def _bridges(before: str, character: str, after: str) -> bool:
+def _joins(before: str, character: str, after: str) -> bool:
     """Whether this sign holds a word or a number together."""
     if not before or not after:
         return False
-    if character in NUMBER_BRIDGES and before.isdigit() and after.isdigit():
+    if character in NUMBER_JOINERS and before.isdigit() and after.isdigit():
         return True
-    return character in BRIDGES and _kind(before) is Kind.ALPHABET and _kind(after) is Kind.ALPHABET
+    return (
+        character in WORD_JOINERS and _kind(before) is CharacterKind.ALPHABET and _kind(after) is CharacterKind.ALPHABET
+    )
 
 
 @lru_cache(maxsize=4096)
-def _kind(character: str) -> Kind:
+def _kind(character: str) -> CharacterKind:
     category = unicodedata.category(character)
     code = ord(character)
     if category in ("Mn", "Mc", "Me", "Cf") or _within(code, SKIN_TONES):
-        return Kind.ATTACHED
+        return CharacterKind.ATTACHED
     if _within(code, KATAKANA):
-        return Kind.KATAKANA
+        return CharacterKind.KATAKANA
     if _within(code, SPACELESS) and category in ("Lo", "Lm", "Nl", "So"):  # their digits count like all digits
-        return Kind.SPACELESS
+        return CharacterKind.SPACELESS
     if _within(code, FLAG_LETTERS):
-        return Kind.FLAG_LETTER
+        return CharacterKind.FLAG_LETTER
     if category[0] in "LN":
-        return Kind.ALPHABET
+        return CharacterKind.ALPHABET
     if category == "So":
-        return Kind.PICTURE
-    return Kind.PUNCTUATION if category[0] in "PS" else Kind.OTHER
+        return CharacterKind.PICTURE
+    return CharacterKind.PUNCTUATION if category[0] in "PS" else CharacterKind.OTHER
 
 
 def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
@@ -201,7 +203,7 @@ def characters(data: bytes) -> Iterator[tuple[str, bytes]]:
             yield "\ufffd", bad
 
 
-def places_of_bytes(data: bytes, *, spaced: bool = True) -> tuple[str, dict[int, int]]:
+def byte_offsets(data: bytes, *, spaced: bool = True) -> tuple[str, dict[int, int]]:
     """The decoded text, and for each byte that begins a character (and for the end) its place in that text.
 
     `spaced`: a space was prepended, which is not part of the text. Of several spaces it is the last, the one of the

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from headlight.model.errors import TokenizerError
 
-MOST_BYTES = 100_000_000  # beyond any vocabulary: a slip, or malice
+MAX_BYTES = 100_000_000  # beyond any vocabulary: a slip, or malice
 
 
 class PieceKind(IntEnum):
@@ -63,26 +63,28 @@ class SentencePieceModel:
         """The file's content, as far as it decides how a text is cut."""
         rules = self.normalisation
         trainer = (
-            _number(3, NUMBERS[self.algorithm])
+            _number(3, ALGORITHM_NUMBERS[self.algorithm])
             + _number(24, rules.whitespace_as_suffix)
             + _number(35, self.byte_fallback)
         )
         normaliser = (
-            _counted(2, rules.charsmap)
+            _length_delimited(2, rules.charsmap)
             + _number(3, rules.add_dummy_prefix)
             + _number(4, rules.remove_extra_whitespaces)
             + _number(5, rules.escape_whitespaces)
         )
         pieces = b"".join(
-            _counted(1, _counted(1, text.encode("utf-8")) + struct.pack("<Bf", 2 << 3 | 5, score) + _number(3, kind))
+            _length_delimited(
+                1, _length_delimited(1, text.encode("utf-8")) + struct.pack("<Bf", 2 << 3 | 5, score) + _number(3, kind)
+            )
             for text, score, kind in self.pieces
         )
-        return pieces + _counted(2, trainer) + _counted(3, normaliser)
+        return pieces + _length_delimited(2, trainer) + _length_delimited(3, normaliser)
 
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 ALGORITHMS = {1: "unigram", 2: "bpe"}
-NUMBERS = {name: number for number, name in ALGORITHMS.items()}
+ALGORITHM_NUMBERS = {name: number for number, name in ALGORITHMS.items()}
 
 
 def read_sentencepiece(path: Path) -> SentencePieceModel:
@@ -91,7 +93,7 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
         alone = (path.parent / "tokenizer.json").exists()
         advice = "Its tokenizer.json alone cannot be read" if alone else "Download the model again"
         raise TokenizerError(f"{path.parent}: {path.name} is missing. {advice}.")
-    if path.stat().st_size > MOST_BYTES:
+    if path.stat().st_size > MAX_BYTES:
         raise TokenizerError(f"{path}: is larger than any vocabulary ({path.stat().st_size:,} bytes). Check the file.")
     return parse_sentencepiece(path.read_bytes(), name=str(path))
 
@@ -190,15 +192,15 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 
 def _number(field: int, value: int) -> bytes:
     """A field that holds a whole number."""
-    return _written_varint(field << 3) + _written_varint(int(value))
+    return _encode_varint(field << 3) + _encode_varint(int(value))
 
 
-def _counted(field: int, value: bytes) -> bytes:
+def _length_delimited(field: int, value: bytes) -> bytes:
     """A field that holds bytes, after their count."""
-    return _written_varint(field << 3 | 2) + _written_varint(len(value)) + value
+    return _encode_varint(field << 3 | 2) + _encode_varint(len(value)) + value
 
 
-def _written_varint(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     """A number of 7 bits a byte, lowest first."""
     written = bytearray()
     while value > 127:

@@ -19,7 +19,7 @@ SPACE = "▁"  # how a space is written within pieces
 SPACES = f"{SPACE} "
 
 
-class Cut(NamedTuple):
+class PieceSpan(NamedTuple):
     """One piece, and the characters `start` to `end` of the typed text, without the spaces around it."""
 
     piece: str
@@ -27,33 +27,33 @@ class Cut(NamedTuple):
     end: int
 
 
-class Subwords:
+class SentencePieceSegmenter:
     """Normalises and cuts texts as one vocabulary says. Threads may share it."""
 
     def __init__(self, model: SentencePieceModel) -> None:
         rules = model.normalisation
         self._begins_with_space = rules.add_dummy_prefix and not rules.whitespace_as_suffix
-        with _damage_told():
+        with _library_errors():
             self._processor = SentencePieceProcessor.from_proto(model.to_bytes())
 
     def pieces(self, text: str) -> list[str]:
         """The pieces of a text. A run of unknown characters is one; with byte fallback, each of their bytes is."""
-        with _damage_told():
+        with _library_errors():
             pieces: list[str] = self._processor.encode(text, return_type=str)
         return pieces
 
-    def cut(self, text: str) -> list[Cut]:
+    def segment(self, text: str) -> list[PieceSpan]:
         """The pieces with their spans. Only spaces and dropped characters leave gaps."""
-        with _damage_told():
+        with _library_errors():
             found = self._processor.encode(text, return_type="offset_mapping")
             normalised, origins = self._processor.normalize(text, with_offsets=True)
-        ends = self._ends(text, origins)
-        cuts: list[Cut] = []
+        ends = self._normalised_ends(text, origins)
+        cuts: list[PieceSpan] = []
         place, to_come = 0, 0  # in the normalised text; bytes of the character there
         for token_id, piece in zip(found["ids"], found["pieces"], strict=True):
             if self._processor.is_byte(token_id):
                 to_come = (to_come or len(normalised[place].encode("utf-8"))) - 1
-                cuts.append(Cut(piece, origins[place], ends[place]))
+                cuts.append(PieceSpan(piece, origins[place], ends[place]))
                 place += not to_come
                 continue
             first, last = place, place + len(piece) - 1
@@ -62,10 +62,10 @@ class Subwords:
                 first += 1
             while first < last and normalised[last] in SPACES:
                 last -= 1
-            cuts.append(Cut(piece, origins[first], ends[last]))
+            cuts.append(PieceSpan(piece, origins[first], ends[last]))
         return cuts
 
-    def _ends(self, text: str, origins: list[int]) -> list[int]:
+    def _normalised_ends(self, text: str, origins: list[int]) -> list[int]:
         """End of the source characters of each normalised character."""
         ends = origins[1:]
         for place in range(len(ends) - 1, -1, -1):
@@ -85,7 +85,7 @@ class Subwords:
 
 
 @contextmanager
-def _damage_told() -> Iterator[None]:
+def _library_errors() -> Iterator[None]:
     """Convert library errors to `TokenizerError`."""
     try:
         yield

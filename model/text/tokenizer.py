@@ -21,28 +21,28 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.byte_tokens import BYTE_LETTERS, BYTE_OF_LETTER, ByteTokens, letters_of
-from headlight.model.text.common import CutByLibrary, encoded
+from headlight.model.text.byte_tokens import BYTE_BY_CHARACTER, BYTE_CHARACTERS, ByteTokens, byte_characters
+from headlight.model.text.library import LibraryVocabulary, encode_with
 from headlight.model.text.segmentation import (
     PIECES,
     UNSPACED_START,
-    mark_borders,
+    insert_boundaries,
 )
-from headlight.model.text.vocabulary import sound
+from headlight.model.text.vocabulary import require_valid_unicode
 
 PAD, START, END = "<pad>", "<s>", "</s>"
 # Plain entries of the vocabulary that no text leads to, as "<", "pad" and ">" are never one piece.
 SPECIAL = (PAD, START, END)
 
-PROBE = (
+ROUND_TRIP_SAMPLE = (
     f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 ▁Ġ"  # a loaded tokenizer must encode and decode this unchanged
 )
 
 
-SMALLEST = len(SPECIAL) + len(BYTE_LETTERS)
+MIN_VOCABULARY = len(SPECIAL) + len(BYTE_CHARACTERS)
 
 
-class Tokenizer(CutByLibrary, ByteTokens):
+class Tokenizer(LibraryVocabulary, ByteTokens):
     """Text ↔ ids, with the place and the word of every token. Safe to share between threads."""
 
     def __init__(self, library: tokenizers.Tokenizer) -> None:
@@ -54,7 +54,7 @@ class Tokenizer(CutByLibrary, ByteTokens):
         written = [b""] * len(vocabulary)  # of each id; special tokens write nothing
         for entry, token_id in vocabulary.items():
             if token_id not in special:
-                written[token_id] = bytes(BYTE_OF_LETTER[letter] for letter in entry)
+                written[token_id] = bytes(BYTE_BY_CHARACTER[letter] for letter in entry)
         super().__init__(written, special)
         self._with_dropout: dict[float, tokenizers.Tokenizer] = {}
         self._lock = Lock()
@@ -81,18 +81,20 @@ class Tokenizer(CutByLibrary, ByteTokens):
         `segment` cuts a sentence into its words, for scripts that show none: then merges are learnt within words, and
         what is merged later, without any segmenter, is words and parts of words. The file is the same kind of file.
         """
-        if vocabulary_size < SMALLEST:
+        if vocabulary_size < MIN_VOCABULARY:
             raise TokenizerError(
                 f"A vocabulary of {vocabulary_size} was asked for, but {len(SPECIAL)} special tokens and 256 bytes "
-                f"are always in it: ask for {SMALLEST} or more."
+                f"are always in it: ask for {MIN_VOCABULARY} or more."
             )
-        sentences = [sound(line if segment is None else mark_borders(segment(line))) for line in lines]
+        sentences = [
+            require_valid_unicode(line if segment is None else insert_boundaries(segment(line))) for line in lines
+        ]
         if not any(sentences):
             raise TokenizerError("There is no text to learn a vocabulary from: give at least one sentence.")
         counts = Counter(character for line in sentences for character in line)
-        vocabulary = {name: token_id for token_id, name in enumerate((*SPECIAL, *BYTE_LETTERS))}
+        vocabulary = {name: token_id for token_id, name in enumerate((*SPECIAL, *BYTE_CHARACTERS))}
         merges: list[tuple[str, str]] = []
-        half = (vocabulary_size + SMALLEST) // 2  # characters take at most half of the free entries
+        half = (vocabulary_size + MIN_VOCABULARY) // 2  # characters take at most half of the free entries
         rare = _add_characters(counts, minimum_frequency, coverage, half, vocabulary, merges)
 
         # A rare character ends a word here, as if it were a line break; as bytes it has no part in any sub-word.
@@ -110,7 +112,7 @@ class Tokenizer(CutByLibrary, ByteTokens):
         for left, right in json.loads(learner.to_str())["model"]["merges"]:
             if len(vocabulary) == vocabulary_size:
                 break
-            _add_merge(letters_of(left), letters_of(right), vocabulary, merges)
+            _add_merge(byte_characters(left), byte_characters(right), vocabulary, merges)
         return cls(_library(models.BPE(vocabulary, merges)))
 
     @classmethod
@@ -137,7 +139,7 @@ class Tokenizer(CutByLibrary, ByteTokens):
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> Tokenizer:
         """From what `to_json` gave; `name` is what complaints call it."""
         try:
-            complaint = _complaint(json.loads(sound(text)))
+            complaint = _find_fault(json.loads(require_valid_unicode(text)))
             library = None if complaint else tokenizers.Tokenizer.from_str(text)
         except KeyError as error:
             complaint, library = f"is not a tokenizer (lacks {error})", None
@@ -148,15 +150,18 @@ class Tokenizer(CutByLibrary, ByteTokens):
             library.no_padding()
             library.model.dropout = None
             tokenizer = cls(library)
-            ids = tokenizer.encode(PROBE)
-            if not tokenizer._special.keys() & ids and tokenizer.decode(ids) == library.decode(ids) == PROBE:
+            ids = tokenizer.encode(ROUND_TRIP_SAMPLE)
+            if (
+                not tokenizer._special.keys() & ids
+                and tokenizer.decode(ids) == library.decode(ids) == ROUND_TRIP_SAMPLE
+            ):
                 return tokenizer
             complaint = "does not give text back as it was, so Headlight did not write it"
         raise TokenizerError(f"{name}: {complaint}. Train one with Tokenizer.train, or save or download it again.")
 
     # ------------------------------------------------------------ text to ids and back
 
-    def source_with_dropout(self, texts: Sequence[str], dropout: float = 0.1) -> list[list[int]]:
+    def encode_with_dropout(self, texts: Sequence[str], dropout: float = 0.1) -> list[list[int]]:
         """The ids of a random segmentation of each text (BPE dropout, for training only).
 
         Each merge is left out with this probability (https://arxiv.org/abs/1910.13267), so the model meets rare pieces
@@ -170,7 +175,7 @@ class Tokenizer(CutByLibrary, ByteTokens):
                 library = tokenizers.Tokenizer.from_str(self._library.to_str())
                 library.model.dropout = dropout
                 self._with_dropout[dropout] = library
-        return encoded(library, texts)
+        return encode_with(library, texts)
 
     # ------------------------------------------------------------ tokens to look at
 
@@ -201,7 +206,7 @@ def _library(model: models.BPE, *, split_only: bool = False) -> tokenizers.Token
     return library
 
 
-def _complaint(content: dict[str, Any]) -> str:
+def _find_fault(content: dict[str, Any]) -> str:
     """Problem of a tokenizer file, or None. Checked first, because a damaged file can crash the library."""
     model = content["model"]
     if model["type"] != "BPE":
@@ -211,7 +216,7 @@ def _complaint(content: dict[str, Any]) -> str:
         return f"lacks the special tokens {', '.join(missing)}"
     if added := [token["content"] for token in content["added_tokens"]]:
         return f"has added tokens ({', '.join(added[:3])}), which would swallow the same text typed by a person"
-    letters = set(BYTE_LETTERS)
+    letters = set(BYTE_CHARACTERS)
     spelled = letters <= vocabulary.keys() and all(letters.issuperset(entry) for entry in vocabulary)
     if not spelled or sorted(vocabulary.values()) != list(range(len(vocabulary))):
         return "its vocabulary is not one of bytes, numbered without gaps"
@@ -243,7 +248,7 @@ def _add_characters(
     enough = coverage * sum(counts[character] for character in wanted)
     covered = 0
     for place, character in enumerate(wanted):
-        letters = letters_of(character)
+        letters = byte_characters(character)
         new = [end for end in range(2, len(letters) + 1) if letters[:end] not in vocabulary]
         if covered >= enough or counts[character] < least or len(vocabulary) + len(new) > limit:
             return wanted[place:]

@@ -19,7 +19,7 @@ def require_id(token_id: int, size: int) -> None:
         )
 
 
-def sound(text: str) -> str:
+def require_valid_unicode(text: str) -> str:
     """Return the text; raise if it contains a lone surrogate."""
     try:
         text.encode("utf-8")
@@ -31,7 +31,7 @@ def sound(text: str) -> str:
     return text
 
 
-def unknown_places(vocabulary: Vocabulary, tokens: Sequence[Token]) -> tuple[int, ...]:
+def unknown_positions(vocabulary: Vocabulary, tokens: Sequence[Token]) -> tuple[int, ...]:
     """Indices of unknown tokens."""
     return tuple(place for place, token in enumerate(tokens) if token.id == vocabulary.unknown_id)
 

@@ -17,13 +17,13 @@ from tokenizers import AddedToken, models, normalizers, pre_tokenizers
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.common import CutByLibrary
-from headlight.model.text.placed_tokens import Placed, tokens_of
-from headlight.model.text.vocabulary import require_id, sound
+from headlight.model.text.library import LibraryVocabulary
+from headlight.model.text.offsets import OffsetId, tokens_from_offsets
+from headlight.model.text.vocabulary import require_id, require_valid_unicode
 
 FORMAT = "headlight-word-pieces"
-GOES_ON = "##"
-LONGEST_WORD = 100  # letters: a longer word is unknown
+CONTINUATION_PREFIX = "##"
+MAX_WORD_LETTERS = 100  # letters: a longer word is unknown
 PIECE, UNKNOWN, SPECIAL, WHOLE, TYPED = "piece", "unknown", "special", "whole", "typed"
 KINDS = (PIECE, UNKNOWN, SPECIAL, WHOLE, TYPED)
 
@@ -39,7 +39,7 @@ class WordEntry(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordPieces:
+class WordPieceVocabulary:
     """Everything that determines encoding and decoding."""
 
     entries: tuple[WordEntry, ...]
@@ -51,10 +51,10 @@ class WordPieces:
     end_id: int
 
 
-class WordPieceTokenizer(CutByLibrary):
+class WordPieceTokenizer(LibraryVocabulary):
     """Text ↔ ids by WordPiece. Safe to share between threads."""
 
-    def __init__(self, rules: WordPieces) -> None:
+    def __init__(self, rules: WordPieceVocabulary) -> None:
         _check(rules)
         self.rules = rules
         self.vocabulary_size = len(rules.entries)
@@ -70,38 +70,44 @@ class WordPieceTokenizer(CutByLibrary):
         `text[start:end]` is the source of a token, before lower-casing and accent stripping. Tokens made of one
         character share its span; an unknown word is one token with the text of the word.
         """
-        found = self._library.encode(sound(text), add_special_tokens=False)
-        placed = [Placed(token_id, *span) for token_id, span in zip(found.ids, found.offsets, strict=True)]
-        return tokens_of(text, [*placed, Placed(self.end_id, len(text), len(text), special=True)], self._name)
+        found = self._library.encode(require_valid_unicode(text), add_special_tokens=False)
+        placed = [OffsetId(token_id, *span) for token_id, span in zip(found.ids, found.offsets, strict=True)]
+        return tokens_from_offsets(
+            text, [*placed, OffsetId(self.end_id, len(text), len(text), special=True)], self._name
+        )
 
     # ------------------------------------------------------------ ids to text
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, with a space between words; special tokens write nothing."""
-        return self._written(list(ids))[0]
+        return self._decode_with_spans(list(ids))[0]
 
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """The tokens of ids, each with its place in `decode(ids)` and its word."""
-        return tokens_of(*self._written(ids), self._name)
+        return tokens_from_offsets(*self._decode_with_spans(ids), self._name)
 
-    def _written(self, ids: Sequence[int]) -> tuple[str, list[Placed]]:
+    def _decode_with_spans(self, ids: Sequence[int]) -> tuple[str, list[OffsetId]]:
         text, placed = "", []
         for token_id in ids:
             entry = self._entry(token_id)
             if entry.kind == SPECIAL:
-                placed.append(Placed(token_id, len(text), len(text), special=True))
+                placed.append(OffsetId(token_id, len(text), len(text), special=True))
                 continue
-            goes_on = entry.kind == PIECE and entry.text.startswith(GOES_ON)
+            goes_on = entry.kind == PIECE and entry.text.startswith(CONTINUATION_PREFIX)
             text += " " if text and not goes_on else ""
-            start, text = len(text), text + (entry.text.removeprefix(GOES_ON) if goes_on else entry.text)
-            placed.append(Placed(token_id, start, len(text)))
+            start, text = len(text), text + (entry.text.removeprefix(CONTINUATION_PREFIX) if goes_on else entry.text)
+            placed.append(OffsetId(token_id, start, len(text)))
         return text, placed
 
     def label(self, token_id: int) -> str:
         """What one entry of the vocabulary reads; a word's beginning has a space before it."""
         entry = self._entry(token_id)
         if entry.kind == PIECE:
-            return entry.text.removeprefix(GOES_ON) if entry.text.startswith(GOES_ON) else f" {entry.text}"
+            return (
+                entry.text.removeprefix(CONTINUATION_PREFIX)
+                if entry.text.startswith(CONTINUATION_PREFIX)
+                else f" {entry.text}"
+            )
         return entry.text
 
     def _entry(self, token_id: int) -> WordEntry:
@@ -129,7 +135,7 @@ class WordPieceTokenizer(CutByLibrary):
         try:
             content = json.loads(text)
             settings = {setting: content[setting] for setting in SETTINGS}
-            return cls(WordPieces(entries=tuple(_stored(*each) for each in content["entries"]), **settings))
+            return cls(WordPieceVocabulary(entries=tuple(_stored(*each) for each in content["entries"]), **settings))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
             raise TokenizerError(
                 f"{name}: is not a sound vocabulary of word pieces ({type(error).__name__}: {error}). "
@@ -142,7 +148,7 @@ class WordPieceTokenizer(CutByLibrary):
 SETTINGS = ("pad_id", "start_id", "end_id", "lowercase", "strip_accents", "splits_han")
 
 
-def _check(rules: WordPieces) -> None:
+def _check(rules: WordPieceVocabulary) -> None:
     entries = rules.entries
     known = [entry.text for entry in entries if entry.kind != SPECIAL]
     if len(set(known)) != len(known) or not all(known):
@@ -158,7 +164,7 @@ def _check(rules: WordPieces) -> None:
             raise TokenizerError(f"{name} must be true or false. Download it again.")
 
 
-def _library(rules: WordPieces) -> tokenizers.Tokenizer:
+def _library(rules: WordPieceVocabulary) -> tokenizers.Tokenizer:
     entries = rules.entries
     vocabulary = {entry.text: place for place, entry in enumerate(entries) if entry.kind != SPECIAL}
     (unknown,) = (entry.text for entry in entries if entry.kind == UNKNOWN)
@@ -166,8 +172,8 @@ def _library(rules: WordPieces) -> tokenizers.Tokenizer:
         models.WordPiece(
             vocabulary,
             unk_token=unknown,
-            max_input_chars_per_word=LONGEST_WORD,
-            continuing_subword_prefix=GOES_ON,
+            max_input_chars_per_word=MAX_WORD_LETTERS,
+            continuing_subword_prefix=CONTINUATION_PREFIX,
         )
     )
     library.normalizer = normalizers.BertNormalizer(

@@ -23,7 +23,7 @@ IntArray = npt.NDArray[np.int32]
 RowArray = npt.NDArray[np.int64]
 
 
-class Ragged:
+class RaggedArray:
     """Lists of ids of any length in one compact array: row i is `ids[starts[i]:starts[i + 1]]`."""
 
     def __init__(self, rows: Sequence[Sequence[int]]) -> None:
@@ -33,27 +33,27 @@ class Ragged:
         self.ids: IntArray = np.fromiter(flat, dtype=np.int32, count=int(self.starts[-1]))
 
     @classmethod
-    def of_arrays(cls, ids: IntArray, starts: RowArray) -> Ragged:
+    def of_arrays(cls, ids: IntArray, starts: RowArray) -> RaggedArray:
         """Around arrays that were stored."""
         ragged = cls([])
         ragged.ids, ragged.starts = ids, starts
         return ragged
 
     @classmethod
-    def joined(cls, parts: Sequence[Ragged]) -> Ragged:
+    def concatenate(cls, parts: Sequence[RaggedArray]) -> RaggedArray:
         """The rows of all parts, in order."""
         lengths = np.concatenate([part.lengths for part in parts])
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         return cls.of_arrays(np.concatenate([part.ids for part in parts]), starts)
 
-    def with_rows(self, rows: Mapping[int, IntArray]) -> Ragged:
+    def replace_rows(self, rows: Mapping[int, IntArray]) -> RaggedArray:
         """A copy in which these rows are others."""
         lengths = self.lengths.copy()
         for row, ids in rows.items():
             lengths[row] = len(ids)
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         everything = [rows[row] if row in rows else self[row] for row in range(len(self))]
-        return Ragged.of_arrays(np.concatenate([self.ids[:0], *everything]), starts)
+        return RaggedArray.of_arrays(np.concatenate([self.ids[:0], *everything]), starts)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -75,8 +75,8 @@ class Ragged:
 class Sentences:
     """Encoded pairs, without special tokens, and the corpus that each comes from."""
 
-    source: Ragged
-    target: Ragged
+    source: RaggedArray
+    target: RaggedArray
     corpus: IntArray  # of each pair: the number of its corpus
     weights: tuple[float, ...]  # of each corpus
 
@@ -108,7 +108,7 @@ class SpecialIds:
     target_end: int
 
 
-def epoch_rows(sentences: Sentences, seed: int, epoch: int) -> RowArray:
+def sample_epoch_rows(sentences: Sentences, seed: int, epoch: int) -> RowArray:
     """The pairs of an epoch in random order, each as often as the weight of its corpus says.
 
     For a weight's fraction, an epoch takes the next slice of a fixed shuffle, so that later epochs use the rest.
@@ -128,7 +128,7 @@ def epoch_rows(sentences: Sentences, seed: int, epoch: int) -> RowArray:
 
 def plan_epoch(sentences: Sentences, batching: Batching, seed: int, epoch: int) -> list[RowArray]:
     """The batches of an epoch, each as the rows it holds, in the order they are shown."""
-    rows = epoch_rows(sentences, seed, epoch)
+    rows = sample_epoch_rows(sentences, seed, epoch)
     source, target = sentences.source.lengths[rows] + 1, sentences.target.lengths[rows] + 1  # with their end
     fits = np.maximum(source, target) <= batching.max_sentence_tokens
     rows, source, target = rows[fits], source[fits], target[fits]
@@ -148,7 +148,7 @@ def plan_epoch(sentences: Sentences, batching: Batching, seed: int, epoch: int) 
     return [batches[number] for number in shuffle]
 
 
-def plan_in_order(sentences: Sentences, batch_tokens: int) -> Iterator[RowArray]:
+def plan_validation_batches(sentences: Sentences, batch_tokens: int) -> Iterator[RowArray]:
     """The batches of validation: all pairs once, sorted by length, whatever their weight."""
     widths = sentences.source.lengths + sentences.target.lengths + 2
     order = np.argsort(widths, kind="stable")
@@ -185,13 +185,13 @@ def target_tokens(sentences: Sentences, rows: RowArray) -> int:
     return int(sentences.target.lengths[rows].sum()) + len(rows)
 
 
-def padded_tokens(sentences: Sentences, rows: RowArray) -> int:
+def batch_cost(sentences: Sentences, rows: RowArray) -> int:
     """Cost of a batch: source and target tokens including padding."""
     widths = int(sentences.source.lengths[rows].max()) + int(sentences.target.lengths[rows].max()) + 2
     return len(rows) * widths
 
 
-def _padded(sentences: Ragged, rows: RowArray, pad: int) -> tuple[RowArray, npt.NDArray[np.bool_]]:
+def _padded(sentences: RaggedArray, rows: RowArray, pad: int) -> tuple[RowArray, npt.NDArray[np.bool_]]:
     """Rows side by side with room for one more token, `[batch, tokens]`, and where their tokens stand."""
     lengths = sentences.lengths[rows]
     places = np.arange(int(lengths.max()) + 1)

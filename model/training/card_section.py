@@ -5,30 +5,30 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from headlight.model.folders.checksums import CARD, files_in_words, write_sums
+from headlight.model.checkpoints.checksums import CARD_FILE, markdown_file_list, write_checksums
 
-FILES = "Files"
+FILES_HEADING = "Files"
 
 
 def replace_section(folder: Path, title: str, section: str) -> None:
     """Replace the section with the same heading; a section with a new heading goes before the data section."""
-    path = folder / CARD
+    path = folder / CARD_FILE
     card = path.read_text(encoding="utf-8") if path.exists() else f"# {folder.name}\n"
     found = _place(card, title)
     if found is None:
-        other = _place(card, "Data") or _place(card, FILES)
+        other = _place(card, "Data") or _place(card, FILES_HEADING)
         start = other[0] if other else len(card)
         found = start, start
     before, after = card[: found[0]].rstrip(), card[found[1] :].lstrip("\n")
     path.write_text(f"{before}\n\n{section.strip()}\n\n{after}", encoding="utf-8")
 
 
-def sign_again(folder: Path) -> None:
+def refresh_checksums(folder: Path) -> None:
     """Renew the card's list of files and SHA256SUMS after a file of the folder has changed."""
-    replace_section(folder, FILES, files_in_words(folder))
-    path = folder / CARD
+    replace_section(folder, FILES_HEADING, markdown_file_list(folder))
+    path = folder / CARD_FILE
     path.write_text(path.read_text(encoding="utf-8").rstrip() + "\n", encoding="utf-8")
-    write_sums(folder)
+    write_checksums(folder)
 
 
 def _place(card: str, title: str) -> tuple[int, int] | None:

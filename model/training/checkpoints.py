@@ -1,6 +1,6 @@
 """Training checkpoints: the whole state of a run at one step, in one safetensors file with its numbers in the header.
 
-`model/folders/checkpoint.py` has the format of published models. No pickle is written or read.
+`model/checkpoints/checkpoint.py` has the format of published models. No pickle is written or read.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from headlight.model.errors import TrainingError
 from headlight.model.training.files import write_atomically
 
 Tensors = dict[str, Tensor]
-NAME = re.compile(r"step-(\d+)\.safetensors")
+CHECKPOINT_NAME = re.compile(r"step-(\d+)\.safetensors")
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """State of a run. The position in the data is that of the next batch."""
 
     step: int = 0
@@ -48,10 +48,10 @@ def list_checkpoints(folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
+    return sorted(path for path in folder.iterdir() if CHECKPOINT_NAME.fullmatch(path.name))
 
 
-def save(path: Path, groups: Mapping[str, Tensors], progress: Progress, about: Mapping[str, str]) -> None:
+def save_checkpoint(path: Path, groups: Mapping[str, Tensors], progress: RunProgress, about: Mapping[str, str]) -> None:
     """Write groups of tensors (`model`, `optimiser`, …) and the progress, whole or not at all."""
     tensors = {
         f"{group}/{name}": tensor.detach().contiguous()
@@ -70,7 +70,9 @@ def save(path: Path, groups: Mapping[str, Tensors], progress: Progress, about: M
     write_atomically(path, write)
 
 
-def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tensors], Progress, dict[str, str]]:
+def load_checkpoint(
+    path: Path, device: torch.device | str = "cpu"
+) -> tuple[dict[str, Tensors], RunProgress, dict[str, str]]:
     """Read what `save` wrote."""
     groups: dict[str, Tensors] = {}
     try:
@@ -82,8 +84,8 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tens
         values = json.loads(header.pop("progress"))
         if values["best_loss"] is None:
             values["best_loss"] = float("inf")
-        known = {field.name for field in fields(Progress)}
-        progress = Progress(**{key: value for key, value in values.items() if key in known})
+        known = {field.name for field in fields(RunProgress)}
+        progress = RunProgress(**{key: value for key, value in values.items() if key in known})
     except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
         raise TrainingError(
             f"{path} is no whole training checkpoint ({error}). Remove it: the run then goes on from the one before."
@@ -97,7 +99,7 @@ def remove_old(folder: Path, keep: int) -> None:
         path.unlink(missing_ok=True)
 
 
-def average(members: list[Tensors]) -> Tensors:
+def average_checkpoints(members: list[Tensors]) -> Tensors:
     """The mean of several checkpoints' weights, summed in float64."""
     return {
         name: (sum((each[name].double() for each in members[1:]), members[0][name].double()) / len(members)).to(tensor)

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headlight.model.core.classifier import SelfAttentionClassifier, classification_loss, shortened
-from headlight.model.core.masks import pad_rows
+from headlight.model.core.classifier import SelfAttentionClassifier, classification_loss, truncate_middle
+from headlight.model.core.masks import pad_sequences
 from headlight.model.errors import TrainingError
-from headlight.model.training.batches import Ragged, RowArray, Sentences, SpecialIds, plan_in_order
-from headlight.model.training.loss import Losses
-from headlight.model.training.prepare import Text, Tokenizers, encode_all
+from headlight.model.training.batches import RaggedArray, RowArray, Sentences, SpecialIds, plan_validation_batches
+from headlight.model.training.loss import LossSums
+from headlight.model.training.prepare import CorpusText, Tokenizers, encode_in_parts
 from headlight.model.training.recipe import Recipe
 from headlight.model.training.validation import BATCH_TOKENS, HeldOut
 
-WHOLE = 1000  # a probability as a whole number, which rows of ids can hold
+LABEL_SCALE = 1000  # a probability as a whole number, which rows of ids can hold
 
 
 class ClassifierBatch(NamedTuple):
@@ -42,16 +42,16 @@ def make_classifier(recipe: Recipe, tokenizers: Tokenizers) -> SelfAttentionClas
     )
 
 
-def encode(text: Text, tokenizers: Tokenizers, recipe: Recipe) -> Sentences:
+def encode(text: CorpusText, tokenizers: Tokenizers, recipe: Recipe) -> Sentences:
     """Texts as ids, long ones shortened, and labels as rows of one whole number."""
     most = recipe.classifier_config(vocabulary=tokenizers.source.vocabulary_size).max_length
-    whole = encode_all([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
-    sources = Ragged([shortened(row.tolist(), most - 1) for row in whole])  # one place is the end token's
-    labels = Ragged([[round(WHOLE * probability_of(pair.target))] for pair in text.pairs])
+    whole = encode_in_parts([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
+    sources = RaggedArray([truncate_middle(row.tolist(), most - 1) for row in whole])  # one place is the end token's
+    labels = RaggedArray([[round(LABEL_SCALE * parse_probability(pair.target))] for pair in text.pairs])
     return Sentences(sources, labels, np.array(text.corpus, dtype=np.int32), text.weights)
 
 
-def probability_of(label: str) -> float:
+def parse_probability(label: str) -> float:
     """A label as a probability: 0, 1, or a teacher's value between them."""
     try:
         value = float(label)
@@ -67,8 +67,8 @@ def probability_of(label: str) -> float:
 
 def make_batch(sentences: Sentences, rows: RowArray, special: SpecialIds) -> ClassifierBatch:
     """Padded texts and their labels."""
-    ids = pad_rows([[*sentences.source[row].tolist(), special.source_end] for row in rows], special.pad)
-    return ClassifierBatch(ids, torch.tensor([float(sentences.target[row][0]) for row in rows]) / WHOLE)
+    ids = pad_sequences([[*sentences.source[row].tolist(), special.source_end] for row in rows], special.pad)
+    return ClassifierBatch(ids, torch.tensor([float(sentences.target[row][0]) for row in rows]) / LABEL_SCALE)
 
 
 class ClassifierLosses(nn.Module):
@@ -80,13 +80,13 @@ class ClassifierLosses(nn.Module):
         self.smoothing = smoothing
         self.left_out = left_out
 
-    def forward(self, batch: ClassifierBatch) -> Losses:
+    def forward(self, batch: ClassifierBatch) -> LossSums:
         """The sums of a batch; smoothing takes half of ε from the right class and gives it to the other."""
-        log_odds = self.model(self._with_gaps(batch.ids))
+        log_odds = self.model(self._drop_tokens(batch.ids))
         wished = batch.positive * (1 - self.smoothing) + self.smoothing / 2
-        return Losses(classification_loss(log_odds, wished), classification_loss(log_odds.detach(), batch.positive))
+        return LossSums(classification_loss(log_odds, wished), classification_loss(log_odds.detach(), batch.positive))
 
-    def _with_gaps(self, ids: Tensor) -> Tensor:
+    def _drop_tokens(self, ids: Tensor) -> Tensor:
         """The texts with some tokens taken for padding, `[batch, tokens]`: no verdict may hang on one word alone."""
         if not self.left_out:
             return ids
@@ -103,7 +103,7 @@ def validate(
     values: dict[str, float] = {}
     for held in held_out:
         loss = right = 0.0
-        for rows in plan_in_order(held.sentences, BATCH_TOKENS):
+        for rows in plan_validation_batches(held.sentences, BATCH_TOKENS):
             batch = make_batch(held.sentences, rows, tokenizers.special).to(device)
             log_odds = model(batch.ids)
             loss += float(classification_loss(log_odds, batch.positive))

@@ -77,7 +77,7 @@ class Cleaning:
         if self.max_characters < 1 or self.max_ratio < 1 or self.ratio_slack < 0:
             raise TrainingError("cleaning: max_characters and max_ratio must be at least 1, ratio_slack at least 0.")
 
-    def fault(self, pair: Pair) -> str | None:
+    def rejection_reason(self, pair: Pair) -> str | None:
         """Why a pair is dropped, or None."""
         short, long = sorted((len(pair.source), len(pair.target)))
         if not short:
@@ -116,8 +116,8 @@ class Cleaner:
         """Those pairs that are worth learning from."""
         for raw in pairs:
             report.read += 1
-            pair = Pair(tidy(raw.source), tidy(raw.target))
-            fault = self.cleaning.fault(pair)
+            pair = Pair(normalise_line(raw.source), normalise_line(raw.target))
+            fault = self.cleaning.rejection_reason(pair)
             line = f"{pair.source}\t{pair.target}\n".encode()
             if fault is None and not self.cleaning.duplicates:
                 key = hashlib.blake2b(line, digest_size=12).digest()
@@ -131,7 +131,7 @@ class Cleaner:
             yield pair
 
 
-def tidy(line: str) -> str:
+def normalise_line(line: str) -> str:
     """NFC, with every run of white space as one space, so that no tab or line end hides inside."""
     return " ".join(unicodedata.normalize("NFC", line).split())
 
@@ -150,10 +150,10 @@ def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
         pairs = (Pair(pair.source, pair.target.lower()) for pair in pairs)
     if spec.source_tag:
         pairs = (Pair(f"{spec.source_tag} {pair.source}", pair.target) for pair in pairs if pair.source.strip())
-    return joined(pairs, spec.joined) if spec.joined else pairs
+    return join_pairs(pairs, spec.joined) if spec.joined else pairs
 
 
-def joined(pairs: Iterable[Pair], count: int) -> Iterator[Pair]:
+def join_pairs(pairs: Iterable[Pair], count: int) -> Iterator[Pair]:
     """Join pairs into texts of `count` sentences, shuffled with a fixed seed; the remainder is dropped."""
     shuffled = list(pairs)
     Random(count).shuffle(shuffled)  # noqa: S311 (no secret)

@@ -15,7 +15,7 @@ from headlight.model.training.files import write_atomically
 
 
 @dataclass(frozen=True)
-class RemoteFile:
+class DatasetFile:
     """One file of a dataset and its expected properties."""
 
     url: str
@@ -29,7 +29,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class PublicSet:
+class PublicDataset:
     """A public dataset."""
 
     name: str
@@ -37,7 +37,7 @@ class PublicSet:
     licence: str
     size: str  # in words, said before fetching
     page: str  # web page for reading and manual download
-    files: tuple[RemoteFile, ...]
+    files: tuple[DatasetFile, ...]
     unpack: Callable[[Path], list[Path]]  # checks the files in a folder, gives those to name in a recipe
 
 
@@ -118,48 +118,48 @@ def _write_gzip(path: Path, text: str) -> None:
 _MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 _MANYTHINGS = "https://www.manythings.org/anki"
 
-SETS: dict[str, PublicSet] = {
+PUBLIC_SETS: dict[str, PublicDataset] = {
     each.name: each
     for each in (
-        PublicSet(
+        PublicDataset(
             "multi30k",
             "31,014 picture captions and 1,000 to test with, German and English",
             "no licence stated; its README: for non-commercial research and/or educational purposes",
             "about 1.5 MB",
             "https://github.com/multi30k/dataset",
             tuple(
-                RemoteFile(f"{_MULTI30K}/{part}.{language}.gz")
+                DatasetFile(f"{_MULTI30K}/{part}.{language}.gz")
                 for part in ("train", "val", "test_2016_flickr")
                 for language in ("de", "en")
             ),
             check_gzip_lines,
         ),
-        PublicSet(
+        PublicDataset(
             "tatoeba-deu",
             "everyday sentences, English and German (Tatoeba, selected by ManyThings)",
             "CC BY 2.0 (France), attribution: tatoeba.org and www.manythings.org/anki",
             "about 11 MB, growing",
             "https://www.manythings.org/anki/",
-            (RemoteFile(f"{_MANYTHINGS}/deu-eng.zip"),),
+            (DatasetFile(f"{_MANYTHINGS}/deu-eng.zip"),),
             unpack_pairs,
         ),
-        PublicSet(
+        PublicDataset(
             "tatoeba-cmn",
             "everyday sentences, English and Chinese (Tatoeba, selected by ManyThings)",
             "CC BY 2.0 (France), attribution: tatoeba.org and www.manythings.org/anki",
             "about 1.5 MB, growing",
             "https://www.manythings.org/anki/",
-            (RemoteFile(f"{_MANYTHINGS}/cmn-eng.zip"),),
+            (DatasetFile(f"{_MANYTHINGS}/cmn-eng.zip"),),
             unpack_pairs,
         ),
-        PublicSet(
+        PublicDataset(
             "imdb",
             "50,000 film reviews, half positive (Large Movie Review Dataset, Maas et al. 2011)",
             "no licence stated; its README asks to cite Maas et al. 2011",
             "84 MB",
             "https://ai.stanford.edu/~amaas/data/sentiment/",
             (
-                RemoteFile(
+                DatasetFile(
                     "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
                     size=84_125_825,
                     digest="md5:7c2ac02c03563afcf9b574c7e56c153a",

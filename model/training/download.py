@@ -10,21 +10,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.datasets import SETS, PublicSet, RemoteFile, damaged
+from headlight.model.training.datasets import PUBLIC_SETS, DatasetFile, PublicDataset, damaged
 
-BLOCK = 1 << 16
-AGENT = "Mozilla/5.0 (compatible; Headlight)"  # one of the sites answers no others
-Report = Callable[[str], None]
+BLOCK_BYTES = 1 << 16
+USER_AGENT = "Mozilla/5.0 (compatible; Headlight)"  # one of the sites answers no others
+OnMessage = Callable[[str], None]
 
 
-def find_set(name: str) -> PublicSet:
+def find_dataset(name: str) -> PublicDataset:
     """The set of this name."""
-    if name not in SETS:
-        raise TrainingError(f"There is no set {name!r}. Known are: {', '.join(SETS)}.")
-    return SETS[name]
+    if name not in PUBLIC_SETS:
+        raise TrainingError(f"There is no set {name!r}. Known are: {', '.join(PUBLIC_SETS)}.")
+    return PUBLIC_SETS[name]
 
 
-def get_set(chosen: PublicSet, data: Path, report: Report) -> list[Path]:
+def download_dataset(chosen: PublicDataset, data: Path, report: OnMessage) -> list[Path]:
     """Fetch a set into a folder of its name; gives the files that a recipe can name."""
     report(f"{chosen.name}: {chosen.about}\n  licence: {chosen.licence}\n  size: {chosen.size}\n  from: {chosen.page}")
     folder = data / chosen.name
@@ -32,7 +32,7 @@ def get_set(chosen: PublicSet, data: Path, report: Report) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         for file in chosen.files:
             if not (folder / file.name).exists():
-                fetch(file, folder / file.name, report)
+                download_file(file, folder / file.name, report)
         made = chosen.unpack(folder)
     except urllib.error.HTTPError as error:
         raise TrainingError(
@@ -56,11 +56,11 @@ def get_set(chosen: PublicSet, data: Path, report: Report) -> list[Path]:
     return made
 
 
-def fetch(file: RemoteFile, path: Path, report: Report, *, timeout: float = 60.0) -> None:
+def download_file(file: DatasetFile, path: Path, report: OnMessage, *, timeout: float = 60.0) -> None:
     """One file to its place, by way of a `.part` that a later call goes on with."""
     part = path.with_name(path.name + ".part")
     have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(file.url, headers={"User-Agent": AGENT})  # noqa: S310 - addresses of the table
+    request = urllib.request.Request(file.url, headers={"User-Agent": USER_AGENT})  # noqa: S310 - addresses of the table
     if have:
         request.add_header("Range", f"bytes={have}-")
     try:
@@ -70,7 +70,7 @@ def fetch(file: RemoteFile, path: Path, report: Report, *, timeout: float = 60.0
             expected = int(length) + (have if goes_on else 0) if length else None
             report(f"  {file.url}" + (f" (goes on after {have:,} bytes)" if goes_on else ""))
             with part.open("ab" if goes_on else "wb") as out:
-                while block := answer.read(BLOCK):
+                while block := answer.read(BLOCK_BYTES):
                     out.write(block)
     except urllib.error.HTTPError as error:
         if error.code != 416 or not have:  # 416: nothing is left to fetch, or the file is another by now
@@ -78,7 +78,7 @@ def fetch(file: RemoteFile, path: Path, report: Report, *, timeout: float = 60.0
         expected = None
         if file.size is None and file.digest is None:
             part.unlink()
-            fetch(file, path, report, timeout=timeout)
+            download_file(file, path, report, timeout=timeout)
             return
     _check(file, part, expected)
     part.replace(path)
@@ -88,7 +88,7 @@ def _starts_at(content_range: str | None, start: int) -> bool:
     return bool(content_range) and str(content_range).strip().startswith(f"bytes {start}-")
 
 
-def _check(file: RemoteFile, part: Path, expected: int | None) -> None:
+def _check(file: DatasetFile, part: Path, expected: int | None) -> None:
     size = part.stat().st_size
     for wanted in (expected, file.size):
         if wanted is not None and size < wanted:

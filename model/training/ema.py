@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 
-class RunningAverage:
+class WeightAverage:
     """average ← decay · average + (1 − decay) · weights, with a short memory at first: (1 + n) / (10 + n) at step n."""
 
     EVERY = 4  # steps: nearly the same average at a quarter of the cost
@@ -25,10 +25,10 @@ class RunningAverage:
         if self.decay == 0.0 or step % self.EVERY:
             return
         decay = min(self.decay, (1 + step) / (10 + step)) ** self.EVERY
-        move_towards(self.averages, [weight.detach() for weight in self.weights], 1 - decay)
+        lerp_weights(self.averages, [weight.detach() for weight in self.weights], 1 - decay)
 
     @contextmanager
-    def in_place(self) -> Iterator[None]:
+    def swapped_in(self) -> Iterator[None]:
         """The model computes with the average while the block lasts."""
         if self.decay == 0.0:
             yield
@@ -54,7 +54,7 @@ class RunningAverage:
             weight.data, average.data = average.data, weight.data
 
 
-def move_towards(averages: list[torch.Tensor], weights: list[torch.Tensor], part: float) -> None:
+def lerp_weights(averages: list[torch.Tensor], weights: list[torch.Tensor], part: float) -> None:
     """Move each average towards its weight by this fraction of the difference, in place.
 
     One call moves all of them where PyTorch has its private operator for lists.

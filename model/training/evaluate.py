@@ -70,15 +70,17 @@ def evaluate_translations(
     seconds = time.perf_counter() - started
     if hypotheses_path is not None:
         write_text(hypotheses_path, "".join(f"{line}\n" for line in hypotheses))
-    return score(hypotheses, references, language=language, seconds=seconds)
+    return score_translations(hypotheses, references, language=language, seconds=seconds)
 
 
-def words_of_bleu(language: str) -> str:
+def bleu_tokenizer(language: str) -> str:
     """How sacreBLEU finds the words that BLEU counts: of Chinese, each character is one."""
     return "zh" if language == "zh" else "13a"
 
 
-def score(hypotheses: Sequence[str], references: Sequence[str], *, language: str = "", seconds: float = 0.0) -> Scores:
+def score_translations(
+    hypotheses: Sequence[str], references: Sequence[str], *, language: str = "", seconds: float = 0.0
+) -> Scores:
     """Scores of translations into a language that are there already."""
     if len(hypotheses) != len(references):
         raise TrainingError(
@@ -90,7 +92,7 @@ def score(hypotheses: Sequence[str], references: Sequence[str], *, language: str
         from sacrebleu.metrics.chrf import CHRF
     except ImportError as error:
         raise TrainingError("Scoring needs sacreBLEU: pip install -r requirements-train.txt") from error
-    bleu, chrf = BLEU(tokenize=words_of_bleu(language)), CHRF()
+    bleu, chrf = BLEU(tokenize=bleu_tokenizer(language)), CHRF()
     bleu_score, chrf_score = bleu.corpus_score(hypotheses, [references]), chrf.corpus_score(hypotheses, [references])
     words = sum(len(line.split()) for line in hypotheses)
     return Scores(
@@ -164,7 +166,7 @@ def read_labelled(path: Path) -> Labelled:
     return Labelled([int(pair.source) for pair in pairs[1:]], [pair.target.rstrip("\r\n") for pair in pairs[1:]], kinds)
 
 
-def classify(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:
+def confusion_matrix(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:
     """Count how often each true class was given each class."""
     if len(labels) != len(predictions):
         raise TrainingError(f"There are {len(labels):,} labels, but {len(predictions):,} predictions.")

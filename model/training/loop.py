@@ -17,19 +17,19 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.batches import RowArray, Sentences, SpecialIds, padded_tokens, plan_epoch
-from headlight.model.training.checkpoints import Progress, Tensors
+from headlight.model.training.batches import RowArray, Sentences, SpecialIds, batch_cost, plan_epoch
+from headlight.model.training.checkpoints import RunProgress, Tensors
 from headlight.model.training.dropout import use_byte_dropout
-from headlight.model.training.ema import RunningAverage
-from headlight.model.training.loss import Losses
-from headlight.model.training.optimiser import chance, make_optimiser
+from headlight.model.training.ema import WeightAverage
+from headlight.model.training.loss import LossSums
+from headlight.model.training.optimiser import dropout_seed, make_optimiser
 from headlight.model.training.processes import Processes, autocast
 from headlight.model.training.recipe import Batching, Recipe
 from headlight.model.training.schedule import make_schedule
 from headlight.model.training.tasks import TASKS
 
 
-class Step(NamedTuple):
+class TrainingStep(NamedTuple):
     """The batches of one step, and the position of the next step."""
 
     rows: list[RowArray]
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Setting:
+class ComputeSettings:
     """Where and in which format to compute."""
 
     device: torch.device
@@ -46,9 +46,9 @@ class Setting:
     compile: bool = False
 
 
-def steps_from(
-    data: Callable[[int], Sentences], batching: Batching, seed: int, progress: Progress
-) -> Iterator[tuple[Sentences, Step]]:
+def training_steps(
+    data: Callable[[int], Sentences], batching: Batching, seed: int, progress: RunProgress
+) -> Iterator[tuple[Sentences, TrainingStep]]:
     """All steps from a position on, epoch after epoch, without end."""
     epoch, first = progress.epoch, progress.batch
     while True:
@@ -57,7 +57,7 @@ def steps_from(
         while first < len(plan):
             after = min(first + batching.accumulate, len(plan))
             end = after == len(plan)
-            yield sentences, Step(plan[first:after], epoch + end, 0 if end else after)
+            yield sentences, TrainingStep(plan[first:after], epoch + end, 0 if end else after)
             first = after
         epoch, first = epoch + 1, 0
 
@@ -66,7 +66,7 @@ class Trainer:
     """Model, optimiser and running average of one run in one process."""
 
     def __init__(
-        self, model: nn.Module, recipe: Recipe, special: SpecialIds, setting: Setting, processes: Processes
+        self, model: nn.Module, recipe: Recipe, special: SpecialIds, setting: ComputeSettings, processes: Processes
     ) -> None:
         self.model = model.to(setting.device)
         if setting.device.type == "cpu":
@@ -76,11 +76,11 @@ class Trainer:
         settings = recipe.optimisation
         self.parameters = [each for each in model.parameters() if each.requires_grad]
         self.optimiser = make_optimiser(self.parameters, settings)
-        self.average = RunningAverage(model, settings.ema_decay)
-        self.progress = Progress()
+        self.average = WeightAverage(model, settings.ema_decay)
+        self.progress = RunProgress()
         self.sums = torch.zeros(3, device=setting.device)  # smoothed loss, plain loss, gradient norm since the last row
         self.words = self.padded = self.taken = 0  # target tokens, padded tokens and steps since then
-        self.losses: Callable[..., Losses] = self._wrap(self.task.make_losses(model, recipe))
+        self.losses: Callable[..., LossSums] = self._wrap(self.task.make_losses(model, recipe))
 
     def _wrap(self, module: nn.Module) -> nn.Module:
         if self.setting.compile:
@@ -90,12 +90,12 @@ class Trainer:
         ids = [self.setting.device.index] if self.setting.device.type == "cuda" else None
         return DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True)
 
-    def step(self, sentences: Sentences, step: Step, rate: float) -> None:
+    def step(self, sentences: Sentences, step: TrainingStep, rate: float) -> None:
         """One step of the optimiser."""
         self.model.train()
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        self.gradients(sentences, step.rows)
+        self.accumulate_gradients(sentences, step.rows)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.recipe.optimisation.clip or math.inf, foreach=True)
         self.optimiser.step()
         self.progress.step += 1
@@ -104,7 +104,7 @@ class Trainer:
         self.sums[2] += norm
         self.taken += 1
 
-    def gradients(self, sentences: Sentences, batches: list[RowArray]) -> None:
+    def accumulate_gradients(self, sentences: Sentences, batches: list[RowArray]) -> None:
         """Leave in the parameters the gradient of the mean loss over all target tokens of these batches.
 
         Every process knows the whole plan, so all divide by the same global number of tokens without communication.
@@ -117,7 +117,7 @@ class Trainer:
             weight = world / words if len(mine) else 0.0  # DistributedDataParallel takes the mean over processes
             batch = self.task.make_batch(sentences, mine if len(mine) else rows[:1], self.special)
             batch = batch.to(self.setting.device)
-            torch.manual_seed(chance(self.recipe.seed, self.progress.step, number, rank))
+            torch.manual_seed(dropout_seed(self.recipe.seed, self.progress.step, number, rank))
             last = number == len(batches) - 1
             waits = nullcontext() if last or world == 1 else self.losses.no_sync()  # type: ignore[attr-defined]
             with waits:
@@ -127,20 +127,20 @@ class Trainer:
             share = float(len(mine) > 0)
             self.sums[0] += losses.smoothed.detach() * share
             self.sums[1] += losses.plain.detach() * share
-            self.padded += padded_tokens(sentences, rows)
+            self.padded += batch_cost(sentences, rows)
         self.words += words
         self.progress.tokens += words
 
-    def share_sums(self) -> None:
+    def reduce_losses(self) -> None:
         """Add the sums of all processes in the first one; all must call this."""
         if self.processes.world > 1:
             torch.distributed.all_reduce(self.sums[:2])
         if not self.processes.first:
             self.sums.zero_()
 
-    def read_sums(self) -> dict[str, float]:
+    def pop_mean_losses(self) -> dict[str, float]:
         """Means since the last call, whole in the first process; the only moment when the loss leaves the device."""
-        self.share_sums()
+        self.reduce_losses()
         smoothed, plain, norms = self.sums.tolist()
         values = {
             "smoothed_loss": smoothed / max(1, self.words),
@@ -175,7 +175,7 @@ class Trainer:
         return groups
 
     @torch.no_grad()
-    def restore(self, groups: dict[str, Tensors], progress: Progress) -> None:
+    def restore(self, groups: dict[str, Tensors], progress: RunProgress) -> None:
         """Go on from a checkpoint."""
         parameters = dict(self.model.named_parameters())
         saved = {name: tuple(tensor.shape) for name, tensor in groups["model"].items()}
@@ -208,7 +208,7 @@ def run_steps(
     """Step after step until the last one, or until `after_step(rate)` says to stop."""
     rate_at = make_schedule(trainer.recipe.optimisation, last, cool_down_steps)
     started, before = time.monotonic(), trainer.progress.seconds
-    for sentences, step in steps_from(data, trainer.recipe.batching, trainer.recipe.seed, trainer.progress):
+    for sentences, step in training_steps(data, trainer.recipe.batching, trainer.recipe.seed, trainer.progress):
         if trainer.progress.step >= last:
             return
         rate = rate_at(trainer.progress.step + 1)

@@ -7,30 +7,30 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from headlight.model.core.blocks import Output
+from headlight.model.core.blocks import OutputProjection
 from headlight.model.core.transformer import Memory, Transformer
 from headlight.model.training.batches import Batch
 
 
-class Losses(NamedTuple):
+class LossSums(NamedTuple):
     """Sums over all target tokens, so that batches, accumulated steps and processes add up exactly."""
 
     smoothed: Tensor  # [], with its gradient: what training lowers
     plain: Tensor  # [], without: −log p of the right words, whose mean gives the perplexity
 
 
-def smoothed_cross_entropy(vectors: Tensor, weight: Tensor, words: Tensor, smoothing: float) -> Losses:
+def smoothed_cross_entropy(vectors: Tensor, weight: Tensor, words: Tensor, smoothing: float) -> LossSums:
     """The right word should get 1 − ε, and ε is shared by the whole vocabulary. With z = vectors · weightᵀ:
 
         loss = log Σ exp(z) − (1 − ε) · z[right] − ε · mean(z)
 
     `vectors` `[words, d_model]` and `weight` `[vocabulary, d_model]` may be bfloat16: sums are float32.
     """
-    smoothed, plain = _SmoothedCrossEntropy.apply(vectors, weight, words, smoothing)  # type: ignore[no-untyped-call]
-    return Losses(smoothed, plain)
+    smoothed, plain = _SlicedCrossEntropy.apply(vectors, weight, words, smoothing)  # type: ignore[no-untyped-call]
+    return LossSums(smoothed, plain)
 
 
-class _SmoothedCrossEntropy(torch.autograd.Function):
+class _SlicedCrossEntropy(torch.autograd.Function):
     """Projection and loss in slices of a few words, each with its gradient at once, so that no full table of logits,
     the largest tensor of a step, is ever written: a thirtieth of a CPU's step saved, and much memory.
     """
@@ -48,7 +48,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         for start in range(0, len(vectors), rows):
             part = vectors[start : start + rows]
             logits = part @ table.t()  # [rows, vocabulary], then their slope
-            sums = _logits_to_slope(logits, words[start : start + rows], smoothing)
+            sums = _logits_to_gradient_(logits, words[start : start + rows], smoothing)
             smoothed += sums.smoothed
             plain += sums.plain
             if learns:
@@ -66,9 +66,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         return slope_of_vectors.mul_(upstream), slope_of_weight.mul_(upstream), None, None  # once only, so in place
 
 
-def _logits_to_slope(logits: Tensor, words: Tensor, smoothing: float) -> Losses:
+def _logits_to_gradient_(logits: Tensor, words: Tensor, smoothing: float) -> LossSums:
     """The loss of some words; their logits become softmax(z) − (1 − ε) · [right] − ε / vocabulary, in place."""
-    losses = Losses(logits.new_zeros((), dtype=torch.float32), logits.new_zeros((), dtype=torch.float32))
+    losses = LossSums(logits.new_zeros((), dtype=torch.float32), logits.new_zeros((), dtype=torch.float32))
     share = smoothing / logits.shape[-1]
     rows = 32 if logits.device.type == "cpu" else max(1, len(logits))  # float32 that stays in the processor's cache
     for start in range(0, len(logits), rows):
@@ -83,19 +83,19 @@ def _logits_to_slope(logits: Tensor, words: Tensor, smoothing: float) -> Losses:
     return losses
 
 
-def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> Losses:
+def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> LossSums:
     """The losses of a batch: vectors of padding are left out before the vocabulary, where most work is."""
     encoder, decoder = model.encoder, model.decoder
     memory = Memory(encoder(batch.source, batch.source_mask), batch.source_mask)
-    state = decoder.start(memory, cached=False)
-    vectors = decoder.through_layers(decoder.embedding(batch.target), state)  # [batch, target, d_model]
+    state = decoder.new_state(memory, cached=False)
+    vectors = decoder.run_layers(decoder.embedding(batch.target), state)  # [batch, target, d_model]
     vectors = vectors.flatten(0, 1)[batch.places]  # [words, d_model]
     if torch.is_autocast_enabled(vectors.device.type):  # once here, not again for each slice
         vectors = vectors.to(torch.get_autocast_dtype(vectors.device.type))
     return smoothed_cross_entropy(*_with_bias(decoder.output, vectors), batch.words, smoothing)
 
 
-def _with_bias(output: Output, vectors: Tensor) -> tuple[Tensor, Tensor]:
+def _with_bias(output: OutputProjection, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Vectors and weight whose product is the logits. A bias is one more column, and each vector gets a 1."""
     vectors = vectors if output.scale is None else vectors * output.scale
     weight, bias = output.words.weight, cast("Tensor | None", output.words.bias)
@@ -115,6 +115,6 @@ class LossModule(nn.Module):
         self.model = model
         self.smoothing = smoothing
 
-    def forward(self, batch: Batch) -> Losses:
+    def forward(self, batch: Batch) -> LossSums:
         """The sums of a batch."""
         return translation_losses(self.model, batch, self.smoothing)

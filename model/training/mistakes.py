@@ -2,7 +2,7 @@
 
 A wrong part is a subclass of the right one with one method as it is often copied. `with_mistakes` gives a copy of a
 model that shares all weights and has wrong parts in the place of right ones, so the core's code knows no switch, and
-comparing it with the correct model shows no error. What would have caught each stands in `caught.py`.
+comparing it with the correct model shows no error. What would have caught each stands in `mistake_tests.py`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headlight.model.core.attention import KeysValues, MultiHeadAttention, attention_scores
+from headlight.model.core.attention import KeyValues, MultiHeadAttention, attention_scores
 from headlight.model.core.blocks import Embedding, Residual
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.masks import split_mask
 from headlight.model.core.positions import AddedPositions, SinusoidalPositions
 from headlight.model.core.transformer import Decoder, Transformer
 from headlight.model.training.batches import Batch
-from headlight.model.training.loss import Losses, LossModule
+from headlight.model.training.loss import LossModule, LossSums
 
 # ---------------------------------------------------------------- parts, written wrong
 
 
-class OneSpeed(SinusoidalPositions):
+class IntegerDivisionPositions(SinusoidalPositions):
     """Integer division: i // width is 0 for every i below width, so all dimensions turn at one speed."""
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ class OneSpeed(SinusoidalPositions):
         return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1).to(like)[start:]
 
 
-class InPlaceOfWords(AddedPositions):
+class PositionsReplaceEmbedding(AddedPositions):
     """The rows of the table take the place of the embedding."""
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
@@ -48,7 +48,7 @@ class InPlaceOfWords(AddedPositions):
         return rows.expand_as(embedded)
 
 
-class Unscaled(Embedding):
+class UnscaledEmbedding(Embedding):
     """The factor √d_model is forgotten."""
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
@@ -59,26 +59,26 @@ class Unscaled(Embedding):
         return stream
 
 
-class Swapped(MultiHeadAttention):
+class SwappedCrossAttention(MultiHeadAttention):
     """Queries come from the source, keys and values from the target."""
 
-    def memory(self, x: Tensor) -> KeysValues:
+    def project_memory(self, x: Tensor) -> KeyValues:
         """The source's vectors, as queries."""
-        query = self.split(self.query(x))
-        return KeysValues(query, query)
+        query = self.split_heads(self.query(x))
+        return KeyValues(query, query)
 
-    def forward(self, x: Tensor, memory: KeysValues | None = None, **rest: Any) -> Tensor:
+    def forward(self, x: Tensor, memory: KeyValues | None = None, **rest: Any) -> Tensor:
         """As many vectors as the source has tokens, not as many as are written."""
         assert memory is not None  # noqa: S101 - it is cross-attention
-        keys, values = self.split(self.key(x)), self.split(self.value(x))
-        output: Tensor = self.output(self.merge(self.mix(memory.keys, keys, values, None, None)))
+        keys, values = self.split_heads(self.key(x)), self.split_heads(self.value(x))
+        output: Tensor = self.output(self.merge_heads(self.weighted_values(memory.keys, keys, values, None, None)))
         return output
 
 
-class MaskedLate(MultiHeadAttention):
+class MaskAfterSoftmax(MultiHeadAttention):
     """Masked keys take part in the softmax and are zeroed afterwards."""
 
-    def mix(
+    def weighted_values(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:  # [batch, heads, queries, width]
         """Rows that no longer sum to one."""
@@ -92,7 +92,7 @@ class MaskedLate(MultiHeadAttention):
         return kept.to(values.dtype) @ values
 
 
-class Replaced(Residual):
+class NoResidual(Residual):
     """The sub-layer replaces the stream."""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
@@ -103,7 +103,7 @@ class Replaced(Residual):
         return self.stream(self.norm(self.dropout(sublayer(x))))
 
 
-class MadeAnew(nn.LayerNorm):
+class UntrainedNorm(nn.LayerNorm):
     """A norm created in `forward` has untrained parameters that the optimiser never sees."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -112,18 +112,18 @@ class MadeAnew(nn.LayerNorm):
         return made
 
 
-class LooksAhead(Decoder):
+class OffByOneMask(Decoder):
     """The causal mask is off by one: each word also sees the next, which is the word to be written."""
 
-    def may_look(self, tokens: int, length: int, device: torch.device) -> Tensor:
+    def attention_mask(self, tokens: int, length: int, device: torch.device) -> Tensor:
         """`[tokens, length]`, with one diagonal too many."""
         return torch.ones(tokens, length, dtype=torch.bool, device=device).tril(diagonal=length - tokens + 1)
 
 
-class LooksEverywhere(Decoder):
+class NoCausalMask(Decoder):
     """The causal mask is missing: each word also sees all that follow."""
 
-    def may_look(self, tokens: int, length: int, device: torch.device) -> Tensor:
+    def attention_mask(self, tokens: int, length: int, device: torch.device) -> Tensor:
         """`[tokens, length]`, of which nothing is hidden."""
         return torch.ones(tokens, length, dtype=torch.bool, device=device)
 
@@ -131,11 +131,11 @@ class LooksEverywhere(Decoder):
 class SoftmaxTwice(LossModule):
     """The cross-entropy takes logits; here it gets probabilities, and makes probabilities of them again."""
 
-    def forward(self, batch: Batch) -> Losses:
+    def forward(self, batch: Batch) -> LossSums:
         """Sums over all target tokens."""
         logits = self.model(batch.source, batch.target, batch.source_mask).flatten(0, 1)[batch.places]
-        smoothed = cross_entropy_of_chances(logits, batch.words, self.smoothing)
-        return Losses(smoothed, cross_entropy_of_chances(logits.detach(), batch.words))
+        smoothed = cross_entropy_of_probabilities(logits, batch.words, self.smoothing)
+        return LossSums(smoothed, cross_entropy_of_probabilities(logits.detach(), batch.words))
 
 
 def cross_entropy(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -143,7 +143,7 @@ def cross_entropy(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tens
     return F.cross_entropy(logits, words, label_smoothing=smoothing, reduction="sum")
 
 
-def cross_entropy_of_chances(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
+def cross_entropy_of_probabilities(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
     """`[words, vocabulary]` and `[words]` → the sum of what such code reports."""
     return F.cross_entropy(logits.softmax(dim=-1), words, label_smoothing=smoothing, reduction="sum")
 
@@ -173,22 +173,22 @@ def _adds_positions(config: TransformerConfig) -> bool:
 
 MISTAKES = {
     "exponent": Mistake(
-        SinusoidalPositions, OneSpeed, "rows",
+        SinusoidalPositions, IntegerDivisionPositions, "rows",
         applies=lambda config: config.positions == "sinusoidal" and not config.position_width,
     ),
-    "replaced": Mistake(AddedPositions, InPlaceOfWords, "forward", applies=_adds_positions),
-    "unscaled": Mistake(Embedding, Unscaled, "forward", applies=lambda config: config.scale_embedding),
-    "swapped": Mistake(MultiHeadAttention, Swapped, "forward", paths="*.cross_attention"),
-    "late_mask": Mistake(MultiHeadAttention, MaskedLate, "mix"),
-    "residual": Mistake(Residual, Replaced, "forward"),
-    "norm": Mistake(nn.LayerNorm, MadeAnew, "forward", applies=lambda config: config.norm == "layer"),
-    "ahead": Mistake(Decoder, LooksAhead, "may_look"),
-    "unmasked": Mistake(Decoder, LooksEverywhere, "may_look"),
+    "replaced": Mistake(AddedPositions, PositionsReplaceEmbedding, "forward", applies=_adds_positions),
+    "unscaled": Mistake(Embedding, UnscaledEmbedding, "forward", applies=lambda config: config.scale_embedding),
+    "swapped": Mistake(MultiHeadAttention, SwappedCrossAttention, "forward", paths="*.cross_attention"),
+    "late_mask": Mistake(MultiHeadAttention, MaskAfterSoftmax, "weighted_values"),
+    "residual": Mistake(Residual, NoResidual, "forward"),
+    "norm": Mistake(nn.LayerNorm, UntrainedNorm, "forward", applies=lambda config: config.norm == "layer"),
+    "ahead": Mistake(Decoder, OffByOneMask, "attention_mask"),
+    "unmasked": Mistake(Decoder, NoCausalMask, "attention_mask"),
     "softmax": Mistake(LossModule, SoftmaxTwice, "forward"),
 }  # fmt: skip
 
 
-def put_in(model: Transformer, names: Iterable[str]) -> None:
+def apply_mistakes(model: Transformer, names: Iterable[str]) -> None:
     """Make these mistakes in a model of one's own. Those of the loss are not in the model."""
     chosen = [MISTAKES[name] for name in names]
     for path, module in model.named_modules():
@@ -206,11 +206,11 @@ def with_mistakes(model: Transformer, names: Iterable[str]) -> Transformer:
         copy = Transformer(model.config)
     copy.load_state_dict(model.state_dict(), assign=True)
     copy.train(model.training)
-    put_in(copy, names)
+    apply_mistakes(copy, names)
     return copy
 
 
-def losses_of(model: Transformer, smoothing: float, names: Iterable[str]) -> LossModule:
+def make_loss(model: Transformer, smoothing: float, names: Iterable[str]) -> LossModule:
     """The loss that training lowers, right or wrong."""
     wrong = any(MISTAKES[name].in_training for name in names)
     return (SoftmaxTwice if wrong else LossModule)(model, smoothing)

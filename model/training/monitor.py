@@ -15,7 +15,7 @@ from headlight.model.training.files import write_text
 COLUMNS = ("step", "epoch", "seconds", "rate", "loss", "smoothed_loss", "gradient_norm", "tokens", "tokens_per_second")
 
 
-class Curve:
+class CsvLog:
     """A CSV that grows row by row. A resumed run first drops the rows that it will write again."""
 
     def __init__(self, path: Path, columns: tuple[str, ...], *, step: int) -> None:
@@ -67,7 +67,7 @@ class Reporter:
             self._pending = True
 
 
-class Board:
+class TensorBoardLog:
     """TensorBoard, or nothing at all."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -90,13 +90,13 @@ class Board:
             self.writer.flush()
 
 
-def bar(done: int, all_: int, width: int = 20) -> str:
+def progress_bar(done: int, all_: int, width: int = 20) -> str:
     """`[#####...............]`."""
     filled = min(width, width * done // max(1, all_))
     return f"[{'#' * filled}{'.' * (width - filled)}]"
 
 
-def clock(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Hours and minutes, or minutes and seconds."""
     whole = int(seconds)
     if whole >= 3600:

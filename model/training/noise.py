@@ -14,14 +14,14 @@ import numpy as np
 
 from headlight.model.errors import TrainingError
 
-Change = Callable[[str, Random], str]
+NoiseFunction = Callable[[str, Random], str]
 
-ENDS = ".!?…。！？"
+SENTENCE_ENDS = ".!?…。！？"
 IN_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 WITHOUT_DOTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "Ä": "A", "Ö": "O", "Ü": "U", "ß": "ss"})
-NARROW = str.maketrans("，。？！：；（）", ",.?!:;()")
-SLIPPABLE = re.compile(r"\b[a-zß-ÿ]{4,}\b")  # a capital may begin a name, which must stay as it is
-MISSPELT = {
+HALF_WIDTH = str.maketrans("，。？！：；（）", ",.?!:;()")
+TYPO_WORD = re.compile(r"\b[a-zß-ÿ]{4,}\b")  # a capital may begin a name, which must stay as it is
+MISSPELLINGS = {
     "de": {
         "dass": "das", "das": "dass", "seid": "seit", "seit": "seid", "wieder": "wider", "vielleicht": "villeicht",
         "ziemlich": "zimlich", "nämlich": "nähmlich", "wahrscheinlich": "warscheinlich", "interessant": "interresant",
@@ -62,11 +62,11 @@ class NoiseSettings:
 def noisy_sources(texts: Sequence[str], language: str, share: float, seed: int, epoch: int) -> dict[int, str]:
     """Row → text of those sources that this epoch shows changed."""
     chosen = np.flatnonzero(np.random.default_rng([seed, 3_000_003, epoch]).random(len(texts)) < share)
-    changed = ((row, carelessly(texts[row], language, Random(f"{seed} {epoch} {row}"))) for row in chosen.tolist())  # noqa: S311
+    changed = ((row, add_noise(texts[row], language, Random(f"{seed} {epoch} {row}"))) for row in chosen.tolist())  # noqa: S311
     return {row: text for row, text in changed if text != texts[row]}
 
 
-def carelessly(text: str, language: str, random: Random) -> str:
+def add_noise(text: str, language: str, random: Random) -> str:
     """One text typed in a hurry: one change, or two that go together."""
     changes, weights = zip(*CHANGES[language if language in CHANGES else "en"], strict=True)
     for change in random.choices(changes, weights, k=random.choice((1, 1, 2))):
@@ -74,70 +74,70 @@ def carelessly(text: str, language: str, random: Random) -> str:
     return text
 
 
-def lower(text: str, random: Random) -> str:
+def lower_case(text: str, random: Random) -> str:
     """No capitals at all."""
     return text.lower()
 
 
-def upper(text: str, random: Random) -> str:
+def upper_case(text: str, random: Random) -> str:
     """Nothing but capitals."""
     return text.upper()
 
 
-def lower_start(text: str, random: Random) -> str:
+def lower_first(text: str, random: Random) -> str:
     """No capital at the start."""
     return text[:1].lower() + text[1:]
 
 
-def no_stop(text: str, random: Random) -> str:
+def drop_final_punctuation(text: str, random: Random) -> str:
     """No sign at the end."""
-    return text.rstrip(ENDS)
+    return text.rstrip(SENTENCE_ENDS)
 
 
-def no_commas(text: str, random: Random) -> str:
+def drop_commas(text: str, random: Random) -> str:
     """No comma but within numbers."""
     return re.sub(r"[,，](?!\d)", "", text)
 
 
-def no_apostrophes(text: str, random: Random) -> str:
+def drop_apostrophes(text: str, random: Random) -> str:
     """`dont`, `gehts`."""
     return re.sub(r"(?<=\w)['’](?=\w)", "", text)
 
 
-def umlauts_in_two_letters(text: str, random: Random) -> str:
+def transliterate_umlauts(text: str, random: Random) -> str:
     """`Muenchen`, `Strasse`."""
     return text.translate(IN_TWO_LETTERS)
 
 
-def umlauts_without_dots(text: str, random: Random) -> str:
+def strip_umlauts(text: str, random: Random) -> str:
     """`Munchen`, `Strasse`."""
     return text.translate(WITHOUT_DOTS)
 
 
-def narrow_signs(text: str, random: Random) -> str:
+def half_width_punctuation(text: str, random: Random) -> str:
     """Signs as a Latin keyboard has them."""
-    return text.translate(NARROW)
+    return text.translate(HALF_WIDTH)
 
 
-def misspelling(language: str) -> Change:
+def misspell(language: str) -> NoiseFunction:
     """One word of those that are often misspelt."""
-    table = MISSPELT[language]
+    table = MISSPELLINGS[language]
     border = "" if language == "zh" else r"\b"
     pattern = re.compile(border + f"(?:{'|'.join(sorted(table, key=len, reverse=True))})" + border)
 
     def change(text: str, random: Random) -> str:
         found = list(pattern.finditer(text))
         if not found:
-            return slip(text, random)
+            return typo(text, random)
         match = random.choice(found)
         return text[: match.start()] + table[match.group()] + text[match.end() :]
 
     return change
 
 
-def slip(text: str, random: Random) -> str:
+def typo(text: str, random: Random) -> str:
     """Swap, drop or double a letter in a lower-case word."""
-    words = list(SLIPPABLE.finditer(text))
+    words = list(TYPO_WORD.finditer(text))
     if not words:
         return text
     word = random.choice(words)
@@ -147,11 +147,12 @@ def slip(text: str, random: Random) -> str:
     return text[:place] + written + text[place + 2 :]
 
 
-LATIN: tuple[tuple[Change, float], ...] = (
-    (lower, 4), (lower_start, 2), (upper, 0.3), (no_stop, 4), (no_commas, 2), (no_apostrophes, 1), (slip, 2),
+LATIN: tuple[tuple[NoiseFunction, float], ...] = (
+    (lower_case, 4), (lower_first, 2), (upper_case, 0.3), (drop_final_punctuation, 4), (drop_commas, 2),
+    (drop_apostrophes, 1), (typo, 2),
 )  # fmt: skip
-CHANGES: dict[str, tuple[tuple[Change, float], ...]] = {
-    "de": (*LATIN, (umlauts_in_two_letters, 3), (umlauts_without_dots, 2), (misspelling("de"), 2)),
-    "en": (*LATIN, (misspelling("en"), 2)),
-    "zh": ((no_stop, 4), (narrow_signs, 2), (no_commas, 2), (misspelling("zh"), 1)),
+CHANGES: dict[str, tuple[tuple[NoiseFunction, float], ...]] = {
+    "de": (*LATIN, (transliterate_umlauts, 3), (strip_umlauts, 2), (misspell("de"), 2)),
+    "en": (*LATIN, (misspell("en"), 2)),
+    "zh": ((drop_final_punctuation, 4), (half_width_punctuation, 2), (drop_commas, 2), (misspell("zh"), 1)),
 }

@@ -21,6 +21,6 @@ def make_optimiser(parameters: list[nn.Parameter], settings: Optimisation) -> to
     )
 
 
-def chance(seed: int, step: int, batch: int, rank: int) -> int:
+def dropout_seed(seed: int, step: int, batch: int, rank: int) -> int:
     """A seed for the dropout of one batch of one step in one process."""
     return hash((seed, step, batch, rank)) & (2**63 - 1)  # of integers: the same in every Python process

@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from headlight.model.checkpoints.checkpoint import SHARED, SOURCE, TARGET
 from headlight.model.errors import TrainingError
-from headlight.model.folders.checkpoint import SHARED, SOURCE, TARGET
-from headlight.model.text.cleaning import fold
+from headlight.model.text.cleaning import normalise_review
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.training.batches import Ragged, Sentences, SpecialIds
+from headlight.model.training.batches import RaggedArray, Sentences, SpecialIds
 from headlight.model.training.corpora import Cleaner, CleaningReport, CorpusSpec, Pair, read_pairs
 from headlight.model.training.files import copy_file, write_atomically
 from headlight.model.training.noise import noisy_sources
 from headlight.model.training.processes import Processes
 from headlight.model.training.recipe import Recipe
-from headlight.model.training.segmenters import segmenter_of
+from headlight.model.training.segmenters import find_segmenter
 
-Report = Callable[[str], None]
-Encoder = Callable[[Sequence[str]], list[list[int]]]
+OnMessage = Callable[[str], None]
+EncodeBatch = Callable[[Sequence[str]], list[list[int]]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Tokenizers:
 
 
 @dataclass(frozen=True)
-class Text:
+class CorpusText:
     """Cleaned pairs and the corpus of each."""
 
     pairs: list[Pair]
@@ -49,7 +49,7 @@ class Text:
     digest: str  # sha256 of all pairs in order
 
 
-def read_text(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, report: Report) -> Text:
+def read_corpora(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, report: OnMessage) -> CorpusText:
     """Read and clean corpora, saying how many pairs of each were kept and why others were not."""
     cleaner = Cleaner(recipe.cleaning)
     pairs: list[Pair] = []
@@ -58,25 +58,27 @@ def read_text(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, repor
         counts = CleaningReport()
         raw = read_pairs(spec, folder)
         if recipe.task == "classification":
-            raw = (Pair(fold(pair.source), pair.target) for pair in raw)
+            raw = (Pair(normalise_review(pair.source), pair.target) for pair in raw)
         pairs += cleaner.clean(raw, counts)
         corpus += [number] * counts.kept
         report(f"{spec.source} (×{spec.weight:g}): {counts}")
     if not pairs:
         raise TrainingError(f"No pair is left of {', '.join(spec.source for spec in specs)}. Look at their cleaning.")
-    return Text(pairs, corpus, tuple(spec.weight for spec in specs), cleaner.digest.hexdigest())
+    return CorpusText(pairs, corpus, tuple(spec.weight for spec in specs), cleaner.digest.hexdigest())
 
 
-def encode(text: Text, tokenizers: Tokenizers) -> Sentences:
+def encode(text: CorpusText, tokenizers: Tokenizers) -> Sentences:
     """Ids in compact arrays."""
-    sources = encode_all([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
-    targets = encode_all([pair.target for pair in text.pairs], tokenizers.target.encode_batch)
+    sources = encode_in_parts([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
+    targets = encode_in_parts([pair.target for pair in text.pairs], tokenizers.target.encode_batch)
     return Sentences(sources, targets, np.array(text.corpus, dtype=np.int32), text.weights)
 
 
-def encode_all(texts: list[str], encoder: Encoder, at_once: int = 20_000) -> Ragged:
+def encode_in_parts(texts: list[str], encoder: EncodeBatch, at_once: int = 20_000) -> RaggedArray:
     """The ids of all texts, encoded in parts: the library's records take a hundred times their memory."""
-    return Ragged.joined([Ragged(encoder(texts[first : first + at_once])) for first in range(0, len(texts), at_once)])
+    return RaggedArray.concatenate(
+        [RaggedArray(encoder(texts[first : first + at_once])) for first in range(0, len(texts), at_once)]
+    )
 
 
 def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
@@ -85,7 +87,7 @@ def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
     return [run / name for name in names]
 
 
-def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> Tokenizers:
+def tokenizers_of_run(run: Path, recipe: Recipe, text: CorpusText, report: OnMessage) -> Tokenizers:
     """The run's own tokenizers, or new ones trained on its text."""
     paths = tokenizer_paths(run, recipe)
     if not all(path.exists() for path in paths):
@@ -95,19 +97,19 @@ def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> 
                 path for path, new in zip(paths, (recipe.new_source, recipe.new_target), strict=True) if not new
             ]
         for path in inherited:
-            copy_file(_vocabulary_of(Path(recipe.start), path.name), path)
+            copy_file(_vocabulary_path(Path(recipe.start), path.name), path)
             report(f"{path}: the vocabulary of {recipe.start}")
-        _learn([path for path in paths if path not in inherited], recipe, text, report)
+        _train_tokenizers([path for path in paths if path not in inherited], recipe, text, report)
     loaded = [Tokenizer.load(path) for path in paths]
     return Tokenizers(loaded[0], loaded[-1])
 
 
-def _vocabulary_of(folder: Path, name: str) -> Path:
+def _vocabulary_path(folder: Path, name: str) -> Path:
     """A model's vocabulary by its name, else the shared one."""
     return folder / (name if (folder / name).exists() else SHARED)
 
 
-def _learn(paths: list[Path], recipe: Recipe, text: Text, report: Report) -> None:
+def _train_tokenizers(paths: list[Path], recipe: Recipe, text: CorpusText, report: OnMessage) -> None:
     """Train vocabularies on the text of their side."""
     source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
     if recipe.task == "classification":
@@ -117,7 +119,7 @@ def _learn(paths: list[Path], recipe: Recipe, text: Text, report: Report) -> Non
     languages_of = {SHARED: languages, SOURCE: languages[:1], TARGET: languages[1:]}
     for path in paths:
         lines, settings = lines_of[path.name], recipe.tokenizer
-        segment = segmenter_of(languages_of[path.name]) if settings.segmented else None
+        segment = find_segmenter(languages_of[path.name]) if settings.segmented else None
         tokenizer = Tokenizer.train(
             lines, settings.vocabulary, minimum_frequency=settings.minimum_frequency, segment=segment
         )
@@ -133,7 +135,13 @@ class EpochData:
     """
 
     def __init__(
-        self, text: Text, plain: Sentences, tokenizers: Tokenizers, recipe: Recipe, folder: Path, processes: Processes
+        self,
+        text: CorpusText,
+        plain: Sentences,
+        tokenizers: Tokenizers,
+        recipe: Recipe,
+        folder: Path,
+        processes: Processes,
     ) -> None:
         self.text, self.plain, self.tokenizers, self.recipe = text, plain, tokenizers, recipe
         self.folder, self.processes = folder, processes
@@ -150,14 +158,14 @@ class EpochData:
             for row, text in noisy.items():
                 sources[row] = text
             drawn = self._drawn_once(
-                epoch, lambda: encode_all(sources, lambda texts: encoder.source_with_dropout(texts, dropout))
+                epoch, lambda: encode_in_parts(sources, lambda texts: encoder.encode_with_dropout(texts, dropout))
             )
         else:
-            again = Ragged(encoder.encode_batch(list(noisy.values())))
-            drawn = plain.source.with_rows(dict(zip(noisy, again, strict=True)))
+            again = RaggedArray(encoder.encode_batch(list(noisy.values())))
+            drawn = plain.source.replace_rows(dict(zip(noisy, again, strict=True)))
         return Sentences(drawn, plain.target, plain.corpus, plain.weights)
 
-    def _drawn_once(self, epoch: int, draw: Callable[[], Ragged]) -> Ragged:
+    def _drawn_once(self, epoch: int, draw: Callable[[], RaggedArray]) -> RaggedArray:
         """The draw of an epoch, by the first process, in this session or an earlier one."""
         path = self.folder / f"epoch-{epoch:05d}.safetensors"
         if self.processes.first and not path.exists():
@@ -165,6 +173,6 @@ class EpochData:
             write_atomically(path, lambda part: save_file({"ids": drawn.ids, "starts": drawn.starts}, part))
             for old in sorted(self.folder.glob("epoch-*.safetensors"))[:-2]:  # a kill may need the one before
                 old.unlink(missing_ok=True)
-        self.processes.wait()
+        self.processes.barrier()
         arrays = load_file(path)
-        return Ragged.of_arrays(arrays["ids"], arrays["starts"])
+        return RaggedArray.of_arrays(arrays["ids"], arrays["starts"])

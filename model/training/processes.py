@@ -16,7 +16,7 @@ from headlight.model.errors import TrainingError
 from headlight.model.translate.device import choose_kernels
 
 PRECISIONS = ("auto", "float32", "bfloat16")
-CLEARLY = 0.8  # of the time: conversions take a part of what products gain
+MAX_TIME_RATIO = 0.8  # of the time: conversions take a part of what products gain
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Processes:
         """Whether this one writes, validates and reports."""
         return self.rank == 0
 
-    def agree(self, flag: bool) -> bool:
+    def any_process(self, flag: bool) -> bool:
         """Whether any process says yes; all processes get the same answer."""
         if self.world == 1:
             return flag
@@ -42,14 +42,14 @@ class Processes:
         dist.all_reduce(votes, op=dist.ReduceOp.MAX)
         return bool(votes.item())
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         """Wait until all processes have called this."""
         if self.world > 1:
             dist.barrier()
 
 
 @contextmanager
-def joined_processes() -> Iterator[Processes]:
+def process_group() -> Iterator[Processes]:
     """The processes that torchrun announces in the environment, joined while the block lasts; else this one alone."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
@@ -80,7 +80,7 @@ def choose_device(name: str, processes: Processes) -> torch.device:
 
 
 @cache
-def gains_from_bfloat16(device: torch.device) -> bool:
+def bfloat16_is_faster(device: torch.device) -> bool:
     """Whether the device multiplies bfloat16 matrices clearly faster than float32.
 
     Without instructions for it, it does not; with them, processors differ: with AVX512-BF16 and without AMX, some take
@@ -91,10 +91,10 @@ def gains_from_bfloat16(device: torch.device) -> bool:
     checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     if device.type != "cpu" or not any(bool(getattr(torch.cpu, name, bool)()) for name in checks):
         return False
-    return seconds_of_product(torch.bfloat16) < CLEARLY * seconds_of_product(torch.float32)
+    return time_matmul(torch.bfloat16) < MAX_TIME_RATIO * time_matmul(torch.float32)
 
 
-def seconds_of_product(kind: torch.dtype) -> float:
+def time_matmul(kind: torch.dtype) -> float:
     """Minimum duration of a matrix product of feed-forward size on this CPU."""
     tokens, weight = torch.ones(1024, 256, dtype=kind), torch.ones(256, 1024, dtype=kind)
     times = []
@@ -109,6 +109,6 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager[obj
     """A context in which matrices are multiplied in the chosen format."""
     if precision not in PRECISIONS:
         raise TrainingError(f"--precision is {precision!r}, but must be one of: {', '.join(PRECISIONS)}.")
-    if precision == "bfloat16" or (precision == "auto" and gains_from_bfloat16(device)):
+    if precision == "bfloat16" or (precision == "auto" and bfloat16_is_faster(device)):
         return torch.autocast(device.type, torch.bfloat16)
     return nullcontext()

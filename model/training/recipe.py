@@ -184,12 +184,12 @@ def recipe_from_json(text: str, *, origin: str = "recipe") -> Recipe:
     except json.JSONDecodeError as error:
         raise TrainingError(f"{origin} is not JSON: {error}.") from error
     try:
-        return _section(Recipe, values, "recipe")
+        return _parse_section(Recipe, values, "recipe")
     except TrainingError as error:
         raise TrainingError(f"{origin}: {error}") from error
 
 
-def _section(kind: type[Section], values: Any, place: str) -> Section:
+def _parse_section(kind: type[Section], values: Any, place: str) -> Section:
     """A dataclass from a JSON object: each value of the type that the field says, no field unknown."""
     _require(isinstance(values, dict), f"{place} is {values!r}, but must be an object of fields.")
     fields = {each.name: each for each in dataclasses.fields(kind)}  # type: ignore[arg-type]
@@ -202,15 +202,15 @@ def _section(kind: type[Section], values: Any, place: str) -> Section:
     ]
     _require(not missing, f"{place} lacks the field(s) {', '.join(missing)}. Add them.")
     types = get_type_hints(kind)
-    return kind(**{name: _value(types[name], value, f"{place}.{name}") for name, value in values.items()})
+    return kind(**{name: _parse_value(types[name], value, f"{place}.{name}") for name, value in values.items()})
 
 
-def _value(kind: Any, value: Any, place: str) -> Any:
+def _parse_value(kind: Any, value: Any, place: str) -> Any:
     if dataclasses.is_dataclass(kind):
-        return _section(kind, value, place)  # type: ignore[arg-type]
+        return _parse_section(kind, value, place)  # type: ignore[arg-type]
     if get_origin(kind) is tuple:
         _require(isinstance(value, list), f"{place} is {value!r}, but must be a list.")
-        return tuple(_value(get_args(kind)[0], each, f"{place}[{number}]") for number, each in enumerate(value))
+        return tuple(_parse_value(get_args(kind)[0], each, f"{place}[{number}]") for number, each in enumerate(value))
     if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping):
         _require(isinstance(value, dict), f"{place} is {value!r}, but must be an object.")
         return value

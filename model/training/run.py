@@ -21,21 +21,21 @@ import torch
 
 from headlight.model.errors import TrainingError
 from headlight.model.training import checkpoints
-from headlight.model.training.beginning import begin_with, begin_with_vectors, require_start
 from headlight.model.training.corpora import CorpusSpec
 from headlight.model.training.files import write_text
-from headlight.model.training.loop import Setting, Trainer, run_steps
-from headlight.model.training.monitor import COLUMNS, Board, Curve, Reporter, bar, clock
-from headlight.model.training.prepare import EpochData, Tokenizers, read_text, tokenizers_of_run
+from headlight.model.training.initial_weights import check_start_exists, load_start_weights, load_word_vectors
+from headlight.model.training.loop import ComputeSettings, Trainer, run_steps
+from headlight.model.training.monitor import COLUMNS, CsvLog, Reporter, TensorBoardLog, format_duration, progress_bar
+from headlight.model.training.prepare import EpochData, Tokenizers, read_corpora, tokenizers_of_run
 from headlight.model.training.processes import Processes, autocast
 from headlight.model.training.recipe import Recipe, recipe_from_json
-from headlight.model.training.stopper import Stopper
+from headlight.model.training.stop_signal import StopSignal
 from headlight.model.training.tasks import TASKS
 from headlight.model.training.validation import HeldOut
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class RunSession:
     """Options of one call of the command. They do not change the run's result."""
 
     minutes: float | None = None  # of this session
@@ -47,7 +47,7 @@ class Session:
     until: int | None = None  # stop at this step, though the run has more: another recipe may go on from there
 
 
-class Moment(NamedTuple):
+class ProgressMark(NamedTuple):
     """When progress was last reported."""
 
     time: float
@@ -59,7 +59,13 @@ class Run:
     """One recipe, one data folder, one run folder."""
 
     def __init__(
-        self, recipe: Recipe, data: Path, folder: Path, session: Session, setting: Setting, processes: Processes
+        self,
+        recipe: Recipe,
+        data: Path,
+        folder: Path,
+        session: RunSession,
+        setting: ComputeSettings,
+        processes: Processes,
     ) -> None:
         self.recipe, self.folder, self.session, self.processes = recipe, folder, session, processes
         self.task = TASKS[recipe.task]
@@ -70,21 +76,21 @@ class Run:
         self.report(f"{recipe.name}: {model.parameter_count():,} parameters on {setting.device}")
         if not checkpoints.list_checkpoints(folder):
             if recipe.start:
-                begin_with(model, recipe, self.tokenizers)
+                load_start_weights(model, recipe, self.tokenizers)
             if recipe.vectors_from:
-                begin_with_vectors(model, recipe, self.tokenizers)
+                load_word_vectors(model, recipe, self.tokenizers)
         self.trainer = Trainer(model, recipe, self.tokenizers.special, setting, processes)
         self._resume()
-        self.last, self.cool_down = self._end()
-        self.stopper = Stopper(session.minutes)
+        self.last, self.cool_down = self._planned_end()
+        self.stopper = StopSignal(session.minutes)
         self.saved_at = time.monotonic()
-        self.reported = Moment(self.saved_at, self.trainer.progress.step, self.trainer.progress.tokens)
+        self.reported = ProgressMark(self.saved_at, self.trainer.progress.step, self.trainer.progress.tokens)
         if processes.first:
             step = self.trainer.progress.step
             names = [f"{kind} {held.name}" for held in self.held_out for kind in ("loss", self.task.score)]
-            self.curve = Curve(folder / "curve.csv", COLUMNS, step=step)
-            self.validation = Curve(folder / "validation.csv", ("step", "seconds", "loss", *names), step=step)
-            self.board = Board(folder / "tensorboard" if session.tensorboard else None)
+            self.curve = CsvLog(folder / "curve.csv", COLUMNS, step=step)
+            self.validation = CsvLog(folder / "validation.csv", ("step", "seconds", "loss", *names), step=step)
+            self.board = TensorBoardLog(folder / "tensorboard" if session.tensorboard else None)
 
     def train(self) -> bool:
         """Train to the end of the run or of this session. True: the run is finished."""
@@ -92,39 +98,41 @@ class Run:
         if progress.finished:
             self.report(f"{self.folder} is finished at step {progress.step:,}. A --cool-down N adds N steps.")
             return True
-        if self._at_stop():
+        if self._reached_stop_step():
             self.report(f"{self.folder} stands at step {progress.step:,} already. Choose a later one for --until.")
             return False
-        with self.stopper.listening():
+        with self.stopper.handle_signals():
             run_steps(self.trainer, self.data, self.last, self.cool_down, self._after_step)
-            progress.finished = progress.step >= self.last or self._patience_ended()
+            progress.finished = progress.step >= self.last or self._early_stop()
             if progress.finished and progress.step % self.recipe.validate_every:
                 self._validate()
             self._save()
             if self.processes.first:
                 self._write_weights("last")
         state = "finished" if progress.finished else f"stopped ({self.stopper.reason}); the same command goes on"
-        self.report(f"{self.folder}: {state} at step {progress.step:,} after {clock(progress.seconds)} of training")
+        self.report(
+            f"{self.folder}: {state} at step {progress.step:,} after {format_duration(progress.seconds)} of training"
+        )
         return progress.finished
 
     # ------------------------------------------------------------ beginning
 
     def _prepare(self, data: Path) -> tuple[Tokenizers, EpochData, list[HeldOut], str]:
         recipe, first = self.recipe, self.processes.first
-        require_start(recipe)
+        check_start_exists(recipe)
         if recipe.validation and not self.task.can_score():
             self.report(
                 f"No {self.task.score} while it trains: pip install -r requirements-train.txt brings sacreBLEU."
             )
-        text = read_text(recipe.corpora, recipe, data, self.report)
+        text = read_corpora(recipe.corpora, recipe, data, self.report)
         if first:
             self._check_folder(text.digest)
             tokenizers_of_run(self.folder, recipe, text, self.report)
-        self.processes.wait()  # for the first to have written the tokenizers
+        self.processes.barrier()  # for the first to have written the tokenizers
         tokenizers = tokenizers_of_run(self.folder, recipe, text, self.report)
         held_out = []
         for spec in recipe.validation:
-            held = read_text((spec,), recipe, data, self.report)
+            held = read_corpora((spec,), recipe, data, self.report)
             encoded = self.task.encode(held, tokenizers, recipe)
             held_out.append(HeldOut(_name(spec), held, encoded, recipe.target_language))
         plain = self.task.encode(text, tokenizers, recipe)
@@ -154,7 +162,7 @@ class Run:
                 part.unlink()
         for path in reversed(checkpoints.list_checkpoints(self.folder)):
             try:
-                groups, progress, _ = checkpoints.load(path, self.trainer.setting.device)
+                groups, progress, _ = checkpoints.load_checkpoint(path, self.trainer.setting.device)
             except TrainingError as error:
                 self.report(str(error))
                 continue
@@ -162,7 +170,7 @@ class Run:
             self.report(f"{path}: goes on from step {progress.step:,}")
             return
 
-    def _end(self) -> tuple[int, int]:
+    def _planned_end(self) -> tuple[int, int]:
         """The last step and the length of the cool-down: the recipe's, or those once asked for."""
         progress = self.trainer.progress
         if self.session.cool_down is not None and not progress.cool_down_steps:
@@ -185,21 +193,21 @@ class Run:
             self._report_progress(rate)
         if step % self.recipe.validate_every == 0:
             self._validate()
-        if self.processes.agree(time.monotonic() - self.saved_at > 60 * self.session.checkpoint_minutes):
-            self._or_later(self._save)
-        if self._at_stop():
+        if self.processes.any_process(time.monotonic() - self.saved_at > 60 * self.session.checkpoint_minutes):
+            self._tolerate_full_disk(self._save)
+        if self._reached_stop_step():
             self.stopper.reason = f"--until {self.session.until}"
-        return self.processes.agree(self.stopper.asked()) or self._patience_ended()
+        return self.processes.any_process(self.stopper.is_set()) or self._early_stop()
 
-    def _at_stop(self) -> bool:
+    def _reached_stop_step(self) -> bool:
         until = self.session.until
         return until is not None and self.trainer.progress.step >= until
 
     def _report_progress(self, rate: float) -> None:
         progress, before, now = self.trainer.progress, self.reported, time.monotonic()
         padded = self.trainer.padded / max(1, self.trainer.words)
-        values = self.trainer.read_sums()
-        self.reported = Moment(now, progress.step, progress.tokens)
+        values = self.trainer.pop_mean_losses()
+        self.reported = ProgressMark(now, progress.step, progress.tokens)
         if not self.processes.first:
             return
         elapsed = now - before.time
@@ -211,16 +219,16 @@ class Run:
         )  # fmt: skip
         self.board.add({"rate": rate, "tokens_per_second": speed, **values}, progress.step)
         self.report.progress(
-            f"{bar(progress.step, self.last)} {progress.step:,}/{self.last:,} epoch {progress.epoch} "
+            f"{progress_bar(progress.step, self.last)} {progress.step:,}/{self.last:,} epoch {progress.epoch} "
             f"loss {values['loss']:.3f} rate {rate:.2e} {speed:,.0f} target tokens/s ({padded * speed:,.0f} in all) "
-            f"{clock(left)} left"
+            f"{format_duration(left)} left"
         )
 
     def _validate(self) -> None:
         trainer, progress, device = self.trainer, self.trainer.progress, self.trainer.setting.device
         if self.processes.first and self.held_out:
             trainer.model.eval()
-            with trainer.average.in_place(), autocast(device, trainer.setting.precision):
+            with trainer.average.swapped_in(), autocast(device, trainer.setting.precision):
                 values = self.task.validate(trainer.model, self.held_out, self.tokenizers, device)
             self.validation.add({"step": progress.step, "seconds": progress.seconds, **values})
             self.board.add({f"validation {name}": value for name, value in values.items()}, progress.step)
@@ -228,16 +236,16 @@ class Run:
             progress.validations_without_gain += 1
             if values["loss"] < progress.best_loss:
                 progress.best_loss, progress.validations_without_gain = values["loss"], 0
-                self._or_later(lambda: self._write_weights("best"))
+                self._tolerate_full_disk(lambda: self._write_weights("best"))
 
-    def _patience_ended(self) -> bool:
+    def _early_stop(self) -> bool:
         patience = self.recipe.patience
         ended = bool(patience) and self.trainer.progress.validations_without_gain >= patience
-        return self.processes.agree(ended) if patience else False
+        return self.processes.any_process(ended) if patience else False
 
     # ------------------------------------------------------------ saving
 
-    def _or_later(self, save: Callable[[], None]) -> None:
+    def _tolerate_full_disk(self, save: Callable[[], None]) -> None:
         """A full disk does not stop a run: there may be room again before the next checkpoint."""
         try:
             save()
@@ -246,17 +254,19 @@ class Run:
 
     def _save(self) -> None:
         self.saved_at = time.monotonic()
-        self.trainer.share_sums()
+        self.trainer.reduce_losses()
         if self.processes.first:
             self._write(checkpoints.checkpoint_path(self.folder, self.trainer.progress.step))
             checkpoints.remove_old(self.folder, self.session.keep)
 
     def _write(self, path: Path) -> None:
-        checkpoints.save(path, self.trainer.tensors(), self.trainer.progress, self._about())
+        checkpoints.save_checkpoint(path, self.trainer.tensors(), self.trainer.progress, self._about())
 
     def _write_weights(self, name: str) -> None:
         path = self.folder / f"{name}.safetensors"
-        checkpoints.save(path, {"model": self.trainer.average.tensors()}, self.trainer.progress, self._about())
+        checkpoints.save_checkpoint(
+            path, {"model": self.trainer.average.tensors()}, self.trainer.progress, self._about()
+        )
 
     def _about(self) -> dict[str, str]:
         return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}

@@ -33,7 +33,7 @@ def constant(step: int, warmup: int) -> float:
     return min(1.0, step / max(1, warmup))
 
 
-def cool_down(step: int, last: int, length: int) -> float:
+def cooldown_factor(step: int, last: int, length: int) -> float:
     """1 until `length` steps before the `last`, then 1 - √progress, to zero (arXiv:2405.18392).
 
     Most of a model's late gain comes from this short end, so it may follow a run of any length.
@@ -54,6 +54,6 @@ def make_schedule(settings: Optimisation, last: int, cool_down_steps: int) -> Sc
             factor = constant(step, settings.warmup_steps)
         else:
             factor = inverse_square_root(step, settings.warmup_steps)
-        return settings.peak_rate * factor * cool_down(step, last, cool_down_steps)
+        return settings.peak_rate * factor * cooldown_factor(step, last, cool_down_steps)
 
     return rate

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
 from headlight.model.errors import TrainingError
-from headlight.model.text.segmentation import mark_borders
+from headlight.model.text.segmentation import insert_boundaries
 from headlight.model.text.tokenizer import Tokenizer
 
 Segment = Callable[[str], Sequence[str]]
 
 
-def segmenter_of(languages: Iterable[str]) -> Segment | None:
+def find_segmenter(languages: Iterable[str]) -> Segment | None:
     """The segmenter of these languages; None where spaces separate words."""
     return chinese_words if "zh" in languages else None
 
@@ -34,11 +34,11 @@ def chinese_words(text: str) -> list[str]:
     return list(jieba.cut(text))
 
 
-def kept_borders(tokenizer: Tokenizer, lines: Iterable[str], segment: Segment) -> tuple[int, int]:
+def boundary_recall(tokenizer: Tokenizer, lines: Iterable[str], segment: Segment) -> tuple[int, int]:
     """How many of the borders that only a segmenter sees are borders of tokens, too; and how many there are."""
     kept = there = 0
     for line in lines:
-        marked = mark_borders(segment(line)).split("\n")
+        marked = insert_boundaries(segment(line)).split("\n")
         borders = set(accumulate(map(len, marked[:-1])))
         ends = {token.end for token in tokenizer.source_tokens(line) if not token.special}
         kept, there = kept + len(borders & ends), there + len(borders)

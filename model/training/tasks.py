@@ -13,7 +13,7 @@ from headlight.model.core.transformer import Transformer
 from headlight.model.training import classification
 from headlight.model.training.batches import RowArray, Sentences, SpecialIds, make_batch, target_tokens
 from headlight.model.training.loss import LossModule
-from headlight.model.training.prepare import Text, Tokenizers, encode
+from headlight.model.training.prepare import CorpusText, Tokenizers, encode
 from headlight.model.training.recipe import Recipe
 from headlight.model.training.validation import HeldOut, has_sacrebleu, validate
 
@@ -22,7 +22,7 @@ from headlight.model.training.validation import HeldOut, has_sacrebleu, validate
 class Task:
     """Everything that differs between tasks."""
 
-    encode: Callable[[Text, Tokenizers, Recipe], Sentences]
+    encode: Callable[[CorpusText, Tokenizers, Recipe], Sentences]
     make_model: Callable[[Recipe, Tokenizers], Any]
     make_losses: Callable[[Any, Recipe], nn.Module]  # batch → `Losses`, summed
     make_batch: Callable[[Sentences, RowArray, SpecialIds], Any]

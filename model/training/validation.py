@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from headlight.model.core.transformer import Memory, Transformer
-from headlight.model.training.batches import Sentences, SpecialIds, make_batch, plan_in_order, target_tokens
-from headlight.model.training.evaluate import words_of_bleu
+from headlight.model.training.batches import Sentences, SpecialIds, make_batch, plan_validation_batches, target_tokens
+from headlight.model.training.evaluate import bleu_tokenizer
 from headlight.model.training.loss import translation_losses
-from headlight.model.training.prepare import Text, Tokenizers
+from headlight.model.training.prepare import CorpusText, Tokenizers
 
-SAMPLE = 200  # sentences translated for BLEU
+BLEU_SAMPLE = 200  # sentences translated for BLEU
 BATCH_TOKENS = 8000
 
 
@@ -24,7 +24,7 @@ class HeldOut:
     """One validation corpus."""
 
     name: str
-    text: Text
+    text: CorpusText
     sentences: Sentences
     language: str = ""  # of its targets
 
@@ -34,7 +34,7 @@ def validation_loss(model: Transformer, sentences: Sentences, special: SpecialId
     """The mean −log p of the target tokens, without smoothing and dropout."""
     total = torch.zeros((), device=device)
     words = 0
-    for rows in plan_in_order(sentences, BATCH_TOKENS):
+    for rows in plan_validation_batches(sentences, BATCH_TOKENS):
         batch = make_batch(sentences, rows, special).to(device)
         total += translation_losses(model, batch, smoothing=0.0).plain
         words += target_tokens(sentences, rows)
@@ -42,13 +42,15 @@ def validation_loss(model: Transformer, sentences: Sentences, special: SpecialId
 
 
 @torch.no_grad()
-def greedy(model: Transformer, source: Tensor, mask: Tensor | None, special: SpecialIds, limit: int) -> list[list[int]]:
+def greedy_decode(
+    model: Transformer, source: Tensor, mask: Tensor | None, special: SpecialIds, limit: int
+) -> list[list[int]]:
     """Greedy decoding: `[batch, source]` → ids of each row, without start and end.
 
     A small separate decoder, so that training does not depend on `model/decoding`.
     """
     memory = Memory(model.encoder(source, mask), mask)
-    state = model.decoder.start(memory, cached=True)
+    state = model.decoder.new_state(memory, cached=True)
     last = source.new_full((len(source), 1), special.start)
     alive = torch.arange(len(source))
     written: list[list[int]] = [[] for _ in range(len(source))]
@@ -72,14 +74,14 @@ def sample_translations(
 ) -> tuple[list[str], list[str]]:
     """Greedy translations of sentences spread over the corpus, and their references."""
     count = len(held_out.text.pairs)
-    chosen = list(range(0, count, max(1, count // SAMPLE)))[:SAMPLE]
+    chosen = list(range(0, count, max(1, count // BLEU_SAMPLE)))[:BLEU_SAMPLE]
     chosen.sort(key=lambda row: int(held_out.sentences.source.lengths[row]))
     hypotheses: list[str] = []
     for first in range(0, len(chosen), 50):
         rows = torch.tensor(chosen[first : first + 50]).numpy()
         batch = make_batch(held_out.sentences, rows, tokenizers.special).to(device)
         limit = 2 * batch.source.shape[1] + 16
-        ids = greedy(model, batch.source, batch.source_mask, tokenizers.special, limit)
+        ids = greedy_decode(model, batch.source, batch.source_mask, tokenizers.special, limit)
         hypotheses += [tokenizers.target.decode(row) for row in ids]
     return hypotheses, [held_out.text.pairs[row].target for row in chosen]
 
@@ -107,4 +109,4 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) ->
     """Corpus BLEU of translations into a language."""
     import sacrebleu
 
-    return float(sacrebleu.corpus_bleu(hypotheses, [references], tokenize=words_of_bleu(language)).score)
+    return float(sacrebleu.corpus_bleu(hypotheses, [references], tokenize=bleu_tokenizer(language)).score)

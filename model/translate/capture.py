@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headlight.model.core.attention import KeysValues
-from headlight.model.core.masks import pad_rows
+from headlight.model.core.attention import KeyValues
+from headlight.model.core.masks import pad_sequences
 from headlight.model.core.probes import Watched, all_probes, matching_probes, watch
 from headlight.model.core.transformer import DecoderState, Memory, Transformer, attention_path
 from headlight.model.records import FloatArray, Kind, read_only
@@ -41,7 +41,7 @@ class TokenScores:
     best_probabilities: np.ndarray
 
 
-def read_source(
+def encode_with_capture(
     model: Transformer,
     passes: Transformer,
     source_ids: Tensor,
@@ -56,15 +56,15 @@ def read_source(
     source]`: the keys that may be looked at, where that is not all but padding; `padded`: whether there is padding.
     """
     captured = Captured()
-    further = _of("encoder", further, model)
+    further = _side_patterns("encoder", further, model)
     with watch(model, ENCODER_WEIGHTS, *further) as seen:
         memory = passes.encode(source_ids, mask, padded=padded)
     _collect(captured, seen, "encoder", model.config.encoder_layers)
-    _collect_further(model, captured, seen, further)
+    _collect_probes(model, captured, seen, further)
     return memory, captured
 
 
-class TargetReader:
+class TargetCapture:
     """Runs teacher-forced passes over target tokens and captures the attention."""
 
     def __init__(
@@ -72,12 +72,12 @@ class TargetReader:
         model: Transformer,
         passes: Transformer,
         memory: Memory,
-        cross: list[KeysValues],
+        cross: list[KeyValues],
         captured: Captured,
         further: Sequence[str],
     ) -> None:
         self.model, self.passes, self.memory, self.cross, self.captured = model, passes, memory, cross, captured
-        self.further = _of("decoder", further, model)
+        self.further = _side_patterns("decoder", further, model)
         self._read: list[list[int]] = []
         self._logits: Tensor | None = None
 
@@ -89,11 +89,11 @@ class TargetReader:
             self._logits = self._look(rows)
         return self._logits
 
-    def logits_of(self, sentences: Sequence[int], rows: Sequence[Sequence[int]]) -> Tensor:
+    def select_logits(self, sentences: Sequence[int], rows: Sequence[Sequence[int]]) -> Tensor:
         """Select some of the sentences without capturing."""
         if list(sentences) == list(range(len(self.memory.vectors))):
             return self.logits(rows)
-        return unwatched_logits(self.passes, self.memory, self.cross, sentences, rows)
+        return logits_without_capture(self.passes, self.memory, self.cross, sentences, rows)
 
     def _look(self, rows: Sequence[Sequence[int]]) -> Tensor:
         layers = self.model.config.decoder_layers
@@ -102,33 +102,35 @@ class TargetReader:
             again = bool(self.further)
             decoder = self.passes.decoder
             state = (
-                decoder.start(self.memory, cached=False) if again else DecoderState(self.cross, self.memory.mask, None)
+                decoder.new_state(self.memory, cached=False)
+                if again
+                else DecoderState(self.cross, self.memory.mask, None)
             )
             logits: Tensor = decoder(_inputs(self.model, rows, self.memory.vectors.device), state)
         _collect(self.captured, seen, "decoder", layers)
         _collect(self.captured, seen, "cross", layers)
-        _collect_further(self.model, self.captured, seen, self.further)
+        _collect_probes(self.model, self.captured, seen, self.further)
         return logits
 
 
-def unwatched_logits(
+def logits_without_capture(
     passes: Transformer,
     memory: Memory,
-    cross: list[KeysValues],
+    cross: list[KeyValues],
     sentences: Sequence[int],
     rows: Sequence[Sequence[int]],
 ) -> Tensor:
     """Logits at each position for some sentences: `[rows, tokens, vocabulary]`."""
     chosen = torch.tensor(sentences, device=memory.vectors.device)
     mask = None if memory.mask is None else memory.mask[chosen]
-    state = DecoderState([KeysValues(keys[chosen], values[chosen]) for keys, values in cross], mask, None)
+    state = DecoderState([KeyValues(keys[chosen], values[chosen]) for keys, values in cross], mask, None)
     logits: Tensor = passes.decoder(_inputs(passes, rows, memory.vectors.device), state)
     return logits
 
 
 def _inputs(model: Transformer, rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
     """Decoder inputs for these outputs: the start token and all tokens but the last."""
-    return pad_rows([[model.config.start_id, *row[:-1]] for row in rows], model.config.pad_id).to(device)
+    return pad_sequences([[model.config.start_id, *row[:-1]] for row in rows], model.config.pad_id).to(device)
 
 
 def score_target(logits: Tensor, written_ids: Tensor, alternatives: int, never: Sequence[int]) -> TokenScores:
@@ -158,7 +160,7 @@ def crop(array: np.ndarray, *lengths: int) -> np.ndarray:
     return closed
 
 
-def _of(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
+def _side_patterns(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
     """The probes of one side of the model that match the patterns."""
     return [name for name in matching_probes(model, *patterns) if name.startswith(f"{side}.")]
 
@@ -168,7 +170,7 @@ def _collect(captured: Captured, seen: Watched, kind: Kind, layers: int) -> None
     captured.attention[kind] = to_numpy(torch.stack(maps))
 
 
-def _collect_further(model: Transformer, captured: Captured, seen: Watched, names: Sequence[str]) -> None:
+def _collect_probes(model: Transformer, captured: Captured, seen: Watched, names: Sequence[str]) -> None:
     for name in names:
         captured.probes[name] = to_numpy(seen[name].float())
         captured.axes[name] = all_probes(model)[name].axes

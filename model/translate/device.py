@@ -40,7 +40,7 @@ def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
     if named:
         device = _wished_device(named, origin)
         why = f"{origin} {named} was asked for" if origin == "the device" else f"{origin} is {named}"
-        reason = f"{why}; using {_words(device)}"
+        reason = f"{why}; using {_describe_device(device)}"
     else:
         device, reason = _best_device()
     if device.type == "cuda":
@@ -61,12 +61,12 @@ def choose_kernels() -> None:
 def _best_device() -> tuple[torch.device, str]:
     if torch.cuda.is_available():
         device = torch.device("cuda", 0)
-        return device, f"a CUDA device was found; using {_words(device)}"
+        return device, f"a CUDA device was found; using {_describe_device(device)}"
     if torch.backends.mps.is_available():
         device = torch.device("mps")
-        return device, f"no CUDA device was found; using {_words(device)}"
+        return device, f"no CUDA device was found; using {_describe_device(device)}"
     device = torch.device("cpu")
-    return device, f"no CUDA device was found; using {_words(device)}"
+    return device, f"no CUDA device was found; using {_describe_device(device)}"
 
 
 def _wished_device(name: str, origin: str) -> torch.device:
@@ -95,7 +95,7 @@ def _wished_device(name: str, origin: str) -> torch.device:
     return torch.device("cuda", index)
 
 
-def _words(device: torch.device) -> str:
+def _describe_device(device: torch.device) -> str:
     if device.type == "cuda":
         return f"{torch.cuda.get_device_name(device)} ({device})"
     if device.type == "mps":
@@ -110,21 +110,23 @@ def _choose_dtype(device: torch.device) -> tuple[torch.dtype, str]:
         return _best_dtype(device)
     if named not in DTYPES:
         raise DeviceError(f"HEADLIGHT_DTYPE is {named!r}, but must be one of: {', '.join(DTYPES)}.")
-    if named == "bfloat16" and device.type != "cpu" and not _computes_bfloat16(device):
-        raise DeviceError(f"HEADLIGHT_DTYPE is bfloat16, which {_words(device)} cannot compute. Choose float16.")
+    if named == "bfloat16" and device.type != "cpu" and not _supports_bfloat16(device):
+        raise DeviceError(
+            f"HEADLIGHT_DTYPE is bfloat16, which {_describe_device(device)} cannot compute. Choose float16."
+        )
     return DTYPES[named], f"HEADLIGHT_DTYPE is {named}"
 
 
 def _best_dtype(device: torch.device) -> tuple[torch.dtype, str]:
     if device.type == "cuda":
-        if _computes_bfloat16(device):
+        if _supports_bfloat16(device):
             return torch.bfloat16, "numbers are bfloat16"
         return torch.float16, "numbers are float16, as it cannot compute bfloat16"
     # Also on MPS, where half precision gains little with models of our size.
     return torch.float32, "numbers are float32"
 
 
-def _computes_bfloat16(device: torch.device) -> bool:
+def _supports_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
         # Not torch.cuda.is_bf16_supported: it asks the current device, and counts slow emulation as support.
         return torch.version.hip is not None or torch.cuda.get_device_capability(device) >= (8, 0)

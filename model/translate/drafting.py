@@ -13,22 +13,22 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from headlight.model.decoding.drafted import Drafters
-from headlight.model.translate.prepared import (
+from headlight.model.decoding.speculative import DraftModels
+from headlight.model.translate.packed_model import (
     INT8,
     UNUSED_IN_STEPS,
-    Copies,
+    CopyBudget,
     Linear,
+    ModelPacker,
+    PackedModel,
     Packer,
-    Preparation,
-    Prepared,
     can_pack_int8,
     step_packer,
 )
 
-WORTH_A_DRAFT = 1 << 24  # entries of a decoder from which reading fewer bytes saves more than one more copy costs
+MIN_DECODER_ENTRIES = 1 << 24  # entries of a decoder from which reading fewer bytes saves more than one more copy costs
 OUTPUT = ".output.words"
-FEW = 8  # words that are decided among: 8 bits err by 0.01, and the eighth word is further away than that
+SHORTLIST_SIZE = 8  # words that are decided among: 8 bits err by 0.01, and the eighth word is further away than that
 
 
 class Shortlist:
@@ -43,17 +43,17 @@ class Shortlist:
         """`[rows, tokens, d_model]` → logits `[rows, 1, vocabulary]`; the highest ones are exact."""
         newest = x[:, -1]
         logits = self.rough(newest)
-        best = logits.topk(min(FEW, logits.shape[-1]), dim=-1, sorted=False).indices  # [rows, few]
+        best = logits.topk(min(SHORTLIST_SIZE, logits.shape[-1]), dim=-1, sorted=False).indices  # [rows, few]
         exact = (self.weight[best] @ newest[:, :, None])[:, :, 0]
         if self.bias is not None:
             exact += self.bias[best]
         return logits.scatter_(1, best, exact)[:, None]
 
 
-class _Draft(Preparation):
+class _DraftPreparation(ModelPacker):
     """A twin of a decoder whose output is a shortlist."""
 
-    def __init__(self, packer: Packer, copies: Copies, output: Linear | None = None) -> None:
+    def __init__(self, packer: Packer, copies: CopyBudget, output: Linear | None = None) -> None:
         super().__init__(packer, UNUSED_IN_STEPS, copies, keeps_probes=False)
         self.output = output  # 8-bit, if it was created already
 
@@ -65,24 +65,24 @@ class _Draft(Preparation):
         return Shortlist(self.output, weight, bias)
 
 
-def draft_bytes(decoder: nn.Module) -> int:
+def draft_model_bytes(decoder: nn.Module) -> int:
     """Memory of the 8-bit draft decoder; zero if 8 bits are slow here or the decoder is too small."""
     entries = sum(weight.numel() for weight in decoder.parameters() if weight.dim() > 1)
-    if entries < WORTH_A_DRAFT or not can_pack_int8():
+    if entries < MIN_DECODER_ENTRIES or not can_pack_int8():
         return 0
-    light = _Draft(INT8, Copies())
+    light = _DraftPreparation(INT8, CopyBudget())
     light.plan(decoder)
     return light.bytes
 
 
-def make_drafters(decoder: nn.Module, prepared: Prepared) -> Drafters:
+def make_draft_models(decoder: nn.Module, prepared: PackedModel) -> DraftModels:
     """Both drafters, the steady one when it is first needed; the step itself where 8 bits would not pay."""
-    if not draft_bytes(decoder):
-        return Drafters(prepared.step, lambda: prepared.step)
-    draft = _Draft(INT8, Copies())
-    light, output = draft.twin_of(decoder), draft.output
+    if not draft_model_bytes(decoder):
+        return DraftModels(prepared.step, lambda: prepared.step)
+    draft = _DraftPreparation(INT8, CopyBudget())
+    light, output = draft.pack(decoder), draft.output
 
     def steady() -> Any:
-        return prepared.twin_of_step(_Draft(step_packer(), prepared.copies, output))
+        return prepared.packed_step_with(_DraftPreparation(step_packer(), prepared.copies, output))
 
-    return Drafters(light, steady)
+    return DraftModels(light, steady)

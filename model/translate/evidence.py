@@ -16,9 +16,9 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from headlight.model.measures.chrf import chrf
-from headlight.model.records import FloatArray, ReadBack, Reason, Span, Token, Translation
+from headlight.model.records import BackTranslation, FloatArray, Reason, Span, Token, Translation
 from headlight.model.text.identification import FREQUENT, identify
-from headlight.model.text.numbers import numbers_in, unanswered
+from headlight.model.text.numbers import find_numbers, unmatched_numbers
 
 FEATURES = (  # in the order of a rule's weights
     "mean",  # log probability of a token
@@ -39,7 +39,7 @@ FEATURES = (  # in the order of a rule's weights
     "repeated",  # words that the translation repeats and the source does not
     "words",  # log of the number of source words
 )
-WITH_BACK = (  # with back-translation
+BACK_TRANSLATION_FEATURES = (  # with back-translation
     *FEATURES,
     "back",  # how like the sentence what came back is: chrF
     "back_numbers",  # that did not come back
@@ -47,16 +47,16 @@ WITH_BACK = (  # with back-translation
     "least_recovered",  # of its least likely word
     "second_recovered",
 )
-FAVOURABLE = frozenset(  # of which more speaks for an answer; more of all others speaks against it
+POSITIVE_FEATURES = frozenset(  # of which more speaks for an answer; more of all others speaks against it
     ["mean", "worst_token", "worst_word", "second_word", "least_seen", "peak", "back", "recovered", "least_recovered",
      "second_recovered"]
 )  # fmt: skip
-SEEN = 0.25  # attention that counts as a look
-UNSURE = math.log(0.25)  # of a word
-MOST_UNSURE = 2  # words that are named
-SHORT = 4  # letters below which a word is common by chance
+ATTENDED_FROM = 0.25  # attention that counts as a look
+UNSURE_BELOW = math.log(0.25)  # of a word
+MAX_UNSURE_WORDS = 2  # words that are named
+SHORT_WORD_LETTERS = 4  # letters below which a word is common by chance
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-LOWEST = -12.0  # lower log probabilities are clamped
+MIN_LOG_PROBABILITY = -12.0  # lower log probabilities are clamped
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Word:
         return Span(self.start, self.end)
 
 
-def gather(
-    answer: Translation, source: str, target: str, usual_length: float, back: ReadBack | None = None
+def collect_evidence(
+    answer: Translation, source: str, target: str, usual_length: float, back: BackTranslation | None = None
 ) -> Evidence:
     """All that speaks against an answer.
 
@@ -95,26 +95,29 @@ def gather(
         usual_length: The log ratio of characters, target to source, that right answers have.
         back: The back-translation, if a reverse model is available.
     """
-    read, written = words_of(answer.source_tokens, answer.source_text), words_of(answer.target_tokens, answer.text)
+    read, written = (
+        content_words(answer.source_tokens, answer.source_text),
+        content_words(answer.target_tokens, answer.text),
+    )
     chances = [math.log(max(token.probability or 0.0, 1e-9)) for token in answer.target_tokens]
     likely = sorted(word.log_probability for word in written) or [0.0]
-    seen = looked_at(answer.attention.cross, read)
-    named, said = numbers_in(answer.source_text, source), numbers_in(answer.text, target)
-    here, there = unanswered(named, said)
+    seen = source_coverage(answer.attention.cross, read)
+    named, said = find_numbers(answer.source_text, source), find_numbers(answer.text, target)
+    here, there = unmatched_numbers(named, said)
     misspelt = list(_misspelt(read, written))
-    copied = _copied(read, written) if source != target else []
+    copied = _untranslated_words(read, written) if source != target else []
     repeated = _repeated(read, written)
     doubtful = sorted(
-        (word for word in written if word.log_probability < UNSURE), key=lambda word: word.log_probability
+        (word for word in written if word.log_probability < UNSURE_BELOW), key=lambda word: word.log_probability
     )
-    left = _left_out(read, seen, source)
+    left = _omitted_words(read, seen, source)
     ratio = math.log((len(answer.text) + 1) / (len(answer.source_text) + 1))
     features = {
         "mean": sum(chances) / max(1, len(chances)),
-        "worst_token": max(LOWEST, min(chances, default=0.0)),
-        "worst_word": max(LOWEST, likely[0]),
-        "second_word": max(LOWEST, likely[min(1, len(likely) - 1)]),
-        "unseen": sum(weight < SEEN for weight in seen) / max(1, len(seen)),
+        "worst_token": max(MIN_LOG_PROBABILITY, min(chances, default=0.0)),
+        "worst_word": max(MIN_LOG_PROBABILITY, likely[0]),
+        "second_word": max(MIN_LOG_PROBABILITY, likely[min(1, len(likely) - 1)]),
+        "unseen": sum(weight < ATTENDED_FROM for weight in seen) / max(1, len(seen)),
         "left_out": float(min(3, sum(map(len, left)))),
         "least_seen": min(seen, default=1.0),
         "numbers": float(min(3, len(here) + len(there))),
@@ -132,11 +135,14 @@ def gather(
         spans = tuple(Span(each.start, each.end) for each in here), tuple(Span(each.start, each.end) for each in there)
         reasons.append(_reason(answer, "numbers", *spans))
     if back is not None:
-        lost = unanswered(numbers_in(answer.source_text, source), numbers_in(back.text, source))
+        lost = unmatched_numbers(find_numbers(answer.source_text, source), find_numbers(back.text, source))
         features |= {"back": chrf(back.text, answer.source_text) / 100}
-        features |= {"back_numbers": float(min(3, sum(map(len, lost)))), **_recovered(back.tokens, answer.source_text)}
+        features |= {
+            "back_numbers": float(min(3, sum(map(len, lost)))),
+            **_reverse_features(back.tokens, answer.source_text),
+        }
         again = {_stem(word) for word in WORD.findall(back.text)} if source != "zh" else set(back.text)
-        left = [group for group in left if not _read_again(group, again, source)]
+        left = [group for group in left if not _in_back_translation(group, again, source)]
         features["left_out"] = float(min(3, sum(map(len, left))))
     names = _by_spelling(answer, misspelt)
     told = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
@@ -147,13 +153,13 @@ def gather(
     reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated]
     # A number that the sentence has, too, may be written in more ways than one: a small chance makes it no guess.
     told = [span for reason in reasons for span in reason.target_spans]
-    told += [Span(each.start, each.end) for each in said if each.sure and each not in there]
+    told += [Span(each.start, each.end) for each in said if each.required and each not in there]
     guessed = [word for word in doubtful if not _is_within(word, told)]
-    reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MOST_UNSURE]]
+    reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MAX_UNSURE_WORDS]]
     return Evidence(features, tuple(reasons))
 
 
-def words_of(tokens: Sequence[Token], text: str) -> list[Word]:
+def content_words(tokens: Sequence[Token], text: str) -> list[Word]:
     """The words of one side that hold a letter or a digit."""
     places: dict[int, list[int]] = {}
     for place, token in enumerate(tokens):
@@ -170,7 +176,7 @@ def words_of(tokens: Sequence[Token], text: str) -> list[Word]:
     return words
 
 
-def looked_at(cross: FloatArray, words: Sequence[Word]) -> list[float]:
+def source_coverage(cross: FloatArray, words: Sequence[Word]) -> list[float]:
     """The most that any written token gives each source word, in the mean of all heads."""
     if not cross.size:
         return []
@@ -188,23 +194,23 @@ def _sharpness(cross: FloatArray) -> dict[str, float]:
     return {"peak": float(mean.max(axis=1).mean()), "to_end": float(mean[:, -1].mean())}
 
 
-def _recovered(tokens: Sequence[Token], text: str) -> dict[str, float]:
+def _reverse_features(tokens: Sequence[Token], text: str) -> dict[str, float]:
     """Features from the reverse model; an omitted word has a low reverse probability."""
     chances = [math.log(max(token.probability or 0.0, 1e-9)) for token in tokens] or [0.0]
-    words = sorted(word.log_probability for word in words_of(tokens, text)) or [0.0]
+    words = sorted(word.log_probability for word in content_words(tokens, text)) or [0.0]
     return {
         "recovered": sum(chances) / len(chances),
-        "least_recovered": max(LOWEST, words[0]),
-        "second_recovered": max(LOWEST, words[min(1, len(words) - 1)]),
+        "least_recovered": max(MIN_LOG_PROBABILITY, words[0]),
+        "second_recovered": max(MIN_LOG_PROBABILITY, words[min(1, len(words) - 1)]),
     }
 
 
-def _left_out(words: Sequence[Word], seen: Sequence[float], language: str) -> list[list[Word]]:
+def _omitted_words(words: Sequence[Word], seen: Sequence[float], language: str) -> list[list[Word]]:
     """Neighbouring words that hardly any written word looks at, with one among them that is not all too frequent."""
     groups: list[list[Word]] = []
     last = -2
     for place, (word, weight) in enumerate(zip(words, seen, strict=True)):
-        if weight >= SEEN:
+        if weight >= ATTENDED_FROM:
             continue
         if place == last + 1:
             groups[-1].append(word)
@@ -215,7 +221,7 @@ def _left_out(words: Sequence[Word], seen: Sequence[float], language: str) -> li
     return [group for group in groups if any(word.text.lower() not in common for word in group)]
 
 
-def _read_again(group: Sequence[Word], again: set[str], language: str) -> bool:
+def _in_back_translation(group: Sequence[Word], again: set[str], language: str) -> bool:
     """Whether the translation read back holds these words."""
     if language == "zh":
         return all(sign in again for word in group for sign in word.text)
@@ -224,11 +230,11 @@ def _read_again(group: Sequence[Word], again: set[str], language: str) -> bool:
 
 def _misspelt(read: Sequence[Word], written: Sequence[Word]) -> list[tuple[Word, Word]]:
     """Unlikely words that resemble a capitalised word of the source and are not the same."""
-    names = [word for word in read[1:] if word.text[:1].isupper() and len(word.text) >= SHORT]
+    names = [word for word in read[1:] if word.text[:1].isupper() and len(word.text) >= SHORT_WORD_LETTERS]
     known = {word.text.casefold() for word in read}
     found = []
     for word in written[1:]:  # the first has a capital in any case
-        if word.log_probability > math.log(0.5) or word.text.casefold() in known or len(word.text) < SHORT:
+        if word.log_probability > math.log(0.5) or word.text.casefold() in known or len(word.text) < SHORT_WORD_LETTERS:
             continue
         if not word.text[:1].isupper():
             continue
@@ -254,19 +260,21 @@ def _is_within(word: Word, spans: Sequence[Span]) -> bool:
     return any(word.start < span.end and span.start < word.end for span in spans)
 
 
-def _copied(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
+def _untranslated_words(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
     """Untranslated lower-case words of four letters or more."""
-    known = {word.text for word in read if word.text.islower() and len(word.text) >= SHORT}
+    known = {word.text for word in read if word.text.islower() and len(word.text) >= SHORT_WORD_LETTERS}
     return [word for word in written if word.text in known and word.log_probability < math.log(0.7)]
 
 
 def _repeated(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
     """Words that come again in the translation, more often than any word does in the source."""
-    allowed = max(Counter(_stem(word.text) for word in read if len(word.text) >= SHORT).values(), default=1)
+    allowed = max(
+        Counter(_stem(word.text) for word in read if len(word.text) >= SHORT_WORD_LETTERS).values(), default=1
+    )
     counted = Counter[str]()
     found = []
     for word in written:
-        if len(word.text) >= SHORT:
+        if len(word.text) >= SHORT_WORD_LETTERS:
             stem = _stem(word.text)
             counted[stem] += 1
             if counted[stem] > allowed:

@@ -15,20 +15,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from headlight.model.core.classifier import Classifier, SelfAttentionClassifier, shortened
+from headlight.model.checkpoints.shipped import find_folder
+from headlight.model.core.classifier import Classifier, SelfAttentionClassifier, truncate_middle
 from headlight.model.core.interventions import scale_heads
-from headlight.model.core.masks import pad_rows
+from headlight.model.core.masks import pad_sequences
 from headlight.model.core.probes import watch
-from headlight.model.folders.shipped import find_folder
-from headlight.model.foreign.loading import read_checkpoint
-from headlight.model.records import Judgement, Token, probability, read_only
-from headlight.model.text.cleaning import fold, tidy
-from headlight.model.text.vocabulary import Vocabulary, unknown_places
+from headlight.model.families.loading import read_checkpoint
+from headlight.model.records import Judgement, Token, read_only, sigmoid
+from headlight.model.text.cleaning import clean_text, normalise_review
+from headlight.model.text.vocabulary import Vocabulary, unknown_positions
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
 from headlight.model.translate.requests import batches_by_length
 
 BATCH_TOKENS = 16_000
-GAP = " … "  # stands for a long text's middle
+ELLIPSIS = " … "  # stands for a long text's middle
 
 
 class Judge:
@@ -64,7 +64,7 @@ class Judge:
         shares, bias = None, 0.0
         with torch.inference_mode(), watch(self.model, *names) as seen:
             if isinstance(self.model, SelfAttentionClassifier):  # its verdict is a sum of shares
-                shares, bias = tuple(self.model.shares(ids)[0].tolist()), float(self.model.verdict.bias)
+                shares, bias = tuple(self.model.token_contributions(ids)[0].tolist()), float(self.model.verdict.bias)
                 log_odds = sum(shares) + bias
                 class_log_odds: tuple[float, ...] = (-log_odds, log_odds)
             else:
@@ -74,7 +74,7 @@ class Judge:
             maps[layer] = seen[name][0].float().cpu().numpy()
         return Judgement(
             text=text,
-            shortened=is_shortened,
+            truncated=is_shortened,
             tokens=tokens,
             classes=config.classes,
             exclusive=config.exclusive,
@@ -82,10 +82,10 @@ class Judge:
             attention=read_only(maps),
             shares=shares,
             bias=bias,
-            unknown=unknown_places(self.tokenizer, tokens),
+            unknown=unknown_positions(self.tokenizer, tokens),
         )
 
-    def erased(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:
+    def erasure_effects(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:
         """Loss of each class's log-odds when the word of each token is erased: `[class][token]`.
 
         A contribution belongs to a position; because attention mixes words first, erasure measures the word's effect.
@@ -98,7 +98,7 @@ class Judge:
             for place, odds in enumerate(judgement.class_log_odds)
         )
 
-    def erasure(self, judgement: Judgement) -> float:
+    def erasure_cost(self, judgement: Judgement) -> float:
         """How many multiplications `erased` takes: each weight of a layer, for each token, for each word left out."""
         layers = sum(weight.numel() for name, weight in self.model.named_parameters() if "embedding" not in name)
         return float(layers * len(judgement.tokens) * len(_words(judgement)))
@@ -117,36 +117,36 @@ class Judge:
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
     ) -> list[tuple[float, ...]]:
         """The probability of each class for each text; texts of similar length share a batch."""
-        rows = [self._cut(ids) for ids in self.tokenizer.encode_batch([self._cleaned(text) for text in texts])]
-        return [tuple(map(probability, each)) for each in self._all_log_odds(rows, on_progress)]
+        rows = [self._truncate(ids) for ids in self.tokenizer.encode_batch([self._cleaned(text) for text in texts])]
+        return [tuple(map(sigmoid, each)) for each in self._all_log_odds(rows, on_progress)]
 
     # ------------------------------------------------------------ text to ids
 
     def _cleaned(self, text: str) -> str:
-        return fold(tidy(text)) if self.model.folds else tidy(text)
+        return normalise_review(clean_text(text)) if self.model.normalises_input else clean_text(text)
 
     @property
-    def _most(self) -> int:
+    def _max_tokens(self) -> int:
         """Tokens of a text that the model can read, without those around it."""
-        return self.model.config.max_length - 1 - len(self._before)
+        return self.model.config.max_length - 1 - len(self._prefix_length)
 
     @property
-    def _before(self) -> list[int]:
+    def _prefix_length(self) -> list[int]:
         start = getattr(self.model.config, "start_id", None)
         return [] if start is None else [start]
 
-    def _cut(self, ids: list[int]) -> list[int]:
-        return [*self._before, *shortened(ids, self._most), self.tokenizer.end_id]
+    def _truncate(self, ids: list[int]) -> list[int]:
+        return [*self._prefix_length, *truncate_middle(ids, self._max_tokens), self.tokenizer.end_id]
 
     def _read(self, text: str) -> tuple[str, tuple[Token, ...], bool]:
         """The text with the tokens that the model reads, and whether it reads only the ends of it."""
         text = self._cleaned(text)
         *tokens, end = self.tokenizer.source_tokens(text)
-        kept = shortened(tokens, self._most)
-        before = [Token(self.tokenizer.label(each), each, 0, 0, special=True) for each in self._before]
+        kept = truncate_middle(tokens, self._max_tokens)
+        before = [Token(self.tokenizer.label(each), each, 0, 0, special=True) for each in self._prefix_length]
         if len(kept) < len(tokens):
             first = next(place for place in range(len(kept)) if kept[place] is not tokens[place])
-            text, kept, end = _without_middle(text, kept[:first], kept[first:], end)
+            text, kept, end = _join_ends(text, kept[:first], kept[first:], end)
         return text, (*before, *kept, end), len(kept) < len(tokens)
 
     def _all_log_odds(
@@ -164,7 +164,7 @@ class Judge:
 
     def _log_odds(self, rows: Sequence[list[int]]) -> list[list[float]]:
         with torch.inference_mode():
-            ids = pad_rows(list(rows), self.model.config.pad_id).to(self.choice.device)
+            ids = pad_sequences(list(rows), self.model.config.pad_id).to(self.choice.device)
             log_odds: list[list[float]] = self.model.log_odds(ids).tolist()
             return log_odds
 
@@ -173,12 +173,10 @@ def _words(judgement: Judgement) -> list[int]:
     return sorted({token.word for token in judgement.tokens if token.word is not None})
 
 
-def _without_middle(
-    text: str, first: Sequence[Token], last: Sequence[Token], end: Token
-) -> tuple[str, list[Token], Token]:
+def _join_ends(text: str, first: Sequence[Token], last: Sequence[Token], end: Token) -> tuple[str, list[Token], Token]:
     """Both ends of a text as one, with their tokens moved to their places in it."""
     begins = last[0].start
-    joined = text[: first[-1].end] + GAP + text[begins:]
+    joined = text[: first[-1].end] + ELLIPSIS + text[begins:]
     shift = len(joined) - len(text)
     *moved, end = (replace(each, start=each.start + shift, end=each.end + shift) for each in (*last, end))
     return joined, [*first, *moved], end

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headlight.model.measures.aligning import UNMEASURED, CrossHeads, most_informative, words_among
+from headlight.model.measures.alignment_head import UNMEASURED, CrossHeads, most_informative, word_positions
 from headlight.model.measures.roles import Role, aligned_cells
 from headlight.model.records import BoolArray, Token, Translation
 from headlight.model.text.function_words import is_content
@@ -96,7 +96,7 @@ def opening(
         count = _importance(roles, measured)
         best = max(clear, key=lambda look: (count(look.layer, look.head), look.weight))
         return Opening(*best[:3])
-    for words in (content, (words_among(translation.target_tokens), words_among(translation.source_tokens))):
+    for words in (content, (word_positions(translation.target_tokens), word_positions(translation.source_tokens))):
         looks = list(_looks(translation, own, *words, measured))
         if looks:
             return Opening(*max(looks, key=lambda look: look.weight)[:3])

@@ -18,21 +18,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from headlight.model.checkpoints.reports import KEY, RELIABILITY, is_current
 from headlight.model.errors import CheckpointError
-from headlight.model.folders.reports import KEY, RELIABILITY, is_current
-from headlight.model.records import Grade, ReadBack, Reason, Reliability, Translation
+from headlight.model.records import BackTranslation, Grade, Reason, Reliability, Translation
 from headlight.model.text.identification import identify
 from headlight.model.text.numbers import LANGUAGES
-from headlight.model.translate.evidence import FEATURES, WITH_BACK, gather
+from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
 
-FILE = RELIABILITY
+RELIABILITY_FILE = RELIABILITY
 # A sentence of another language, or one cut off, occurs in no test file, so no weight can be learnt for them.
-CERTAIN = {"language": 0.05, "unfinished": 0.05}  # the most that an answer can then have
-PLAIN = {"unfinished", "copied", "repeated"}  # reasons that need no fitting
+MAX_PROBABILITY_BY_REASON = {"language": 0.05, "unfinished": 0.05}  # the most that an answer can then have
+UNFITTED_REASONS = {"unfinished", "copied", "repeated"}  # reasons that need no fitting
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weights:
+class ReliabilityWeights:
     """A logistic model and the thresholds of its grades."""
 
     features: tuple[str, ...]
@@ -69,25 +69,30 @@ class FittedRule:
     source: str  # languages, as codes of two letters
     target: str
     usual_length: float  # log ratio of characters that right answers have
-    alone: Weights
-    with_back: Weights | None = None
+    alone: ReliabilityWeights
+    with_back: ReliabilityWeights | None = None
     measured: Mapping[str, Any] = field(default_factory=dict)  # on answers that it was not fitted to
     weights: str = ""  # the digest of those whose answers it was fitted to
 
     @property
-    def judges_way_back(self) -> bool:
+    def uses_back_translation(self) -> bool:
         """Whether it was fitted to translations that were read back."""
         return self.with_back is not None
 
-    def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
+    def judge(self, translation: Translation, back: BackTranslation | None = None) -> Reliability | None:
         """The verdict on a free translation; None for a forced one."""
         if translation.request.target is not None:
             return None
         back = back if self.with_back is not None else None
-        found = gather(translation, self.source, self.target, self.usual_length, back)
+        found = collect_evidence(translation, self.source, self.target, self.usual_length, back)
         weights = self.alone if back is None or self.with_back is None else self.with_back
         kinds = {reason.kind for reason in found.reasons}
-        probability = min([weights.probability(found.features), *(CERTAIN[kind] for kind in kinds & CERTAIN.keys())])
+        probability = min(
+            [
+                weights.probability(found.features),
+                *(MAX_PROBABILITY_BY_REASON[kind] for kind in kinds & MAX_PROBABILITY_BY_REASON.keys()),
+            ]
+        )
         return Reliability(
             probability, weights.grade(probability, differs="numbers" in kinds), found.reasons, back and back.text
         )
@@ -97,7 +102,7 @@ class FittedRule:
         return json.dumps(dataclasses.asdict(self), indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, *, origin: str = FILE) -> Self:
+    def from_json(cls, text: str, *, origin: str = RELIABILITY_FILE) -> Self:
         """Read what `to_json` wrote."""
         try:
             values = json.loads(text)
@@ -108,7 +113,7 @@ class FittedRule:
             rule = cls(**(values | weights))
             rule.alone.probability(dict.fromkeys(FEATURES, 0.0))
             if rule.with_back is not None:
-                rule.with_back.probability(dict.fromkeys(WITH_BACK, 0.0))
+                rule.with_back.probability(dict.fromkeys(BACK_TRANSLATION_FEATURES, 0.0))
         except KeyError as error:
             raise CheckpointError(
                 f"{origin} asks for {error}, which no answer has. Measure it again: headlight reliability."
@@ -120,51 +125,51 @@ class FittedRule:
         return rule
 
 
-def _weights(values: dict[str, Any]) -> Weights:
+def _weights(values: dict[str, Any]) -> ReliabilityWeights:
     """As `to_json` wrote them: lists for tuples."""
     known: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
-    return Weights(**known)
+    return ReliabilityWeights(**known)
 
 
 @dataclass(frozen=True)
-class PlainRule:
+class UnfittedRule:
     """The rule for models without a fitted one: no probability, general reasons."""
 
-    judges_way_back = False
+    uses_back_translation = False
 
-    def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
+    def judge(self, translation: Translation, back: BackTranslation | None = None) -> Reliability | None:
         """Grade "check" if there are reasons, else no grade."""
         if translation.request.target is not None:
             return None
         source, target = identify(translation.source_text) or "", identify(translation.text) or ""
-        found = gather(translation, source, target, 0.0, back)
+        found = collect_evidence(translation, source, target, 0.0, back)
         # Of other languages digits alone are read, and not as they group them: nothing can be said of their numbers.
-        kinds = PLAIN | ({"numbers"} if {source, target} <= set(LANGUAGES) else set())
+        kinds = UNFITTED_REASONS | ({"numbers"} if {source, target} <= set(LANGUAGES) else set())
         reasons: tuple[Reason, ...] = tuple(reason for reason in found.reasons if reason.kind in kinds)
         return Reliability(None, "check" if reasons else None, reasons, back and back.text)
 
 
-def load_rule(folder: Path) -> FittedRule | PlainRule:
+def load_rule(folder: Path) -> FittedRule | UnfittedRule:
     """The rule of a model folder; the plain one where it has none, or one that was fitted to other weights."""
-    path = folder / FILE
+    path = folder / RELIABILITY_FILE
     if not path.exists():
-        return PlainRule()
+        return UnfittedRule()
     rule = FittedRule.from_json(path.read_text(encoding="utf-8"), origin=str(path))
-    return rule if is_current({KEY: rule.weights}, folder) else PlainRule()
+    return rule if is_current({KEY: rule.weights}, folder) else UnfittedRule()
 
 
-def measured_reliability(folder: Path) -> dict[str, Any] | None:
+def reliability_report(folder: Path) -> dict[str, Any] | None:
     """Measurements of a model folder's rule, or `None`."""
     measured: dict[str, Any] | None = _fitted(folder).get("measured")
     return measured
 
 
-def is_read_back(folder: Path) -> bool:
+def uses_back_translation(folder: Path) -> bool:
     """Whether the rule of a model folder was fitted to translations that were read back."""
     return _fitted(folder).get("with_back") is not None
 
 
 def _fitted(folder: Path) -> dict[str, Any]:
-    path = folder / FILE
+    path = folder / RELIABILITY_FILE
     values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return values if is_current(values, folder) else {}

@@ -9,22 +9,29 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headlight.model.changes import CHANGES, MOST_CHANGES, MOST_OF_ROWS, Borrow, Drag, change_from
 from headlight.model.core.interventions import check_interventions
-from headlight.model.core.masks import pad_rows, padding_mask
+from headlight.model.core.masks import pad_sequences, padding_mask
 from headlight.model.core.probes import matching_probes
 from headlight.model.core.transformer import Transformer
 from headlight.model.decoding.generation_defaults import GenerationDefaults
-from headlight.model.errors import RequestError, not_whole, shown
-from headlight.model.records import DecodingOptions, Token, TranslationRequest, Words
-from headlight.model.text.cleaning import is_blank, tidy
-from headlight.model.text.languages import Languages, Route, marked
+from headlight.model.errors import RequestError, range_error, repr_short
+from headlight.model.intervention_records import (
+    CHANGES,
+    MAX_INTERVENTIONS,
+    MAX_ROW_INTERVENTIONS,
+    BorrowMap,
+    SetWeight,
+    parse_change,
+)
+from headlight.model.records import DecodingOptions, TextOrIds, Token, TranslationRequest
+from headlight.model.text.cleaning import clean_text, is_blank
+from headlight.model.text.languages import Languages, LanguageTokens, source_with_tokens
 from headlight.model.text.vocabulary import Vocabulary
-from headlight.model.translate.words_changed import change_words, hidden_tokens
+from headlight.model.translate.input_changes import apply_input_changes, masked_token_positions
 
 OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
-MOST_BORROWS = 32  # heads per request with maps of another sentence, each of whose rows is recomputed
-MOST_OTHERS = 2  # sentences from which heads of one request borrow their maps: each is translated, too
+MAX_BORROWED_HEADS = 32  # heads per request with maps of another sentence, each of whose rows is recomputed
+MAX_BORROWED_SENTENCES = 2  # sentences from which heads of one request borrow their maps: each is translated, too
 REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_language", "target_language")
 
 
@@ -77,20 +84,22 @@ class RequestChecker:
             if options:
                 raise RequestError("options_twice", field="options", given=", ".join(options))
             if text.model not in ("", self.name):
-                raise RequestError("other_model", field="model", given=shown(text.model), model=shown(self.name))
+                raise RequestError(
+                    "other_model", field="model", given=repr_short(text.model), model=repr_short(self.name)
+                )
             request = replace(text, model=self.name)
         else:
-            given = {name: _frozen(options.pop(name)) for name in REQUEST_NAMES if name in options}
+            given = {name: _to_tuple(options.pop(name)) for name in REQUEST_NAMES if name in options}
             if isinstance(given.get("interventions"), tuple):
                 changes = given["interventions"]
-                given["interventions"] = tuple(change_from(c) if isinstance(c, dict) else c for c in changes)
+                given["interventions"] = tuple(parse_change(c) if isinstance(c, dict) else c for c in changes)
             request = TranslationRequest(text=text, model=self.name, options=self.options(options), **given)
-        tidy(request.text)
+        clean_text(request.text)
         _check_types(request)
-        self.route(request)
+        self.language_route(request)
         check_interventions(self.config, request.interventions)
         for text in _others(request):
-            tidy(text, field="interventions")
+            clean_text(text, field="interventions")
         matching_probes(self.model, *request.capture)  # an unknown name is an error
         return request
 
@@ -99,10 +108,12 @@ class RequestChecker:
         unknown = sorted(set(options) - set(OPTION_NAMES))
         if unknown:
             known = ", ".join([*OPTION_NAMES, *also])
-            raise RequestError("unknown_name", field="options", given=", ".join(map(shown, unknown)), choices=known)
+            raise RequestError(
+                "unknown_name", field="options", given=", ".join(map(repr_short, unknown)), choices=known
+            )
         return self.generation_defaults.options(options)
 
-    def others(self, request: TranslationRequest) -> list[TranslationRequest]:
+    def borrowed_sentences(self, request: TranslationRequest) -> list[TranslationRequest]:
         """The sentences from which heads borrow their maps, each translated greedily and as it is."""
         return [
             TranslationRequest(
@@ -114,23 +125,23 @@ class RequestChecker:
             for text in _others(request)
         ]
 
-    def route(self, request: TranslationRequest) -> Route:
+    def language_route(self, request: TranslationRequest) -> LanguageTokens:
         """Language tokens of a request. Raises for unknown languages."""
-        return self.languages.route(request.source_language, request.target_language)
+        return self.languages.tokens_for(request.source_language, request.target_language)
 
     def prepare(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
         """Requests with equal options as a batch of ids, with the tokens to show."""
-        changed = [change_words(tidy(request.text), request.interventions) for request in requests]
+        changed = [apply_input_changes(clean_text(request.text), request.interventions) for request in requests]
         texts = [each.text for each in changed]
         sources = [self._source(text, route) for text, route in zip(texts, self._routes(requests, texts), strict=True)]
-        hidden = [hidden_tokens(source, each.hidden) for source, each in zip(sources, changed, strict=True)]
+        hidden = [masked_token_positions(source, each.hidden) for source, each in zip(sources, changed, strict=True)]
         for request, source in zip(requests, sources, strict=True):
-            _check_drags(request, len(source))
+            _check_set_weights(request, len(source))
         return self._prepare(requests, texts, [[token.id for token in source] for source in sources], sources, hidden)
 
     def prepare_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
         """The same without tokens, where only the text of the translation is needed."""
-        texts = [tidy(request.text) for request in requests]
+        texts = [clean_text(request.text) for request in requests]
         routes = self._routes(requests, texts)
         lines = self.source_tokenizer.encode_batch(
             [route.text + text for route, text in zip(routes, texts, strict=True)]
@@ -139,14 +150,14 @@ class RequestChecker:
         ids = [[*route.before, *line, end, *route.after] for route, line in zip(routes, lines, strict=True)]
         return self._prepare(requests, texts, ids, [], [()] * len(texts))
 
-    def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[Route]:
+    def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[LanguageTokens]:
         """The route of each text; a text that names its language itself needs no mark."""
         pairs = zip(requests, texts, strict=True)
-        return [self.languages.beside(self.route(request), text) for request, text in pairs]
+        return [self.languages.missing_tokens(self.language_route(request), text) for request, text in pairs]
 
-    def _source(self, text: str, route: Route) -> tuple[Token, ...]:
+    def _source(self, text: str, route: LanguageTokens) -> tuple[Token, ...]:
         tokens = self.source_tokenizer.source_tokens(route.text + text)
-        return tokens if route == Route() else marked(tokens, route, self.source_tokenizer.label)
+        return tokens if route == LanguageTokens() else source_with_tokens(tokens, route, self.source_tokenizer.label)
 
     def _prepare(
         self,
@@ -159,7 +170,7 @@ class RequestChecker:
         for source in ids:
             self.check_length(len(source), "text")
         longest, padding = max(map(len, ids)), self.config.pad_id
-        firsts = [list(self.route(request).first or self.generation_defaults.first) for request in requests]
+        firsts = [list(self.language_route(request).first or self.generation_defaults.first) for request in requests]
         prefixes = [
             self._ids(request.prefix, "prefix", first, ended=False) or first
             for request, first in zip(requests, firsts, strict=True)
@@ -196,13 +207,13 @@ class RequestChecker:
             raise RequestError("prefix_too_long", field="prefix", given=len(prefix), limit=limit)
         return limit
 
-    def _ids(self, words: Words | None, field: str, first: list[int], *, ended: bool) -> list[int] | None:
+    def _ids(self, words: TextOrIds | None, field: str, first: list[int], *, ended: bool) -> list[int] | None:
         """The ids of a given translation. Text gets the first tokens of every translation; ids stay as they are."""
         if words is None:
             return None
         end = self.config.end_id
         if isinstance(words, str):
-            ids = [*first, *self.target_tokenizer.encode(tidy(words, field=field))]
+            ids = [*first, *self.target_tokenizer.encode(clean_text(words, field=field))]
             ids += [end] if ended else []
         else:
             size = self.config.target_vocabulary
@@ -229,16 +240,16 @@ class RequestChecker:
         languages: tuple[str, str] = ("", ""),
     ) -> tuple[dict[int, TranslationRequest], dict[int, int]]:
         """Requests for all lines that are not blank, and the number of tokens of each, the end token included."""
-        check_several(lines)
+        check_is_list(lines)
         tidied: dict[int, str] = {}
         for place, line in enumerate(lines):
             try:
                 if not isinstance(line, str) or not is_blank(line):
-                    tidied[place] = tidy(line)
+                    tidied[place] = clean_text(line)
             except RequestError as error:
                 self._refuse(place, error, on_refused)
-        route = self.languages.route(*languages)
-        routes = [self.languages.beside(route, text) for text in tidied.values()]
+        route = self.languages.tokens_for(*languages)
+        routes = [self.languages.missing_tokens(route, text) for text in tidied.values()]
         texts = [each.text + text for each, text in zip(routes, tidied.values(), strict=True)]
         lengths = {
             place: len(each.before) + len(ids) + 1 + len(each.after)
@@ -264,21 +275,21 @@ class RequestChecker:
 
     def _refuse(self, place: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
         if on_refused is None:
-            raise error.of_line(place + 1) from error
+            raise error.at_line(place + 1) from error
         on_refused(place, error)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Rows of ids to one tensor `[batch, longest]`, filled up with padding."""
-        return pad_rows(rows, self.config.pad_id).to(self.device)
+        return pad_sequences(rows, self.config.pad_id).to(self.device)
 
 
-def check_several(texts: Sequence[Any]) -> None:
+def check_is_list(texts: Sequence[Any]) -> None:
     """Reject a single string in place of a list."""
     if isinstance(texts, str):
         raise RequestError("one_text", field="text")
 
 
-def alike(request: TranslationRequest) -> tuple[Any, ...]:
+def batch_key(request: TranslationRequest) -> tuple[Any, ...]:
     """The values that requests of one batch must share."""
     return request.options, request.interventions, request.capture, request.target is None
 
@@ -296,10 +307,10 @@ def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[lis
 
 
 def _others(request: TranslationRequest) -> list[str]:
-    return sorted({change.text for change in request.interventions if isinstance(change, Borrow)})
+    return sorted({change.text for change in request.interventions if isinstance(change, BorrowMap)})
 
 
-def _frozen(given: Any) -> Any:
+def _to_tuple(given: Any) -> Any:
     """A list as a tuple, so that a request can be the key of a cache."""
     return tuple(given) if isinstance(given, list) else given
 
@@ -310,36 +321,36 @@ def _check_types(request: TranslationRequest) -> None:
         raise _wrong_type("options", request.options, "DecodingOptions")
     for name in ("source_language", "target_language"):
         if not isinstance(getattr(request, name), str):
-            raise RequestError("not_text", field=name, name=name, given=shown(getattr(request, name)))
+            raise RequestError("not_text", field=name, name=name, given=repr_short(getattr(request, name)))
     for name, kinds, called in (("interventions", CHANGES, "Intervention"), ("capture", (str,), "str")):
         given = getattr(request, name)
         if not isinstance(given, tuple) or not all(isinstance(entry, kinds) for entry in given):
             raise _wrong_type(name, given, f"a tuple that holds {called} alone")
-    if len(request.interventions) > MOST_CHANGES:
+    if len(request.interventions) > MAX_INTERVENTIONS:
         given = len(request.interventions)
-        raise RequestError("too_many_changes", field="interventions", given=given, limit=MOST_CHANGES)
+        raise RequestError("too_many_changes", field="interventions", given=given, limit=MAX_INTERVENTIONS)
     of_rows = sum(getattr(change, "action", "") not in ("remove", "scale") for change in request.interventions)
-    if of_rows > MOST_OF_ROWS:
-        raise RequestError("too_many_changes", field="interventions", given=of_rows, limit=MOST_OF_ROWS)
-    borrows = sum(isinstance(change, Borrow) for change in request.interventions)
-    if borrows > MOST_BORROWS:
-        raise RequestError("too_many_changes", field="interventions", given=borrows, limit=MOST_BORROWS)
+    if of_rows > MAX_ROW_INTERVENTIONS:
+        raise RequestError("too_many_changes", field="interventions", given=of_rows, limit=MAX_ROW_INTERVENTIONS)
+    borrows = sum(isinstance(change, BorrowMap) for change in request.interventions)
+    if borrows > MAX_BORROWED_HEADS:
+        raise RequestError("too_many_changes", field="interventions", given=borrows, limit=MAX_BORROWED_HEADS)
     others = _others(request)
-    if len(others) > MOST_OTHERS:
-        raise RequestError("too_many_others", field="interventions", given=len(others), limit=MOST_OTHERS)
+    if len(others) > MAX_BORROWED_SENTENCES:
+        raise RequestError("too_many_others", field="interventions", given=len(others), limit=MAX_BORROWED_SENTENCES)
 
 
 def _wrong_type(name: str, given: object, needed: str) -> RequestError:
-    return RequestError("wrong_type", field=name, name=name, given=shown(given), needed=needed)
+    return RequestError("wrong_type", field=name, name=name, given=repr_short(given), needed=needed)
 
 
-def _check_drags(request: TranslationRequest, tokens: int) -> None:
+def _check_set_weights(request: TranslationRequest, tokens: int) -> None:
     """Whether the manually set weights fit maps of this many tokens.
 
     How many tokens will be written is not known yet: a row of the decoder that does not come has no weight to set.
     """
     for change in request.interventions:
-        if isinstance(change, Drag) and change.kind != "decoder":
+        if isinstance(change, SetWeight) and change.kind != "decoder":
             for name in ("row", "column") if change.kind == "encoder" else ("column",):
                 if getattr(change, name) >= tokens:
-                    raise not_whole(name, getattr(change, name), 0, tokens - 1)
+                    raise range_error(name, getattr(change, name), 0, tokens - 1)

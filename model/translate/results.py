@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from headlight.model.core.transformer import Transformer
-from headlight.model.decoding.search import Candidate, Node
+from headlight.model.decoding.search import Candidate, SearchNode
 from headlight.model.records import (
     Alternative,
     Attention,
@@ -19,7 +19,7 @@ from headlight.model.records import (
     FloatArray,
     Hypothesis,
     ReliabilityRule,
-    Stopped,
+    StopReason,
     Timing,
     Token,
     Translation,
@@ -35,7 +35,7 @@ class SearchResult:
     """The translations of one sentence, by a search or given by the user."""
 
     candidates: Sequence[Candidate]  # best first
-    tree: Sequence[Node]
+    tree: Sequence[SearchNode]
     cancelled: bool
 
 
@@ -62,7 +62,7 @@ def make_translation(
     source, target = len(source_tokens), len(best.ids)
     log_probability = float(scores.log_probabilities[sentence, :target].sum(dtype=np.float64))
     score = log_probability / target**request.options.length_penalty
-    hypotheses = hypotheses_of(tokenizer, written.candidates, request.options)
+    hypotheses = make_hypotheses(tokenizer, written.candidates, request.options)
     if not searched or len(hypotheses) == 1:
         # The captured pass gives the exact sum of the best one; the others have the sums of the search.
         hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
@@ -78,12 +78,12 @@ def make_translation(
             encoder=crop(maps["encoder"][:, sentence], source, source),
             decoder=crop(maps["decoder"][:, sentence], target, target),
             cross=crop(maps["cross"][:, sentence], target, source),
-            hidden=hidden,
+            masked_source=hidden,
         ),
         positions=MappingProxyType(
             {
-                "encoder": _picture(model, "encoder", source),
-                "decoder": _picture(model, "decoder", target),
+                "encoder": _positions_array(model, "encoder", source),
+                "decoder": _positions_array(model, "decoder", target),
             }
         ),
         score=score,
@@ -118,7 +118,9 @@ def _scored_tokens(tokenizer: Vocabulary, ids: list[int], scores: TokenScores, s
     )
 
 
-def hypotheses_of(tokenizer: Vocabulary, candidates: Sequence[Candidate], options: DecodingOptions) -> list[Hypothesis]:
+def make_hypotheses(
+    tokenizer: Vocabulary, candidates: Sequence[Candidate], options: DecodingOptions
+) -> list[Hypothesis]:
     """The best hypotheses as records: `n_best` of them, or all if they will be reranked."""
     wanted = candidates if options.back_weight else candidates[: options.n_best]
     return [
@@ -127,7 +129,7 @@ def hypotheses_of(tokenizer: Vocabulary, candidates: Sequence[Candidate], option
     ]
 
 
-def _stopped(request: TranslationRequest, written: SearchResult) -> Stopped:
+def _stopped(request: TranslationRequest, written: SearchResult) -> StopReason:
     if request.target is not None:
         return "forced"
     if written.cancelled:
@@ -135,7 +137,7 @@ def _stopped(request: TranslationRequest, written: SearchResult) -> Stopped:
     return "end" if written.candidates[0].ended else "length"
 
 
-def _tree(tokenizer: Vocabulary, nodes: Sequence[Node]) -> BeamTree:
+def _tree(tokenizer: Vocabulary, nodes: Sequence[SearchNode]) -> BeamTree:
     return BeamTree(
         tuple(
             BeamNode(
@@ -152,8 +154,8 @@ def _tree(tokenizer: Vocabulary, nodes: Sequence[Node]) -> BeamTree:
     )
 
 
-def _picture(model: Transformer, side: str, length: int) -> FloatArray:
-    picture: FloatArray = to_numpy(getattr(model, side).embedding.positions.picture(length))
+def _positions_array(model: Transformer, side: str, length: int) -> FloatArray:
+    picture: FloatArray = to_numpy(getattr(model, side).embedding.positions.as_array(length))
     closed: FloatArray = read_only(picture.copy())
     return closed
 

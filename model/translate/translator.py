@@ -23,16 +23,23 @@ from typing import Any, get_args
 
 import torch
 
-from headlight.model.core.interventions import intervening
-from headlight.model.core.probes import editing, hooked
+from headlight.model.checkpoints.shipped import find_folder
+from headlight.model.core.interventions import apply_interventions
+from headlight.model.core.probes import has_user_hooks, is_editing
 from headlight.model.core.transformer import DecoderState, Transformer, count_bytes
-from headlight.model.decoding.drafted import Drafted, Drafters, Exact
 from headlight.model.decoding.generation_defaults import GenerationDefaults
-from headlight.model.decoding.search import Beam, Candidate, OneByOne, Plan
-from headlight.model.decoding.step import Row, Sample, choose_best, ends_of, make_rules, never_written
-from headlight.model.errors import RequestError, not_choice
-from headlight.model.folders.shipped import find_folder
-from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.decoding.search import BeamSearch, Candidate, SearchInputs, SingleHypothesisSearch
+from headlight.model.decoding.speculative import DraftModels, SpeculativeSearch, Verify
+from headlight.model.decoding.step import (
+    HypothesisState,
+    Sampler,
+    choose_best,
+    end_ids,
+    forbidden_sequences,
+    make_rules,
+)
+from headlight.model.errors import RequestError, choice_error
+from headlight.model.families.loading import load_checkpoint
 from headlight.model.records import (
     Hypothesis,
     Progress,
@@ -43,33 +50,33 @@ from headlight.model.records import (
     TranslationRequest,
 )
 from headlight.model.text.languages import Languages
-from headlight.model.text.vocabulary import Vocabulary, unknown_places
+from headlight.model.text.vocabulary import Vocabulary, unknown_positions
 from headlight.model.translate.capture import (
     Captured,
-    TargetReader,
+    TargetCapture,
     TokenScores,
-    read_source,
+    encode_with_capture,
+    logits_without_capture,
     score_target,
-    unwatched_logits,
 )
-from headlight.model.translate.choosing import WEIGHT, choose_all
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
-from headlight.model.translate.drafting import draft_bytes, make_drafters
-from headlight.model.translate.outline import Outline
-from headlight.model.translate.prepared import Packing, Prepared, StepWeights, can_pack_float16
+from headlight.model.translate.drafting import draft_model_bytes, make_draft_models
+from headlight.model.translate.model_info import ModelInfo
+from headlight.model.translate.packed_model import PackedModel, Packing, StepWeights, can_pack_float16
 from headlight.model.translate.reliability import load_rule
-from headlight.model.translate.requests import PreparedBatch, alike, batches_by_length, check_several
-from headlight.model.translate.results import SearchResult, hypotheses_of, make_translation
+from headlight.model.translate.requests import PreparedBatch, batch_key, batches_by_length, check_is_list
+from headlight.model.translate.reranking import REVERSE_WEIGHT, rerank_batch
+from headlight.model.translate.results import SearchResult, make_hypotheses, make_translation
 
 logger = logging.getLogger(__name__)
-Changing = Callable[[], AbstractContextManager[None]]
+InterventionContext = Callable[[], AbstractContextManager[None]]
 # Lines in a batch from which products take longer than reading weights does: there a pass that verifies drafts costs as
 # much as writing exactly at once. Where maps are wanted there is such a pass anyway.
-CROWD = 32
+NO_DRAFTS_FROM = 32
 BEAM = 4  # translations among which a model of the way back chooses
 
 
-class Translator(Outline):
+class Translator(ModelInfo):
     """A loaded model with its vocabularies. Stateless, so threads can share it.
 
     The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. After
@@ -103,22 +110,22 @@ class Translator(Outline):
             generation_defaults=generation_defaults,
         )
         if step_weights not in get_args(StepWeights):
-            raise not_choice("step_weights", step_weights, get_args(StepWeights))
+            raise choice_error("step_weights", step_weights, get_args(StepWeights))
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
         own_bytes = count_bytes(self.model)
-        self._prepared: Prepared | None = None
+        self._prepared: PackedModel | None = None
         self.passes: Any = self.model
-        self.packing = Packing(0, 0, _unpacked(step_weights, self.choice))  # which copies were made, and why
+        self.packing = Packing(0, 0, _unpacked_reason(step_weights, self.choice))  # which copies were made, and why
         self._rounds = False  # whether steps round weights, so that greedy words are drafts until a pass verifies them
         if on_cpu and step_weights != "plain":
-            self._prepared = Prepared(self.model, step_weights, own_bytes)
+            self._prepared = PackedModel(self.model, step_weights, own_bytes)
             self.passes, self.packing = self._prepared.passes, self._prepared.packing
             self._rounds = step_weights == "float16" and can_pack_float16()
             # Pack the weights at load time, not during the first request.
-            _ = self.drafters if self._rounds and self.generation_defaults.beam_size == 1 else self.step
+            _ = self.draft_models if self._rounds and self.generation_defaults.beam_size == 1 else self.step
         told = {"model": self.name, "weights": self.packing.reason}
         logger.info("A model is ready: %s: %s", self.name or "model", self.packing.reason, extra={"values": told})
-        for_drafts = draft_bytes(self.model.decoder) if self._rounds else 0
+        for_drafts = draft_model_bytes(self.model.decoder) if self._rounds else 0
         self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes + for_drafts
         self.loaded_bytes = own_bytes + self.copied_bytes
 
@@ -162,23 +169,23 @@ class Translator(Outline):
         `way_back`: a translator of the other direction, which helps to choose among the translations of a beam.
         `cancelled` is polled between tokens; if it returns true, the result is the text so far.
         """
-        answer = self._translate_alike([self._request(text, way_back, options)], cancelled)[0]
-        return answer if way_back is None else choose_all(way_back, self, [answer])[0]
+        answer = self._translate_batch([self._request(text, way_back, options)], cancelled)[0]
+        return answer if way_back is None else rerank_batch(way_back, self, [answer])[0]
 
     def translate_batch(
         self, texts: Sequence[str | TranslationRequest], *, way_back: Translator | None = None, **options: Any
     ) -> list[Translation]:
         """Translate several sentences in as few passes as their options allow; one `Translation` each."""
-        check_several(texts)
+        check_is_list(texts)
         requests = [self._request(text, way_back, options) for text in texts]
         answers: dict[int, Translation] = {}
-        order = sorted(range(len(requests)), key=lambda place: repr(alike(requests[place])))
-        for _, group in groupby(order, key=lambda place: alike(requests[place])):
+        order = sorted(range(len(requests)), key=lambda place: repr(batch_key(requests[place])))
+        for _, group in groupby(order, key=lambda place: batch_key(requests[place])):
             places = list(group)
             together = [requests[place] for place in places]
-            answers |= zip(places, in_smaller_batches(self._translate_alike, together), strict=True)
+            answers |= zip(places, in_smaller_batches(self._translate_batch, together), strict=True)
         found = [answers[place] for place in range(len(requests))]
-        return found if way_back is None else choose_all(way_back, self, found)
+        return found if way_back is None else rerank_batch(way_back, self, found)
 
     def _request(
         self, text: str | TranslationRequest, way_back: Translator | None, options: Mapping[str, Any]
@@ -188,7 +195,7 @@ class Translator(Outline):
             request = self.checker.request(text, **options)
         else:
             beam = max(BEAM, self.generation_defaults.beam_size)
-            request = self.checker.request(text, **{"beam_size": beam, "back_weight": WEIGHT, **options})
+            request = self.checker.request(text, **{"beam_size": beam, "back_weight": REVERSE_WEIGHT, **options})
         weight = 0.0 if isinstance(text, TranslationRequest) else request.options.back_weight
         if weight and way_back is None:
             raise RequestError("no_way_back", field="back_weight", given=f"{weight:g}")
@@ -220,16 +227,16 @@ class Translator(Outline):
         requests, lengths = self.checker.lines(lines, chosen, on_refused, languages)
         found: list[list[Hypothesis]] = [[] for _ in lines]
         for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
-            written = in_smaller_batches(self._write_only, [requests[place] for place in places])
+            written = in_smaller_batches(self._search_without_capture, [requests[place] for place in places])
             for place, hypotheses in zip(places, written, strict=True):
                 found[place] = hypotheses
             if on_progress:
                 on_progress(len(places))
         return found
 
-    def log_probabilities(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
+    def score(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
         """Of translations that are given as `target`, the log probability of each token; nothing is captured."""
-        return in_smaller_batches(self._score_only, [self.checker.request(request) for request in requests])
+        return in_smaller_batches(self._score_without_capture, [self.checker.request(request) for request in requests])
 
     def stream(self, text: str | TranslationRequest, **options: Any) -> Iterator[Progress]:
         """The same as `translate`, with progress after each word; the last one carries the translation.
@@ -238,12 +245,12 @@ class Translator(Outline):
         """
         request = self._request(text, None, options)
         batch = self.checker.prepare([request])
-        clock = Clock()
-        changing = self.changing(request)
+        clock = StageTimer()
+        changing = self.intervention_context(request)
         with torch.inference_mode(), changing():
-            state, reader = self._read(batch)
+            state, reader = self._encode(batch)
         clock.lap("encode")
-        search = self._search(batch, state, reader.logits_of, scored=True)
+        search = self._search(batch, state, reader.select_logits, scored=True)
         step = 0
         while search is not None:
             with torch.inference_mode(), changing():
@@ -254,46 +261,50 @@ class Translator(Outline):
             step += 1
             yield self._progress(step, search.best(0))
             clock.resume()
-        translation = self._answer(batch, search, reader, clock, changing)[0]
+        translation = self._capture_and_record(batch, search, reader, clock, changing)[0]
         yield Progress(step + 1, lambda: (translation.text, translation.target_tokens), translation)
 
     # ------------------------------------------------------------ the way of a batch
 
-    def _translate_alike(
+    def _translate_batch(
         self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
     ) -> list[Translation]:
         batch = self.checker.prepare(requests)
-        changing = self.changing(requests[0])
-        clock = Clock()
+        changing = self.intervention_context(requests[0])
+        clock = StageTimer()
         with torch.inference_mode(), changing():
-            state, reader = self._read(batch)
+            state, reader = self._encode(batch)
             clock.lap("encode")
-            search = self._search(batch, state, reader.logits_of, scored=False)
+            search = self._search(batch, state, reader.select_logits, scored=False)
             while search is not None and search.advance():
                 if cancelled is not None and cancelled():
                     break
             clock.lap("decode")
-        return self._answer(batch, search, reader, clock, changing)
+        return self._capture_and_record(batch, search, reader, clock, changing)
 
-    def _write_only(self, requests: Sequence[TranslationRequest]) -> list[list[Hypothesis]]:
+    def _search_without_capture(self, requests: Sequence[TranslationRequest]) -> list[list[Hypothesis]]:
         batch = self.checker.prepare_lines(requests)
         with torch.inference_mode():
             memory = self.passes.encode(batch.source_ids, padded=batch.padded)
-            state = self.passes.decoder.start(memory, cached=True)
-            exact = partial(unwatched_logits, self.passes, memory, state.cross) if len(requests) < CROWD else None
+            state = self.passes.decoder.new_state(memory, cached=True)
+            exact = (
+                partial(logits_without_capture, self.passes, memory, state.cross)
+                if len(requests) < NO_DRAFTS_FROM
+                else None
+            )
             search = self._search(batch, state, exact, scored=False, keep_tree=False)
             while search is not None and search.advance():
                 pass
         assert search is not None  # noqa: S101 - lines come without targets
-        return [hypotheses_of(self.target_tokenizer, found, batch.options) for found in search.results]
+        return [make_hypotheses(self.target_tokenizer, found, batch.options) for found in search.results]
 
-    def _score_only(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
+    def _score_without_capture(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
         batch = self.checker.prepare_lines(requests)
         rows = [target for target in batch.targets if target is not None]
         with torch.inference_mode():
             memory = self.passes.encode(batch.source_ids, padded=batch.padded)
-            cross = self.passes.decoder.start(memory, cached=True).cross
-            logits = unwatched_logits(self.passes, memory, cross, range(len(rows)), rows)
+            cross = self.passes.decoder.new_state(memory, cached=True).cross
+            logits = logits_without_capture(self.passes, memory, cross, range(len(rows)), rows)
             gained = logits.float().log_softmax(dim=-1).gather(2, self.checker.pad(rows)[..., None])[..., 0]
         return [own[: len(row)] for own, row in zip(gained.tolist(), rows, strict=True)]
 
@@ -303,28 +314,28 @@ class Translator(Outline):
         return self.model.decoder if self._prepared is None else self._prepared.step
 
     @cached_property
-    def drafters(self) -> Drafters:
+    def draft_models(self) -> DraftModels:
         """What writes greedy words until a pass verifies them."""
         assert self._prepared is not None  # noqa: S101 - only prepared weights are rounded
-        return make_drafters(self.model.decoder, self._prepared)
+        return make_draft_models(self.model.decoder, self._prepared)
 
-    def _read(self, batch: PreparedBatch) -> tuple[DecoderState, TargetReader]:
+    def _encode(self, batch: PreparedBatch) -> tuple[DecoderState, TargetCapture]:
         """Encode the source and create an empty decoder state."""
         further = batch.requests[0].capture
-        memory, captured = read_source(
+        memory, captured = encode_with_capture(
             self.model, self.passes, batch.source_ids, further, mask=batch.source_mask, padded=batch.padded
         )
-        state = self.passes.decoder.start(memory, cached=True)
-        return state, TargetReader(self.model, self.passes, memory, state.cross, captured, further)
+        state = self.passes.decoder.new_state(memory, cached=True)
+        return state, TargetCapture(self.model, self.passes, memory, state.cross, captured, further)
 
-    def changing(self, request: TranslationRequest) -> Changing:
+    def intervention_context(self, request: TranslationRequest) -> InterventionContext:
         """Factory of context managers that apply the request's interventions."""
-        others = {other.text: self.translate(other).attention for other in self.checker.others(request)}
-        return partial(intervening, self.model, request.interventions, others)
+        others = {other.text: self.translate(other).attention for other in self.checker.borrowed_sentences(request)}
+        return partial(apply_interventions, self.model, request.interventions, others)
 
     def _search(
-        self, batch: PreparedBatch, state: DecoderState, exact: Exact | None, *, scored: bool, keep_tree: bool = True
-    ) -> OneByOne | Drafted | Beam | None:
+        self, batch: PreparedBatch, state: DecoderState, exact: Verify | None, *, scored: bool, keep_tree: bool = True
+    ) -> SingleHypothesisSearch | SpeculativeSearch | BeamSearch | None:
         """The search that the options ask for, none where targets are given.
 
         `exact` verifies drafts; without it, greedy words are written in full float32 from the beginning.
@@ -332,10 +343,10 @@ class Translator(Outline):
         if batch.targets[0] is not None:
             return None
         options, config = batch.options, self.model.config
-        changed = self._is_changed(batch)
+        changed = self._has_interventions(batch)
         rounds = self._rounds and not (changed or options.samples or options.beam_size > 1)
         verify = exact if rounds else None
-        plan = Plan(
+        plan = SearchInputs(
             # Drafts bring their own. The step has no probes, and may round: what is changed, or not verified, the
             # passes' twin writes.
             decoder=self.passes.decoder if changed or rounds else self.step,
@@ -343,59 +354,66 @@ class Translator(Outline):
             rules=make_rules(config, options, batch.prefixes, self.device, self.generation_defaults, batch.limits),
             limits=batch.limits,
             start_id=config.start_id,
-            ends=ends_of(config, self.generation_defaults),
+            ends=end_ids(config, self.generation_defaults),
             vocabulary=config.target_vocabulary,
             device=self.device,
         )
         if options.beam_size > 1:
             width, penalty = options.beam_size, options.length_penalty
             defaults = self.generation_defaults
-            return Beam(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, defaults=defaults)
+            return BeamSearch(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, defaults=defaults)
         if options.samples:
-            return OneByOne(plan, Sample(options, len(batch.limits)), scored=scored)
+            return SingleHypothesisSearch(plan, Sampler(options, len(batch.limits)), scored=scored)
         if verify:
-            return Drafted(plan, verify, drafters=self.drafters, scored=scored)
-        return OneByOne(plan, choose_best, scored=scored)
+            return SpeculativeSearch(plan, verify, drafters=self.draft_models, scored=scored)
+        return SingleHypothesisSearch(plan, choose_best, scored=scored)
 
-    def _is_changed(self, batch: PreparedBatch) -> bool:
-        return bool(batch.requests[0].interventions) or editing() or hooked(self.model)
+    def _has_interventions(self, batch: PreparedBatch) -> bool:
+        return bool(batch.requests[0].interventions) or is_editing() or has_user_hooks(self.model)
 
-    def _answer(
+    def _capture_and_record(
         self,
         batch: PreparedBatch,
-        search: OneByOne | Drafted | Beam | None,
-        reader: TargetReader,
-        clock: Clock,
-        changing: Changing,
+        search: SingleHypothesisSearch | SpeculativeSearch | BeamSearch | None,
+        reader: TargetCapture,
+        clock: StageTimer,
+        changing: InterventionContext,
     ) -> list[Translation]:
         """Capture attention and probabilities of the output, and make the records."""
         cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
         found = [
-            _given(target) if target is not None else _candidates(search, sentence, sentence in cancelled, prefix)
+            _forced_candidate(target)
+            if target is not None
+            else _candidates(search, sentence, sentence in cancelled, prefix)
             for sentence, (target, prefix) in enumerate(zip(batch.targets, batch.prefixes, strict=True))
         ]
         rows = [candidates[0].ids for candidates in found]
         with torch.inference_mode(), changing():
-            alternatives, never = batch.options.alternatives, never_written(self.model.config, self.generation_defaults)
+            alternatives, never = (
+                batch.options.alternatives,
+                forbidden_sequences(self.model.config, self.generation_defaults),
+            )
             scores = score_target(reader.logits(rows), self.checker.pad(rows), alternatives, never)
         clock.lap("capture")
         written = [
-            SearchResult(candidates, search.trees[sentence] if isinstance(search, Beam) else [], sentence in cancelled)
+            SearchResult(
+                candidates, search.trees[sentence] if isinstance(search, BeamSearch) else [], sentence in cancelled
+            )
             for sentence, candidates in enumerate(found)
         ]
         return [
-            self._record(batch, sentence, written[sentence], reader.captured, scores, clock)
+            self._make_translation(batch, sentence, written[sentence], reader.captured, scores, clock)
             for sentence in range(len(rows))
         ]
 
-    def _record(
+    def _make_translation(
         self,
         batch: PreparedBatch,
         sentence: int,
         written: SearchResult,
         captured: Captured,
         scores: TokenScores,
-        clock: Clock,
+        clock: StageTimer,
     ) -> Translation:
         return make_translation(
             self.model,
@@ -404,7 +422,7 @@ class Translator(Outline):
             source_text=batch.texts[sentence],
             source_tokens=batch.sources[sentence],
             hidden=batch.hidden[sentence],
-            unknown=unknown_places(self.source_tokenizer, batch.sources[sentence]),
+            unknown=unknown_positions(self.source_tokenizer, batch.sources[sentence]),
             sentence=sentence,
             written=written,
             captured=captured,
@@ -415,8 +433,8 @@ class Translator(Outline):
             searched=self.generation_defaults.counted != "before",
         )
 
-    def _progress(self, step: int, row: Row) -> Progress:
-        ids, gains = list(row.ids), list(row.gains)  # the search goes on with its own
+    def _progress(self, step: int, row: HypothesisState) -> Progress:
+        ids, gains = list(row.ids), list(row.token_log_probabilities)  # the search goes on with its own
 
         @cache
         def read() -> tuple[str, tuple[Token, ...]]:  # most progress records are never read
@@ -429,7 +447,7 @@ class Translator(Outline):
         return Progress(step, read)
 
 
-class Clock:
+class StageTimer:
     """Seconds from lap to lap."""
 
     def __init__(self) -> None:
@@ -451,7 +469,7 @@ class Clock:
         return Timing(**self._laps)
 
 
-def _unpacked(step_weights: StepWeights, choice: DeviceChoice) -> str:
+def _unpacked_reason(step_weights: StepWeights, choice: DeviceChoice) -> str:
     """The sentence that says why no copies of weights are made."""
     if step_weights == "plain":
         return "The model's weights are used as they are: step_weights is plain."
@@ -459,13 +477,16 @@ def _unpacked(step_weights: StepWeights, choice: DeviceChoice) -> str:
     return f"The model's weights are used as they are: only float32 on a CPU is packed, not {kind} on {choice.device}."
 
 
-def _given(target: list[int]) -> list[Candidate]:
+def _forced_candidate(target: list[int]) -> list[Candidate]:
     """A given translation as the only candidate."""
     return [Candidate(target, [], 0.0, ended=False)]
 
 
 def _candidates(
-    search: OneByOne | Drafted | Beam | None, sentence: int, cancelled: bool, prefix: list[int]
+    search: SingleHypothesisSearch | SpeculativeSearch | BeamSearch | None,
+    sentence: int,
+    cancelled: bool,
+    prefix: list[int],
 ) -> list[Candidate]:
     """Results of the search; for a cancelled search the leading hypothesis, always with the given prefix."""
     assert search is not None  # noqa: S101 - whatever has no target was searched for
@@ -473,5 +494,7 @@ def _candidates(
         return search.results[sentence]
     row = search.best(sentence)
     ids = row.ids if len(row.ids) >= len(prefix) else list(prefix)
-    led = Candidate(ids, row.gains, row.log_probability, ended=bool(ids) and ids[-1] in search.plan.ends)
+    led = Candidate(
+        ids, row.token_log_probabilities, row.log_probability, ended=bool(ids) and ids[-1] in search.plan.ends
+    )
     return [led, *(candidate for candidate in search.results[sentence] if candidate.ids != ids)]

@@ -9,7 +9,7 @@ import numpy as np
 from playwright.sync_api import Page, Route
 
 from headlight.model.records import FloatArray
-from headlight.viz.answers.letters import CELLS
+from headlight.viz.service.weight_encoding import LEVELS
 
 
 def translate(page: Page, text: str) -> str:
@@ -75,7 +75,7 @@ def held(page: Page, kind: str) -> FloatArray:
     shape, numbers = page.evaluate(
         "(kind) => [headlight.translation.tensors[kind].shape, [...headlight.translation.tensors[kind].numbers]]", kind
     )
-    return np.array(numbers, dtype=np.float32).reshape(shape) / (2 * CELLS)
+    return np.array(numbers, dtype=np.float32).reshape(shape) / (2 * LEVELS)
 
 
 # What is there once a tab is drawn.

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
 
 from headlight import Translator
 from headlight.model.records import Translation
-from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.page import build_page, launch_page
+from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.browsers import ARGUMENTS, find_chromium

@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser
 
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.server.static_files import ICON, ICON_SIDE, PICTURES, SHARED, SHARED_SIZE
 from headlight.viz.theme import FONT, THEMES
-from headlight.viz.wire.static import ICON, ICON_SIDE, PICTURES, SHARED, SHARED_SIZE
-from headlight.viz.words import words
 from tests.browser.screenshots import browsing
 
 LARGEST = 300_000  # bytes: messengers show no larger ones
@@ -85,7 +85,7 @@ def main() -> None:
         width, height = SHARED_SIZE
         colours = {"ground": LIGHT.ground, "ink": LIGHT.ink, "ink_2": LIGHT.ink_2, "accent": LIGHT.accent}
         size = {"width": width, "height": height}
-        card = CARD.format(**colours, **size, font=FONT, mark=MARK, line=words("en")["line"], head=shown)
+        card = CARD.format(**colours, **size, font=FONT, mark=MARK, line=phrases("en")["line"], head=shown)
         badge = BADGE.format(accent=LIGHT.accent, on_accent=LIGHT.on_accent, side=ICON_SIDE, mark=MARK)
         PICTURES.mkdir(parents=True, exist_ok=True)
         for name, picture in (

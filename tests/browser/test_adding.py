@@ -16,8 +16,8 @@ from tests.test_adding import copy  # noqa: F401 (a fixture)
 TAB = '''
 """How many tokens the sentence has."""
 
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.widget import widget
+from headlight.viz.server.rpc import answering
+from headlight.viz.server.widget import widget
 
 
 def build(service):
@@ -34,7 +34,7 @@ import { call } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 
 export async function mount({ element, server }) {
   await ready;
@@ -81,7 +81,11 @@ def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
     changed(tabs, "from headlight.viz.tabs.positions", "from headlight.viz.tabs.novelty import build as build_novelty\n"
             "from headlight.viz.tabs.positions")  # fmt: skip
     changed(tabs, '    "models": build_models,\n', '    "models": build_models,\n    "novelty": build_novelty,\n')
-    changed(folder / "viz/wire/static.py", '    "beside/beside",\n', '    "beside/beside",\n    "novelty/novelty",\n')
+    changed(
+        folder / "viz/server/static_files.py",
+        '    "compare/beside",\n',
+        '    "compare/beside",\n    "novelty/novelty",\n',
+    )
     for language in ("en", "zh"):
         with_words(words_of(folder, language), tab_novelty=f"Novelty {language}")
     with served_at(folder, "python", "app.py") as url:
@@ -100,7 +104,7 @@ def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
 def test_a_language_of_the_page_is_a_table_and_two_lines(folder: Path, browser: Browser) -> None:
     shutil.copy(words_of(folder, "en"), words_of(folder, "eo"))
     with_words(words_of(folder, "eo"), tab_heads="Kapoj", footer_licence="Kodo: Apache-2.0.")
-    changed(folder / "model/words.py", 'LANGUAGES = ("en", "zh")', 'LANGUAGES = ("en", "zh", "eo")')
+    changed(folder / "model/phrases.py", 'LANGUAGES = ("en", "zh")', 'LANGUAGES = ("en", "zh", "eo")')
     changed(
         folder / "viz/widgets/core/languages.js",
         "  en: { name",

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Request, Route, expect
 
 from headlight.model.records import Progress, TranslationRequest
-from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import drawn, modules, open_tab, settled, state, through_queue, title, translate, translation
 from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer
@@ -314,7 +314,12 @@ def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: st
 
     def break_once(route: Route) -> None:
         asked = json.loads(route.request.post_data or "{}")
-        if asked.get("fn_name") == "ask" and OTHER in asked["data"] and "live" not in asked["data"] and not broken:
+        if (
+            asked.get("fn_name") == "stream_messages"
+            and OTHER in asked["data"]
+            and "live" not in asked["data"]
+            and not broken
+        ):
             broken.append(route)
             route.abort()
         else:

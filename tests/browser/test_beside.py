@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from headlight.model.measures.merging import by_words
+from headlight.model.measures.map_reduction import merge_words
 from headlight.model.records import FloatArray, Translation
-from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import at_rest, open_tab, state
 from tests.browser.conftest import Visit
 
@@ -56,7 +56,7 @@ def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit,
     thumb(page, 0, 2, 6).click()
     page.mouse.move(0, 0)
     first, second, difference = maps(page)
-    words = by_words(example.attention_map("cross", 2, 6)).weights
+    words = merge_words(example.attention_map("cross", 2, 6)).weights
     ours = first[~np.isnan(first).all(axis=1)][:, ~np.isnan(first).all(axis=0)]
     np.testing.assert_allclose(ours, words, atol=NEAR)
     np.testing.assert_allclose(np.nansum(second, axis=0)[~np.isnan(second).all(axis=0)], 1, atol=1e-2)  # turned over

@@ -15,13 +15,13 @@ from headlight.model.records import Judgement
 from headlight.model.translate.judge import Judge
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import MODELS, Settings
-from headlight.viz.tabs import sentiment
+from headlight.viz.tabs import classifier
 from tests.browser.acting import at_rest, open_tab, traces
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
 from tests.browser.test_places import free_port
 from tests.hub_server import Repository, hub_of_our_own
-from tests.model.foreign.classifier_folders import bert, distilbert, roberta
+from tests.model.families.classifier_folders import bert, distilbert, roberta
 
 TEXT = "The quiet film was dull, but the old cats were lovely."
 ON_THE_HUB = "somebody/judge"
@@ -81,7 +81,7 @@ def nearly(number: float, digits: int) -> re.Pattern[str]:
 
 def word_effects(judge: Judge, judgement: Judgement, about: int) -> list[re.Pattern[str]]:
     """What each word does for a class, as the bars say it."""
-    effects = judge.erased(judgement)[about]
+    effects = judge.erasure_effects(judgement)[about]
     places = {token.word: place for place, token in reversed(list(enumerate(judgement.tokens)))}
     return [nearly(effects[places[word]], 2) for word in sorted(word for word in places if word is not None)]
 
@@ -95,7 +95,7 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
     assert listed[:3] == ["sentiment", "feelings", "moods"]
     expect(page.locator(f"{TAB} .verdict b")).to_have_text("Positive")  # the shipped one judges an example
     expect(page.locator(f"{TAB} .classes")).to_be_hidden()
-    monkeypatch.setattr(sentiment, "QUICK", 0)  # as if the models were large: words are left out by a second call
+    monkeypatch.setattr(classifier, "FAST_WORK", 0)  # as if the models were large: words are left out by a second call
     judged(page, "feelings")
 
     judge = Judge.load(folder / "feelings", device="cpu")

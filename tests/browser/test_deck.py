@@ -11,13 +11,13 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from headlight.viz.answers.examples import EXAMPLES
-from headlight.viz.words import words
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import at_rest, open_tab, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
-EN, ZH = words("en"), words("zh")
+EN, ZH = phrases("en"), phrases("zh")
 NOTE = "Which word does <b>gestern</b> attend to?"
 
 
@@ -165,7 +165,7 @@ SEEN = """() => {
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_a_class_sees_every_row_or_is_told_that_there_are_more(visit: Visit, locale: str) -> None:
-    table = words(locale[:2])
+    table = phrases(locale[:2])
     views = [{"title": "short", "note": NOTE, "hash": "#layer=2&head=5"}]
     views.append({"title": "long", "note": NOTE, "hash": "#" + urlencode({"text": EXAMPLES[4].text, "words": 0})})
     script = f"localStorage.setItem('headlight-deck', {json.dumps(json.dumps(views))})"
@@ -220,8 +220,8 @@ def test_on_a_phone_saved_views_are_reached_outside_learn_too(visit: Visit, loca
     assert barriers(page, ".top") == []
     door.tap()
     expect(page.locator(".deck-list input")).to_have_value("Why")
-    page.locator(".deck-panel").get_by_role("button", name=words(locale[:2])["deck_show"], exact=True).tap()
+    page.locator(".deck-panel").get_by_role("button", name=phrases(locale[:2])["deck_show"], exact=True).tap()
     expect(page.locator(".beamer-bar h2")).to_have_text("Why")
-    page.get_by_role("button", name=words(locale[:2])["deck_leave"]).tap()
+    page.get_by_role("button", name=phrases(locale[:2])["deck_leave"]).tap()
     expect(door).to_be_visible()
     at_rest(page)

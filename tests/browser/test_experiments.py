@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.lesson import Lesson
-from headlight.viz.words import words
 from tests.browser.acting import at_rest, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
@@ -35,11 +35,11 @@ def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> Non
     page = visit_at(visit, f"#tab=learn&lesson={lesson.name}..0", **LOOKS[language])
     for step in lesson.steps:
         arrived(page, step.name)
-        table, base = words(language), f"lesson_{lesson.name}_{step.name}"
+        table, base = phrases(language), f"lesson_{lesson.name}_{step.name}"
         title = page.locator(".lesson h2")
         show = page.locator(".lesson-ask:not([hidden]) .answer .link")
         if show.count():
-            if step.ask is not None and step.ask.hides:  # nothing gives the answer away
+            if step.question is not None and step.question.hides_answer:  # nothing gives the answer away
                 expect(title).to_have_text(table.get(f"{base}_title_open", table[f"{base}_title"]))
                 expect(page.locator(".lesson-controls")).to_be_hidden()
                 expect(page.locator(".lesson .words")).to_have_text(said(table[f"{base}_words_open"]))
@@ -105,18 +105,18 @@ def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit)
 def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=masks.drawn.0", width=360, height=780)
     arrived(page, "drawn")
-    page.get_by_role("button", name=words("en")["lesson_masks_drawn_see"]).press("Enter")  # a step of another lesson
+    page.get_by_role("button", name=phrases("en")["lesson_masks_drawn_see"]).press("Enter")  # a step of another lesson
     arrived(page, "live")
     menu, others = page.locator("select[data-control=mistake]"), page.locator(".lesson-controls .adds button")
-    chosen, more = (words("en")[f"lesson_mistakes_control_mistake_{name}"] for name in ("late_mask", "norm"))
+    chosen, more = (phrases("en")[f"lesson_mistakes_control_mistake_{name}"] for name in ("late_mask", "norm"))
     assert menu.input_value() == "late_mask"
     expect(others.filter(has_text=more)).to_have_count(1)
     expect(others.filter(has_text=chosen)).to_have_count(0)  # what is chosen is not offered a second time
     others.filter(has_text=more).click()
-    expect(page.locator(".lesson h2")).to_have_text(words("en")["lesson_mistakes_live_title_several"])
+    expect(page.locator(".lesson h2")).to_have_text(phrases("en")["lesson_mistakes_live_title_several"])
     expect(others.filter(has_text=more)).to_have_attribute("aria-pressed", "true")
     menu.select_option("norm")
-    expect(page.locator(".lesson h2")).to_have_text(words("en")["lesson_mistakes_live_title"])
+    expect(page.locator(".lesson h2")).to_have_text(phrases("en")["lesson_mistakes_live_title"])
     expect(others.filter(has_text=more)).to_have_count(0)
     expect(others.filter(has_text=chosen)).to_have_count(1)
     page.evaluate("location.hash = '#tab=learn&lesson=mistakes.trained.0'")
@@ -126,7 +126,7 @@ def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) ->
     menu.select_option("softmax")
     page.wait_for_function("location.hash.includes('set-mistake-softmax')")
     expect(page.locator(".lesson > .walk .words")).to_contain_text(
-        words("en")["lesson_mistakes_trained_words_softmax"][:20]
+        phrases("en")["lesson_mistakes_trained_words_softmax"][:20]
     )
     assert menu.input_value() == "softmax"
     at_rest(page)
@@ -140,7 +140,7 @@ def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -
     page.route(asking, lambda route: route.fulfill(json=json.dumps(fault)))
     page.locator("[data-control='heads 4']").click()
     error = page.locator(".lesson .error")
-    expect(error).to_have_text(words("en")["error_too_long_to_show"])
+    expect(error).to_have_text(phrases("en")["error_too_long_to_show"])
     expect(page.locator("[data-control='heads 4']")).to_have_attribute("aria-pressed", "true")
     page.unroute(asking)
     page.locator(".lesson .step > .link").click()
@@ -156,7 +156,7 @@ def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -
     held: list[Route] = []
     page.route(asking, lambda route: held.append(route))
     page.evaluate("location.hash = '#tab=learn&lesson=positions.word.0'")
-    expect(page.locator(".lesson h2")).to_have_text(words("en")["lesson_positions_word_title"])
+    expect(page.locator(".lesson h2")).to_have_text(phrases("en")["lesson_positions_word_title"])
     for part in (".words", ".lesson-ask .option >> nth=0", ".lesson-source"):
         expect(page.locator(f".lesson {part}")).to_be_hidden()
     page.wait_for_function("document.querySelector('.lesson-ask').inert")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
-from headlight.viz.answers.examples import EXAMPLES, Example
+from headlight.viz.service.examples import EXAMPLES, Example
 from tests.browser.acting import held, resize, settled, state, translate
 from tests.browser.conftest import Visit
 from tests.model.translate.test_opening import PAIRS

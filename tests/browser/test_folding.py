@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from headlight.viz.words import words
+from headlight.viz.figure_phrases import phrases
 from tests.browser.acting import at_rest, open_tab, settled, state, translation
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
@@ -52,7 +52,7 @@ def test_other_tabs_fold_it_too_also_on_a_phone_in_chinese(visit: Visit, tab: st
     open_tab(page, tab)
     line = page.locator(LINE)
     expect(line).to_be_visible()
-    expect(page.locator(CHANGE)).to_have_text(words("zh")["desk_change"])
+    expect(page.locator(CHANGE)).to_have_text(phrases("zh")["desk_change"])
     box = page.locator(CHANGE).bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= 360

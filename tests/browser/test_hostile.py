@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from headlight.model.text.cleaning import tidy
+from headlight.model.text.cleaning import clean_text
 from headlight.viz.errors import PageError
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.tabs.translate import TranslateWidget
-from headlight.viz.words import words
 from tests.browser.acting import at_rest, open_tab, settled, translate
 from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.browser.test_exporting import save
@@ -81,7 +81,7 @@ def refusal(translate_widget: TranslateWidget, text: str) -> str:
     try:
         translate_widget.service.check({"text": text, "model": "toy"})
     except PageError as error:
-        table = words("en")
+        table = phrases("en")
         values: dict[str, Any] = dict(error.values)
         values["name"] = table.get(f"field_{values.get('name')}", values.get("name"))
         return table[f"error_{error.word}"].format(**values)
@@ -109,7 +109,7 @@ def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
             continue
         assert may_be_translated(case), name
         assert found["answered"] == stands, name
-        assert plain("".join(found["strip"])) == plain(tidy(stands)), name
+        assert plain("".join(found["strip"])) == plain(clean_text(stands)), name
         assert found["rows"] == found["labels"], name
         assert_lifeless(page, before)
     for view in ("lines", "numbers"):
@@ -129,7 +129,7 @@ def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Vi
     page.fill("[data-field=target]", MARKUP)
     page.press("[data-field=target]", "Enter")
     page.wait_for_function("(text) => !headlight.busy && headlight.translation.request.target === text", arg=MARKUP)
-    assert plain(page.locator(".translate .out").inner_text()) == plain(tidy(MARKUP))
+    assert plain(page.locator(".translate .out").inner_text()) == plain(clean_text(MARKUP))
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     page.check("[data-field=words]")
     rows = {row.strip() for row in page.locator(".explorer .rows .label span:not(.special)").all_text_contents()}
@@ -161,7 +161,7 @@ def test_a_saved_page_with_a_hostile_sentence_shows_it_and_runs_nothing(
     saved.wait_for_selector(".explorer .plot .main-svg")
     at_rest(saved)
     strip = saved.locator(".explorer .strip[data-side=source] .token:not(.special)").all_text_contents()
-    assert plain("".join(strip)) == plain(tidy(text))
+    assert plain("".join(strip)) == plain(clean_text(text))
     assert_lifeless(saved, 0)
     context.close()
     assert not watch.faults

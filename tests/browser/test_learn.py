@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.words import words
+from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import at_rest, hold_calls, let_calls, open_tab, resize, state, translate
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
@@ -42,9 +42,9 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
         page.click(f".top [lang={language}]")
         for step in WALK.steps:
             arrived(page, step.name)
-            table = words(language)
+            table = phrases(language)
             show = page.locator(".lesson-ask:not([hidden]) .answer .link")
-            if step.ask is not None and language == "en" and show.count():
+            if step.question is not None and language == "en" and show.count():
                 show.click()  # until then the title may say less
             expect(page.locator(".lesson h2")).to_have_text(table[f"lesson_walk_{step.name}_title"])
             assert page.locator(".lesson .figure > *").count() > 0, step.name
@@ -116,7 +116,7 @@ def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
     expect(page.locator(".lesson-ask")).to_be_visible()
     page.locator(".lesson-ask .option").nth(0).click()
     expect(page.locator(".lesson-ask .option.wrong")).to_have_count(1)
-    expect(page.locator(".lesson-ask .option.right")).to_have_text(words("en")["lesson_walk_softmax_option_nothing"])
+    expect(page.locator(".lesson-ask .option.right")).to_have_text(phrases("en")["lesson_walk_softmax_option_nothing"])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click(".lesson .crumb .link")
     expect(page.locator(".lesson-list .top-line")).to_contain_text("0 of 1 guesses right")
@@ -144,12 +144,12 @@ def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit:
     page.locator(".lesson-ask .answer .link").click()
     kept, told = state(page, "lesson"), page.locator(".lesson .crumb").inner_text()
     with page.expect_download() as saving:
-        page.get_by_role("button", name=words("en")["lesson_kit_notebook"]).click()
+        page.get_by_role("button", name=phrases("en")["lesson_kit_notebook"]).click()
     notebook = json.loads(saving.value.path().read_text(encoding="utf-8"))
     assert saving.value.suggested_filename == "headlight-walk.ipynb"
     assert "written = " in "".join(notebook["cells"][1]["source"])
-    page.get_by_role("button", name=words("en")["lesson_kit_asks"]).click()
-    expect(page.locator(".lesson-kit .quiet")).to_have_text(words("en")["lesson_kit_asks_copied"])
+    page.get_by_role("button", name=phrases("en")["lesson_kit_asks"]).click()
+    expect(page.locator(".lesson-kit .quiet")).to_have_text(phrases("en")["lesson_kit_asks_copied"])
     assert barriers(page, ".lesson-kit") == []
     link = str(page.evaluate("navigator.clipboard.readText()"))
 
@@ -158,7 +158,7 @@ def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit:
     page.evaluate("(link) => location.replace(link)", link)
     for each in (page, other):
         arrived(each, "cross")
-        expect(each.locator(".lesson-ask .answer")).to_have_text(words("en")["lesson_asks_says"])
+        expect(each.locator(".lesson-ask .answer")).to_have_text(phrases("en")["lesson_asks_says"])
         expect(each.locator(".lesson .figure > *")).to_have_count(0)
         expect(each.locator(".lesson .crumb")).to_have_text(told, use_inner_text=True)
         assert state(each, "lesson") == f"{kept}.asks"
@@ -167,7 +167,7 @@ def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit:
     expect(other.locator(".lesson .figure > *")).not_to_have_count(0)
     page.locator(".lesson-drawing [data-part='e.tokens']").click()
     arrived(page, "tokens")
-    expect(page.locator(".lesson-ask .answer")).to_have_text(words("en")["lesson_asks_says"])
+    expect(page.locator(".lesson-ask .answer")).to_have_text(phrases("en")["lesson_asks_says"])
     for each in (page, other):
         at_rest(each)
 
@@ -180,7 +180,7 @@ def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
     page.route(asking, lambda route: route.fulfill(json=json.dumps(fault)))
     page.locator(".lesson-drawing [data-part='e.memory']").click()
     error = page.locator(".lesson .error")
-    expect(error).to_have_text(words("en")["error_our_fault"])
+    expect(error).to_have_text(phrases("en")["error_our_fault"])
     page.unroute(asking)
     page.locator(".lesson .step > .link").click()
     arrived(page, "memory")

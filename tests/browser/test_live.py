@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from headlight import Translator
 from headlight.model.records import Progress, TranslationRequest
-from headlight.viz.answers.line import Visitor
+from headlight.viz.service.request_queue import Visitor
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import modules, settled, state, translation
@@ -207,15 +207,15 @@ def test_what_an_input_method_composes_waits_until_it_is_committed(visit: Visit,
 def test_under_load_live_backs_off_says_so_and_comes_back(
     visit: Visit, asked: Asked, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", 0.05)
+    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0.05)
     page = visit(live=True, script=QUICK_CLOCK)
     modules(page)
     says = page.locator(".translate .live-says")
-    with translate_widget.service.line.join(Visitor("198.51.100.7", "s")):
+    with translate_widget.service.line.enqueue(Visitor("198.51.100.7", "s")):
         write(page, SENTENCE)
         expect(says).to_have_text("Others are served first: Live follows more slowly.")
         assert state(page, "busy") is False
-    monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", PATIENCE / 1000)  # nobody is ahead, however slow it goes
+    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", PATIENCE / 1000)  # nobody is ahead, however slow it goes
     settled(page, SENTENCE)
     page.keyboard.press("End")
     more = " Und morgen liest er wieder."
@@ -269,14 +269,14 @@ HELD_REST += f"after === {FIRST_REST} ? (window.rest = act) && 0 : later(act, af
 
 def slow_answers(monkeypatch: pytest.MonkeyPatch, slow: list[bool]) -> None:
     """Each answer tells that the model took long for it, while the list holds `True`."""
-    tell = translate_tab.answer_of
+    tell = translate_tab.answer_json
 
     def slowly(*given: Any, **more: Any) -> str:
         text, _, after = tell(*given, **{**more, "cached": False}).rpartition('"seconds":')
         told = f'{text}"seconds":{0.9 if slow == [True] else 0.01}'
         return f"{told},{after.partition(',')[2]}" if "," in after else f"{told}}}"
 
-    monkeypatch.setattr(translate_tab, "answer_of", slowly)
+    monkeypatch.setattr(translate_tab, "answer_json", slowly)
 
 
 RESTS = "Live rests: answers take long at present. It tries again by itself."

@@ -14,20 +14,20 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight import Translator
 from headlight.model.records import Translation
-from headlight.viz.answers import reach
-from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.page import build_page, launch_page
-from headlight.viz.settings import ANY, Settings, hub_list
+from headlight.viz.service import reach
+from headlight.viz.service.examples import EXAMPLES
+from headlight.viz.settings import ANY_MODEL, Settings, load_hub_list
 from tests.browser.acting import held, modules, open_tab, settled, translate, translation
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Answered, Visit, visiting
 from tests.browser.test_places import free_port
 from tests.hub_server import Hub, Repository, hub_of_our_own
-from tests.model.foreign import folders
+from tests.model.families import folders
 
 FIRST = EXAMPLES[0].text
 HELLO = "Guten Tag."
-LISTED = [each["id"] for each in hub_list() if "kind" not in each]  # translators
+LISTED = [each["id"] for each in load_hub_list() if "kind" not in each]  # translators
 PROGRESS = "Helsinki-NLP/opus-mt-fr-en"
 BROKEN = "Helsinki-NLP/opus-mt-es-en"
 STOPPED = "Helsinki-NLP/opus-mt-ru-en"
@@ -44,7 +44,7 @@ WEIGHTS = "model.safetensors"
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 SPEAK = """async (language) => {
   const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
-  await (await import(script.name)).modules['core/words.js'].speak(language);
+  await (await import(script.name)).modules['core/i18n.js'].setLanguage(language);
 }"""
 
 
@@ -84,7 +84,7 @@ def serve(models: tuple[str, ...]) -> gr.Blocks:
 @pytest.fixture(scope="module")
 def place(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[Place]:
     """A page where any model may be asked for."""
-    page = serve((*LISTED, ANY))
+    page = serve((*LISTED, ANY_MODEL))
     yield Place(str(page.local_url), *hub_and_folders)
     page.close(verbose=False)
 
@@ -244,7 +244,7 @@ def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: s
     said = visit(locale=locale).evaluate(
         """async (codes) => {
           const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
-          return codes.map((await import(script.name)).modules['core/words.js'].languageName).join();
+          return codes.map((await import(script.name)).modules['core/i18n.js'].languageName).join();
         }""",
         ["deu_Latn", "zho_Hant", "zho_Hans", "jap", "kor_Hang", "en→ro", "french", "Klingonisch", "qqq_Latn", "?!"],
     )

@@ -22,10 +22,10 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from playwright.sync_api import Browser, FrameLocator, Page, Route, expect
 
 import headlight
-from headlight.viz.notebook.frame import widget_module
+from headlight.viz.notebook.iframe import widget_module
 from headlight.viz.notebook.view import View
 from tests.browser.conftest import PATIENCE, Watch, newcomer
-from tests.model.arrays.test_reading import softmax
+from tests.model.recordings.test_reading import softmax
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "none-but-this-test"  # noqa: S105 (of a server that lives for one test)
@@ -39,7 +39,7 @@ QUIET = [
 ]
 CODE = """
 import numpy as np, headlight
-from tests.model.arrays.test_reading import softmax
+from tests.model.recordings.test_reading import softmax
 weights = softmax((2, 3, 7, 7), mask=np.tri(7))
 view = headlight.show(weights, tokens="the cat sat on a red mat".split(), row=3)
 view

@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 
 import headlight
 from headlight.model.records import Translation
-from headlight.viz.words import say
+from headlight.viz.figure_phrases import phrase
 from tests.browser.conftest import Visit
-from tests.model.arrays.test_reading import softmax
+from tests.model.recordings.test_reading import softmax
 
 NAMES = ["the", "cat", "sat", "on", "a", "<b>mat</b>", "</s>"]
 
@@ -83,12 +83,12 @@ def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, 
     said = {"kind": "Self-attention", "shape": "1 × 2 × 2", "first": 1, "second": 2, "type": "<c8", "names": "other"}
     for word, content in wrong.items():
         file.set_input_files({"name": f"{word}.npz", "mimeType": "", "buffer": content})
-        expect(page.locator(".own-file .error")).to_have_text(say(f"opened_{word}", **said))
+        expect(page.locator(".own-file .error")).to_have_text(phrase(f"opened_{word}", **said))
         expect(page.locator(".own-file .recorded-name")).to_have_count(0)
     bomb = io.BytesIO()
     np.savez_compressed(bomb, self=np.zeros((1, 1, 7000, 7000), dtype=np.float32))
     file.set_input_files({"name": "bomb.npz", "mimeType": "", "buffer": bomb.getvalue()})
-    expect(page.locator(".own-file .error")).to_have_text(say("opened_too_large", limit=160))
+    expect(page.locator(".own-file .error")).to_have_text(phrase("opened_too_large", limit=160))
     assert not [each for each in asked if not each.startswith("GET")], asked
 
 

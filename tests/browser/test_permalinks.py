@@ -107,7 +107,7 @@ def test_addresses_mean_what_they_meant_and_are_written_so_again(open_page: Page
         settled(open_page, asked["text"])
         open_page.wait_for_function(
             "(asked) => Object.entries(asked).every(([name, value]) =>"
-            " JSON.stringify(headlight.translation.asked()[name]) === JSON.stringify(value))",
+            " JSON.stringify(headlight.translation.requestValues()[name]) === JSON.stringify(value))",
             arg=asked,
         )
         found = {name: state(open_page, name) for name in USUAL | shown}

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.inside import parts_of_logit
+from headlight.model.experiments.logit_lens import decompose_logit
 from headlight.model.records import KINDS, BeamTree, Translation
-from headlight.viz.answers.examples import EXAMPLES
-from headlight.viz.words import words
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.service.examples import EXAMPLES
 from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Answered, Visit, visiting
@@ -155,7 +155,7 @@ def test_the_weight_of_the_read_back_is_offered_where_it_does_something(visit: V
     page.click("[aria-controls=options]")
     weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
     expect(weight).to_be_disabled()  # no model translates back into French
-    reason = words("en")["option_back_weight_off"]
+    reason = phrases("en")["option_back_weight_off"]
     expect(weight).to_have_accessible_description(reason)
     expect(page.get_by_text(reason)).to_be_visible()
     page = visit("#" + urlencode({"text": "Ich trinke ein Bier.", "model": "de-en"}))
@@ -361,7 +361,7 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     matrix = translator.model.get_submodule(path).output.weight.detach().numpy()  # type: ignore[union-attr,operator]
     width = mixed.shape[-1]
     added = matrix[:, head * width : (head + 1) * width] @ mixed[row]
-    parts = parts_of_logit(translator, translator.translate(example.source_text, target=written), row).terms
+    parts = decompose_logit(translator, translator.translate(example.source_text, target=written), row).terms
     (own,) = (part.effects[0] for part in parts if (part.kind, part.layer, part.head) == ("cross", 1, head))
     assert total(page, "stream", 2) == pytest.approx(own, abs=2 * THREE)
     assert moved.sum() == pytest.approx(own, abs=(len(moved) + 1) * THREE)

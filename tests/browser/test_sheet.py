@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
-from headlight.viz.words import words
+from headlight.viz.figure_phrases import phrases
 from tests.browser.acting import open_tab, state
 from tests.browser.conftest import Visit
 
@@ -37,14 +37,14 @@ def test_a_sheet_asks_what_its_maps_answer_on_the_last_page(visit: Visit, langua
         expect(page.locator(SHEET)).to_be_visible()
         expect(page.locator(".tabs")).to_be_hidden()
         expect(page.locator(f"{SHEET} table")).to_have_count(3)
-        title = page.locator(f"{SHEET} h2").filter(has_text=words(language)["kind_cross"])
+        title = page.locator(f"{SHEET} h2").filter(has_text=phrases(language)["kind_cross"])
         expect(title).to_contain_text(re.compile(r"2\D+5"))
         asked = page.locator(f"{SHEET} section:not(.answers) li").all_inner_texts()
         answers = page.locator(f"{SHEET} .answers li").all_inner_texts()
         assert len(asked) == len(answers) >= 3
         assert page.locator(f"{SHEET} .answers").evaluate("(it) => getComputedStyle(it).breakBefore") == "page"
         # Those of the chosen head, by its own numbers.
-        own = page.locator(f"{SHEET} section").filter(has_text=words(language)["kind_cross"]).locator("li")
+        own = page.locator(f"{SHEET} section").filter(has_text=phrases(language)["kind_cross"]).locator("li")
         numbers = [int(each) for each in own.evaluate_all("(all) => all.map((it) => it.value)")]
         source, target = (
             [token.text.strip() for token in tokens] for tokens in (example.source_tokens, example.target_tokens)

@@ -19,9 +19,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Frame, Page
 
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.server.static_files import SHARED_SIZE
 from headlight.viz.tabs import TABS
-from headlight.viz.wire.static import SHARED_SIZE
-from headlight.viz.words import words
 from tests.browser.acting import open_tab, translate
 from tests.browser.browsers import ARGUMENTS
 from tests.browser.conftest import PATIENCE, Watch, visiting
@@ -109,7 +109,7 @@ def test_every_view_opens_in_the_frame_of_the_hub(space: Browser, refused: bool)
         for name in TABS:
             open_tab(page, name)
         open_tab(page, "learn")
-        stays = words("en")["lesson_stays_for_now" if refused else "lesson_stays_here"]
+        stays = phrases("en")["lesson_stays_for_now" if refused else "lesson_stays_here"]
         assert stays in frame.inner_text("#panel-learn")
 
 
@@ -126,8 +126,8 @@ def test_files_and_texts_leave_the_frame(space: Browser) -> None:
             ("form_iframe", "iframe_copied", rf'<iframe src="{SPACE}\?embed=head'),
         ):
             frame.click(".take-away > .link")
-            frame.click(f".take-away [role=menuitem]:has(b:text-is('{words('en')[form]}'))")
-            frame.wait_for_selector(f".take-away .toast:text-is('{words('en')[told]}')")
+            frame.click(f".take-away [role=menuitem]:has(b:text-is('{phrases('en')[form]}'))")
+            frame.wait_for_selector(f".take-away .toast:text-is('{phrases('en')[told]}')")
             assert re.search(copied, pasted(page, frame))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from headlight.viz.words import words
+from headlight.viz.figure_phrases import phrases
 from tests.browser.acting import at_rest, open_tab, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
@@ -32,7 +32,7 @@ FITS = """([ring, card, part]) => {
 def arrived(page: Page, step: str, language: str) -> None:
     """The step is shown: its ring holds what it is about, and its card stands beside it, within the window."""
     expect(page.locator(CARD)).to_have_attribute("data-step", step)
-    expect(page.locator(f"{CARD} h2")).to_have_text(words(language)[f"start_{step}_title"])
+    expect(page.locator(f"{CARD} h2")).to_have_text(phrases(language)[f"start_{step}_title"])
     page.wait_for_function(FITS, arg=[RING, CARD, POINTED[step]])
 
 
@@ -80,11 +80,11 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
     expect(page.locator(CARD)).to_be_hidden()
     expect(page.locator(RING)).to_be_hidden()
     assert places(page) == before  # nothing has moved, with the offer or without
-    expect(page.locator(".top .line")).to_have_text(words("en")["line"])
+    expect(page.locator(".top .line")).to_have_text(phrases("en")["line"])
     assert page.evaluate("document.activeElement.matches('.top .help')")
     page.reload()
     page.wait_for_selector(".explorer .plot .main-svg")
-    expect(page.locator(".top .line")).to_have_text(words("en")["line"])
+    expect(page.locator(".top .line")).to_have_text(phrases("en")["line"])
 
     # What moves under the card opens nothing: neither the pointer's head nor a term.
     page.click(".top .help")
@@ -105,7 +105,7 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
     page.keyboard.press("Escape")
     expect(page.locator(CARD)).to_be_hidden()
     open_tab(page, "learn")
-    page.get_by_role("button", name=words("en")["lesson_first_steps"]).click()
+    page.get_by_role("button", name=phrases("en")["lesson_first_steps"]).click()
     arrived(page, "see", "en")
     assert state(page, "tab") == "heads"
     page.click(".tabs [aria-controls=panel-learn]")
@@ -123,7 +123,7 @@ def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: 
         arrived(page, step, "zh")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         if step in ("head", "try"):  # in words for fingers
-            expect(page.locator(f"{CARD} #tour-text")).to_have_text(words("zh")[f"start_{step}_says_touch"])
+            expect(page.locator(f"{CARD} #tour-text")).to_have_text(phrases("zh")[f"start_{step}_says_touch"])
         if motion == "reduce" and step == "row":
             assert barriers(page, CARD) == []
             page.locator(f"{CARD} .link").first.tap()
@@ -135,15 +135,15 @@ def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: 
     no_longer_scrolls(page)
     page.evaluate("scrollTo(0, 0)")
     assert places(page) == before
-    expect(page.locator(".top .line")).to_have_text(words("zh")["line"])
+    expect(page.locator(".top .line")).to_have_text(phrases("zh")["line"])
 
 
 def test_who_does_not_want_the_steps_is_not_asked_again(visit: Visit) -> None:
     page = visit(greeted=False)
     before = places(page)
-    page.get_by_role("button", name=words("en")["start_refuse"]).click()
-    expect(page.locator(".top .line")).to_have_text(words("en")["line"])
+    page.get_by_role("button", name=phrases("en")["start_refuse"]).click()
+    expect(page.locator(".top .line")).to_have_text(phrases("en")["line"])
     assert places(page) == before
     page.reload()
     page.wait_for_selector(".explorer .plot .main-svg")
-    expect(page.locator(".top .line")).to_have_text(words("en")["line"])
+    expect(page.locator(".top .line")).to_have_text(phrases("en")["line"])

@@ -81,7 +81,7 @@ def run(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> I
 
     monkeypatch.setattr(translator, "stream", stepping)
     monkeypatch.setattr(translate_widget.service, "stream", telling)
-    monkeypatch.setattr(translate_tab, "BREATH", 0)  # each step is told
+    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL", 0)  # each step is told
     yield run
     run.let.set()
 

@@ -17,8 +17,8 @@ from headlight import Translator
 from headlight.model.core.positions import POSITIONS, make_positions
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.judge import Judge
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.settings import MODELS
-from headlight.viz.words import words
 from tests.browser.acting import at_rest, open_tab, traces
 from tests.browser.conftest import Visit, visiting
 
@@ -38,7 +38,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 def encoding(translator: Translator, name: str, length: int) -> FloatArray:
     """What an encoding would add in a model of this size: `[position, width]` or `[head, query, key]`."""
     numbers: FloatArray = (
-        make_positions(replace(translator.model.config, positions=name), one_way=False).picture(length).numpy()
+        make_positions(replace(translator.model.config, positions=name), one_way=False).as_array(length).numpy()
     )
     return numbers
 
@@ -198,9 +198,9 @@ def test_licences_speak_the_pages_language(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     open_tab(page, "models")
     licences = page.locator(".headlight-models tr.model td.licence").all_inner_texts()
-    assert set(licences) == {words("zh")["models_licence_restricted"], "CC0 1.0"}
+    assert set(licences) == {phrases("zh")["models_licence_restricted"], "CC0 1.0"}
     page.locator(".headlight-models tr.model .card").first.click()
-    expect(page.locator(".headlight-models article").first).to_contain_text(words("zh")["models_licence_restricted"])
+    expect(page.locator(".headlight-models article").first).to_contain_text(phrases("zh")["models_licence_restricted"])
 
 
 @pytest.mark.journey

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from headlight.viz.words import words
+from headlight.viz.figure_phrases import phrases
 from tests.browser.acting import open_tab, translate
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
@@ -16,7 +16,7 @@ TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
 
 def explained(page: Page, tab: str, language: str) -> list[str]:
     """The terms that are explained in a view, once it has been looked at in this language."""
-    forms = {term.removesuffix("_in"): text for term, text in words(language).items() if term.endswith("_in")}
+    forms = {term.removesuffix("_in"): text for term, text in phrases(language).items() if term.endswith("_in")}
     found = page.wait_for_function(
         """([tab, forms]) => {
           const terms = [...document.querySelectorAll(`#panel-${tab} .term`)].filter((term) => term.checkVisibility());
@@ -54,13 +54,13 @@ def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_type
             assert inside.count() == 0, tab
     assert page.locator(".translate :is(.text, .field, bdi) .term").count() == 0
     open_tab(page, "learn")
-    expect(page.locator(".all-terms dt")).to_have_count(len([key for key in words() if key.endswith("_in")]))
+    expect(page.locator(".all-terms dt")).to_have_count(len([key for key in phrases() if key.endswith("_in")]))
 
 
 def test_a_meaning_comes_with_the_pointer_the_focus_and_a_key_and_goes_with_escape(page: Page) -> None:
     explained(page, "heads", "en")
     term, card = page.locator("#panel-heads .term[data-term=layer]"), page.locator(CARD)
-    says = words("en")["term_layer_says"]
+    says = phrases("en")["term_layer_says"]
     expect(card).to_be_hidden()
     term.hover()
     expect(card).to_contain_text(says)
@@ -86,7 +86,7 @@ def test_a_meaning_comes_with_the_pointer_the_focus_and_a_key_and_goes_with_esca
     expect(page.locator(f"{CARD}:visible b")).not_to_have_text("layer")
     kind = page.locator("#panel-heads [data-kind=cross]")
     kind.hover()
-    expect(card).to_contain_text(words("en")["term_cross_says"])
+    expect(card).to_contain_text(phrases("en")["term_cross_says"])
     assert kind.get_attribute("aria-describedby") == "term-cross"
 
 
@@ -95,7 +95,7 @@ def test_on_a_phone_a_tap_explains_beside_the_term_and_another_one_closes(visit:
     explained(page, "heads", "zh")
     term, card = page.locator("#panel-heads .term").first, page.locator(CARD)
     term.tap()
-    expect(card).to_contain_text(words("zh")[f"term_{term.get_attribute('data-term')}_says"])
+    expect(card).to_contain_text(phrases("zh")[f"term_{term.get_attribute('data-term')}_says"])
     assert apart(term, card)
     assert barriers(page, CARD) == []
     term.tap()

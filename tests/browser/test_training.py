@@ -5,15 +5,16 @@ from __future__ import annotations
 import gradio as gr
 from playwright.sync_api import Page, expect
 
-from headlight.viz.answers.places import Visitor
-from headlight.viz.answers.training_runs import LONGEST
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.service.tickets import Visitor
+from headlight.viz.service.training_runs import MAX_RUN_SECONDS
 from headlight.viz.tabs.translate import TranslateWidget
-from headlight.viz.words import words
 from tests.browser.acting import at_rest, state
 from tests.browser.conftest import PATIENCE, Visit
 
 OVER = ".train-side[data-phase=over]"
-OVER_BY = 1000 * LONGEST + PATIENCE  # milliseconds: a run has the lowest priority, and waits for whatever else runs
+# Milliseconds: a run has the lowest priority, and waits for whatever else runs.
+OVER_BY = 1000 * MAX_RUN_SECONDS + PATIENCE
 READ_IN_ORDER = (".train-line .go", ".train-shows", ".lesson-ask", ".formulas")
 
 
@@ -46,7 +47,7 @@ def test_a_model_learns_while_one_watches_and_every_moment_stays(visit: Visit) -
     slider = page.locator(".train-line input")
     slider.focus()
     page.keyboard.press("Home")
-    expect(page.locator(".train-line .count")).to_have_text(words("en")["lesson_train_step"].format(step=0))
+    expect(page.locator(".train-line .count")).to_have_text(phrases("en")["lesson_train_step"].format(step=0))
     page.keyboard.press("ArrowRight")
     (first,) = losses(page)
     assert first > 5
@@ -61,15 +62,15 @@ def test_a_model_learns_while_one_watches_and_every_moment_stays(visit: Visit) -
     expect(page.locator(".train-shows .lesson-row-of-tokens [aria-pressed=true]")).to_have_text("ich mochte ein cola")
     page.keyboard.press("]")
     expect(page.locator(".run:not([hidden]) .run-heads [aria-pressed=true]")).to_have_attribute(
-        "aria-label", words("en")["lesson_train_map"].format(layer=1, head=1)
+        "aria-label", phrases("en")["lesson_train_map"].format(layer=1, head=1)
     )
     page.click(".top [lang=zh]")
-    expect(page.locator(".train-line .go")).to_have_text(words("zh")["lesson_train_again"])
+    expect(page.locator(".train-line .go")).to_have_text(phrases("zh")["lesson_train_again"])
     assert losses(page) == [middle]
     # What is set stands in the address, and makes another run.
     page.locator("[data-control='positions']").uncheck()
     page.wait_for_function("location.hash.includes('set-positions-0')")
-    expect(page.locator(".train-line .go")).to_have_text(words("zh")["lesson_train_start"])
+    expect(page.locator(".train-line .go")).to_have_text(phrases("zh")["lesson_train_start"])
     at_rest(page)
 
 
@@ -86,13 +87,13 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
     page.click(".train-line .go")
     page.wait_for_selector(OVER, timeout=OVER_BY)
     names = page.locator(".run .run-name").all_inner_texts()
-    assert names == [words("en")[f"lesson_train_{which}_positions"] for which in ("with", "without")]
+    assert names == [phrases("en")[f"lesson_train_{which}_positions"] for which in ("with", "without")]
     verdicts = page.locator(".run .verdict").all_inner_texts()
     other = page.locator(".train-shows .lesson-row-of-tokens button").nth(1)
     other.click()
     both = list(zip(verdicts, page.locator(".run .verdict").all_inner_texts(), strict=True))
-    assert both[0] == (words("en")["lesson_train_right"],) * 2
-    assert words("en")["lesson_train_wrong"] in both[1]  # it says the same to both
+    assert both[0] == (phrases("en")["lesson_train_right"],) * 2
+    assert phrases("en")["lesson_train_wrong"] in both[1]  # it says the same to both
     with_, without = losses(page)
     assert without > 2 * with_
     # Another run is begun, and left.
@@ -100,7 +101,7 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
     page.wait_for_selector(".train-side[data-phase=runs]")
     page.click(".lesson .crumb .link")
     expect(page.locator(".lesson-list")).to_be_visible()
-    assert training.wait_until(lambda: training.line.running == 0 and not training._runs, PATIENCE / 1000)
+    assert training.wait_for(lambda: training.line.running_count == 0 and not training._runs, PATIENCE / 1000)
     assert state(page, "lesson") == ""
     at_rest(page)
 
@@ -108,19 +109,19 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
 def test_a_full_queue_is_waited_for_until_one_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
     line = translate_widget.service.training.line
     page = visit_step(visit, "watch")
-    most, line.most = line.most, 0
+    most, line.max_waiting = line.max_waiting, 0
     try:
-        with line.join(Visitor("another", "visitor")):  # trains, and nobody may wait
+        with line.enqueue(Visitor("another", "visitor")):  # trains, and nobody may wait
             page.click(".train-line .go")
             status = page.locator(".train-side [role=status]")
-            expect(status).to_have_text(words("en")["error_training_full"].format(before=0))
+            expect(status).to_have_text(phrases("en")["error_training_full"].format(before=0))
             expect(page.locator(".line-sign")).to_have_count(0)
             page.click(".train-line .go")  # Stop
-            expect(status).not_to_contain_text(words("en")["error_training_full"][:12])
+            expect(status).not_to_contain_text(phrases("en")["error_training_full"][:12])
             page.click(".train-line .go")
-            expect(status).to_contain_text(words("en")["error_training_full"][:12])
+            expect(status).to_contain_text(phrases("en")["error_training_full"][:12])
     finally:
-        line.most = most
+        line.max_waiting = most
     page.wait_for_selector(OVER, timeout=OVER_BY)  # by itself
     assert losses(page)[0] < 0.2
     at_rest(page)
@@ -129,7 +130,7 @@ def test_a_full_queue_is_waited_for_until_one_stops(visit: Visit, translate_widg
 def test_any_of_the_translations_that_can_only_be_guessed_counts(visit: Visit) -> None:
     page = visit("#tab=learn&lesson=masks.trained.0", drawn=".lesson.trains[data-step] .run-map canvas")
     at_rest(page)
-    guessed, wrong = (words("en")[f"lesson_train_{name}_of"].format(count=8) for name in ("right", "wrong"))
+    guessed, wrong = (phrases("en")[f"lesson_train_{name}_of"].format(count=8) for name in ("right", "wrong"))
     verdicts = page.locator(".run .verdict")
     expect(verdicts).to_have_text([wrong, wrong])  # nothing is trained yet
     page.click(".train-line .go")

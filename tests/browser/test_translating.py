@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import DecodingOptions, Translator
-from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import (
@@ -152,7 +152,7 @@ def test_what_is_too_long_stays_in_its_field_and_says_the_limit(page: Page) -> N
 def test_a_new_sentence_clears_what_was_said_of_the_last_one_at_once(page: Page) -> None:
     said, words = page.locator(".translate .under > :is(.verdict, .back, .meta)"), page.locator(".translate .out .text")
     below = page.locator(".tabs").bounding_box()
-    hold_calls(page, "ask")
+    hold_calls(page, "stream_messages")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
     expect(said.nth(0)).to_have_text("Checking…")
@@ -262,7 +262,7 @@ def test_where_a_gpu_is_lent_requests_go_through_gradios_queue(
     through_queue(page, address)
     with page.expect_request("**/queue/join*"):
         assert translate(page, "Der Zug ist schon weg.") == expected(translator, "Der Zug ist schon weg.")
-    monkeypatch.setattr(translate_tab, "LARGE", 1000)
+    monkeypatch.setattr(translate_tab, "DEFER_FROM_CHARACTERS", 1000)
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
     assert len(translate_widget.parcels._texts) > 0  # it was fetched by its name
     monkeypatch.setattr(translate_widget.parcels, "keep", lambda text: "gone")

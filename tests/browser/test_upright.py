@@ -14,7 +14,7 @@ import headlight
 from tests.browser.acting import at_rest
 from tests.browser.conftest import PATIENCE, Visit
 from tests.browser.test_sheet import printed
-from tests.model.arrays.test_reading import softmax
+from tests.model.recordings.test_reading import softmax
 
 SENTENCE = "我昨天买了三本书，你喜欢吗？"
 ASKED = {"text": SENTENCE, "model": "zh-en", "back_weight": 0}

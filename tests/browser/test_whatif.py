@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from headlight import Translator
 from headlight.model.records import Translation
-from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import whatif as whatif_tab
 from tests.browser.acting import at_rest, hold_calls, let_calls, modules, open_tab, state, traces
 from tests.browser.conftest import PATIENCE, Answered, Visit
@@ -398,13 +398,13 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
 
 
 def test_measuring_stops_when_told(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    go, measure = Event(), whatif_tab.next_losses
+    go, measure = Event(), whatif_tab.measure_next_batch
 
     def waits(*given: Any) -> dict[str, Any]:
         go.wait(PATIENCE / 1000)  # however fast the machine is, it still measures when it is told to stop
         return measure(*given)
 
-    monkeypatch.setattr(whatif_tab, "next_losses", waits)
+    monkeypatch.setattr(whatif_tab, "measure_next_batch", waits)
     button = page.locator(f"{TAB} .importance .link").first
     try:
         button.click()
@@ -418,7 +418,7 @@ def test_measuring_stops_when_told(page: Page, monkeypatch: pytest.MonkeyPatch) 
 def test_a_click_counts_where_an_answer_comes_between_press_and_release(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go, word_values = Event(), whatif_tab.word_values
+    go, word_values = Event(), whatif_tab.compare_words
 
     def waits(*given: Any) -> list[dict[str, Any]]:
         go.wait(PATIENCE / 1000)
@@ -433,7 +433,7 @@ def test_a_click_counts_where_an_answer_comes_between_press_and_release(
         page.mouse.up()
         go.clear()
 
-    monkeypatch.setattr(whatif_tab, "word_values", waits)
+    monkeypatch.setattr(whatif_tab, "compare_words", waits)
     try:
         thumb(page, 0, 3)
         press(f"{TAB} .brushes button:has-text('flatter')")

@@ -23,8 +23,8 @@ import httpx
 import pytest
 import yaml
 
-from headlight.viz.answers.import_path import import_path
-from tests.viz.answers.real_cluster import PATIENCE, free_port, soon, started_from
+from headlight.viz.service.import_path import python_path
+from tests.viz.service.real_cluster import PATIENCE, free_port, soon, started_from
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "cluster"
@@ -135,7 +135,7 @@ class WholeCluster:
 
     def _run(self, name: str, command: list[str], given: dict[str, str]) -> None:
         self.started[name] += 1
-        own = {"PYTHONPATH": import_path(), "RAY_TMPDIR": str(self.folder)}
+        own = {"PYTHONPATH": python_path(), "RAY_TMPDIR": str(self.folder)}
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { Direct, told } = await import('../../viz/widgets/translate/asking.js');
+const { StreamTransport, readMessages } = await import('../../viz/widgets/translate/transport.js');
 
 /** A response whose body comes in these pieces of bytes. */
 const inPieces = (pieces, status = 200) => {
@@ -34,7 +34,7 @@ test('messages are heard whole, however they are cut on the way', async () => {
   const whole = bytes(lines(...messages));
   for (let cut = 1; cut < whole.length; cut++) {
     const heard = [];
-    await told(inPieces([whole.slice(0, cut), whole.slice(cut)]), (message) => heard.push(message));
+    await readMessages(inPieces([whole.slice(0, cut), whole.slice(cut)]), (message) => heard.push(message));
     assert.deepEqual(heard, messages, `${cut}`);
   }
 });
@@ -48,13 +48,13 @@ test('a request names its widget, and a newer one lets go of it', async () => {
     }
   );
   const heard = [];
-  const way = new Direct((message) => heard.push(message.turn), assert.fail);
+  const way = new StreamTransport((message) => heard.push(message.turn), assert.fail);
   const first = way.send({ turn: 1, text: 'Guten Tag.' });
   const second = way.send({ turn: 2, text: 'Guten Tag!' });
   await Promise.all([first, second]);
   assert.deepEqual(heard.at(-1), 2);
   assert.equal(asked[0].address, 'http://here/gradio_api/component_server/');
-  assert.deepEqual([asked[0].body.component_id, asked[0].body.fn_name], [9, 'ask']);
+  assert.deepEqual([asked[0].body.component_id, asked[0].body.fn_name], [9, 'stream_messages']);
   assert.deepEqual(JSON.parse(asked[0].body.data), { turn: 1, text: 'Guten Tag.' });
   assert.equal(asked[0].body.session_hash, asked[1].body.session_hash);
   assert.deepEqual([asked[0].signal.aborted, asked[1].signal.aborted], [true, false]);
@@ -62,7 +62,7 @@ test('a request names its widget, and a newer one lets go of it', async () => {
 
 test('a line that breaks is told with its number; one that was let go is not', async () => {
   const lost = [];
-  const way = new Direct(assert.fail, (turn, broke) => lost.push([turn, broke]));
+  const way = new StreamTransport(assert.fail, (turn, broke) => lost.push([turn, broke]));
   globalThis.fetch = /** @type {any} */ (
     async () => {
       throw new TypeError('Failed to fetch');
@@ -80,7 +80,7 @@ test('a server that is gone behind its proxy is lost, and no line broke', async 
   const lost = [];
   for (const status of [502, 503, 504]) {
     globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes('<html>Bad Gateway')], status));
-    await new Direct(assert.fail, (turn, broke = false) => lost.push([turn, broke])).send({ turn: status });
+    await new StreamTransport(assert.fail, (turn, broke = false) => lost.push([turn, broke])).send({ turn: status });
   }
   assert.deepEqual(lost, [
     [502, false],
@@ -93,7 +93,7 @@ test('what the server refuses is said as an error of the request', async () => {
   const said = async (body, status) => {
     const heard = [];
     globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(body)], status));
-    await new Direct((message) => heard.push(message), assert.fail).send({ turn: 5 });
+    await new StreamTransport((message) => heard.push(message), assert.fail).send({ turn: 5 });
     return heard.map(({ what, word, turn }) => `${what} ${word} ${turn}`);
   };
   assert.deepEqual(await said(JSON.stringify({ word: 'leaving', field: 'data', values: {} }), 503), ['error leaving 5']);
@@ -107,7 +107,7 @@ test('a page of another version is loaded anew, and keeps what was asked for', a
   const loaded = new Promise((done) => {
     globalThis.location = /** @type {any} */ ({ reload: () => done(true) });
   });
-  await new Direct(
+  await new StreamTransport(
     () => {},
     (turn) => lost.push(turn),
   ).send({ turn: 6 });
@@ -118,7 +118,7 @@ test('a page of another version is loaded anew, and keeps what was asked for', a
 test('a response that ends without a last message is told as a fault of ours', async () => {
   const heard = [];
   globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(lines({ what: 'progress', turn: 7 }))]));
-  await new Direct((message) => heard.push(message), assert.fail).send({ turn: 7 });
+  await new StreamTransport((message) => heard.push(message), assert.fail).send({ turn: 7 });
   assert.deepEqual(
     heard.map(({ what, word }) => word ?? what),
     ['progress', 'our_fault'],
@@ -134,7 +134,7 @@ test('a fault of who hears a message is reported, and breaks no line', async () 
     heard.push(what);
     throw new Error(what);
   };
-  await new Direct(hear, assert.fail).send({ turn: 8 });
+  await new StreamTransport(hear, assert.fail).send({ turn: 8 });
   assert.deepEqual(
     [heard, reported],
     [

@@ -2,31 +2,31 @@ import './setup.js';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-const { isBusy, Patience } = await import('../../viz/widgets/core/away.js');
+const { isBusy, Retry } = await import('../../viz/widgets/core/retry.js');
 const GONE = { what: 'error', word: 'cluster_gone' };
 const FULL = { what: 'error', word: 'line_full', values: { seconds: 7 } };
 
 test('a question stays for machines that are away or busy, and for no other fault', () => {
-  const patience = new Patience();
+  const patience = new Retry();
   for (const answer of [GONE, FULL, { ...FULL, word: 'training_full' }, { ...GONE, word: 'cluster_busy' }])
-    assert.ok(patience.bears(answer));
-  for (const answer of [null, {}, { what: 'waiting' }, { ...GONE, word: 'cluster_lost' }]) assert.ok(!patience.bears(answer));
-  patience.end();
+    assert.ok(patience.shouldRetry(answer));
+  for (const answer of [null, {}, { what: 'waiting' }, { ...GONE, word: 'cluster_lost' }]) assert.ok(!patience.shouldRetry(answer));
+  patience.finish();
 });
 
 test('so many questions stay, and of one more the fault is told', () => {
   const all = [];
-  for (let each = new Patience(); each.bears(GONE); each = new Patience()) all.push(each);
+  for (let each = new Retry(); each.shouldRetry(GONE); each = new Retry()) all.push(each);
   assert.equal(all.length, 24);
-  assert.ok(all.every((each) => each.bears(GONE)));
-  all[7].end();
-  assert.ok(new Patience().bears(GONE));
-  for (const each of all) each.end();
+  assert.ok(all.every((each) => each.shouldRetry(GONE)));
+  all[7].finish();
+  assert.ok(new Retry().shouldRetry(GONE));
+  for (const each of all) each.finish();
 });
 
 test('a question rests longer each time, up to a bound', (context) => {
   context.mock.method(Math, 'random', () => 0.5);
-  const patience = new Patience();
+  const patience = new Retry();
   const pauses = Array.from({ length: 7 }, () => patience.pause(GONE));
   assert.deepEqual(pauses, [2000, 4000, 8000, 15_000, 30_000, 30_000, 30_000]);
 });
@@ -38,7 +38,7 @@ test('a busy server is asked again no sooner than it says, and less often each t
     [0.5, 1.25],
   ]) {
     context.mock.method(Math, 'random', () => random);
-    const patience = new Patience();
+    const patience = new Retry();
     const pauses = Array.from({ length: 4 }, () => patience.pause(FULL));
     assert.deepEqual(pauses, [7000 * factor, 7000 * factor, 8000 * factor, 15_000 * factor]);
   }

@@ -4,11 +4,11 @@ import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { state } = await import('../../viz/widgets/core/state.js');
-const { modeOf, secondName, secondRequest } = await import('../../viz/widgets/beside/choices.js');
-const { Likeness } = await import('../../viz/widgets/beside/likeness.js');
-const { comparedText, unitAt } = await import('../../viz/widgets/beside/pair.js');
-const { Partners } = await import('../../viz/widgets/beside/partners.js');
-const { turned } = await import('../../viz/widgets/beside/turned.js');
+const { comparisonMode, secondModelName, secondRequest } = await import('../../viz/widgets/compare/second-model.js');
+const { HeadSimilarity } = await import('../../viz/widgets/compare/head-similarity.js');
+const { diffText, unitOfItem } = await import('../../viz/widgets/compare/common-words.js');
+const { TokenMatching } = await import('../../viz/widgets/compare/token-matching.js');
+const { transposedTranslation } = await import('../../viz/widgets/compare/transposed.js');
 
 const there = new Translation(
   answered({
@@ -23,7 +23,7 @@ const there = new Translation(
   }),
 );
 // The way back: it reads "dog" and writes "Hund", without "jetzt".
-const back = turned(
+const back = transposedTranslation(
   new Translation(
     answered({
       sources: ['dog', '</s>'],
@@ -42,7 +42,7 @@ const back = turned(
   ),
 );
 const unit = (label, first, second, special = false) => ({ label, full: label, special, first, second });
-const partners = new Partners({
+const partners = new TokenMatching({
   source: { same: false, units: [unit('Hund', [0], [0]), unit('jetzt', [1], []), unit('</s>', [2], [1], true)] },
   target: { same: true, units: [unit('dog', [0], [0]), unit('</s>', [1], [1], true)] },
 });
@@ -69,40 +69,40 @@ test('the way back is turned over onto the axes of the way there', () => {
 });
 
 test('a word that one side lacks is hatched there and in the difference', () => {
-  const likeness = new Likeness(partners, [there, back], 'cross', true);
+  const likeness = new HeadSimilarity(partners, [there, back], 'cross', true);
   const head = { layer: 0, head: 0 };
   near(likeness.map(1, head), [0.75, NaN, 0, 0.25, NaN, 1]);
   near(likeness.difference(head, head), [-0.25, NaN, 0, -0.25, NaN, 0]);
 });
 
 test('likeness on the way back compares rows rescaled over the words that both have', () => {
-  const likeness = new Likeness(partners, [there, back], 'cross', true);
+  const likeness = new HeadSimilarity(partners, [there, back], 'cross', true);
   // Row "dog": 1, 0 against 1, 0. Row "</s>": 0, 1 against 0.2, 0.8.
-  assert.ok(Math.abs(likeness.shared({ layer: 0, head: 0 }, { layer: 0, head: 0 }).share - 0.9) < 1e-3);
+  assert.ok(Math.abs(likeness.sharedAttention({ layer: 0, head: 0 }, { layer: 0, head: 0 }).share - 0.9) < 1e-3);
   const ranking = likeness.ranking({ layer: 0, head: 0 });
   assert.deepEqual(
     ranking.map(({ head }) => head),
     [0, 1],
   );
-  assert.equal(likeness.shared({ layer: 0, head: 'max' }, { layer: 0, head: 0 }), null);
+  assert.equal(likeness.sharedAttention({ layer: 0, head: 'max' }, { layer: 0, head: 0 }), null);
 });
 
 test('a map is wholly like itself', () => {
-  const same = new Partners({
+  const same = new TokenMatching({
     source: { same: true, units: [unit('Hund', [0], [0]), unit('jetzt', [1], [1]), unit('</s>', [2], [2], true)] },
     target: { same: true, units: [unit('dog', [0], [0]), unit('</s>', [1], [1], true)] },
   });
-  const likeness = new Likeness(same, [there, there], 'cross');
-  const { share, rows } = likeness.shared({ layer: 0, head: 0 }, { layer: 0, head: 0 });
+  const likeness = new HeadSimilarity(same, [there, there], 'cross');
+  const { share, rows } = likeness.sharedAttention({ layer: 0, head: 0 }, { layer: 0, head: 0 });
   assert.ok(Math.abs(share - 1) < 1e-3);
   assert.equal(rows, 2);
 });
 
 test('a pinned place of the page is found among the common words', () => {
-  const { units } = new Likeness(partners, [there, back], 'cross', true);
+  const { units } = new HeadSimilarity(partners, [there, back], 'cross', true);
   const showing = { words: false, special: true };
-  assert.equal(unitAt(units, 'columns', there, 'cross', showing, 1), 1);
-  assert.equal(unitAt(units, 'rows', there, 'cross', showing, null), null);
+  assert.equal(unitOfItem(units, 'columns', there, 'cross', showing, 1), 1);
+  assert.equal(unitOfItem(units, 'rows', there, 'cross', showing, null), null);
 });
 
 test('what the second text lacks is struck, and what it alone has is bold', () => {
@@ -126,7 +126,7 @@ test('what the second text lacks is struck, and what it alone has is bold', () =
       { start: 2, end: 3 },
     ],
   ];
-  const shown = comparedText(units, ['a b', 'a c'], tokens);
+  const shown = diffText(units, ['a b', 'a c'], tokens);
   assert.deepEqual(
     shown.filter((node) => typeof node === 'string'),
     ['a', ' ', ' '],
@@ -144,7 +144,7 @@ const listed = (...models) => models.map(([name, source, target]) => ({ name, so
 const translation = /** @type {any} */ ({
   text: 'The dog',
   model: { name: 'first', source: 'de', target: 'en', defaults: { beam_size: 4, temperature: 0 } },
-  asked: () => ({ text: 'Der Hund', model: 'first', beam_size: 4, temperature: 0 }),
+  requestValues: () => ({ text: 'Der Hund', model: 'first', beam_size: 4, temperature: 0 }),
 });
 
 for (const [name, models, second, mode] of /** @type {[string, any[], string, string][]} */ ([
@@ -154,8 +154,8 @@ for (const [name, models, second, mode] of /** @type {[string, any[], string, st
 ])) {
   test(`the second model is at first ${name}`, () => {
     const config = { models, beam: 8 };
-    assert.equal(secondName(config, translation), second);
-    assert.equal(modeOf(config, translation), mode);
+    assert.equal(secondModelName(config, translation), second);
+    assert.equal(comparisonMode(config, translation), mode);
   });
 }
 
@@ -163,7 +163,7 @@ test('the way back reads the answer; the same model reads the sentence and searc
   const models = listed(['first', 'de', 'en'], ['back', 'en', 'de'], ['other', 'de', 'en']);
   assert.deepEqual(secondRequest({ models, beam: 8 }, translation), { text: 'The dog', model: 'back' });
   assert.deepEqual(secondRequest({ models: models.slice(0, 1), beam: 8 }, translation), { text: 'Der Hund', model: 'first', beam_size: 1 });
-  assert.equal(secondName({ models, beam: 8 }, { ...translation, text: ' ' }), 'first');
+  assert.equal(secondModelName({ models, beam: 8 }, { ...translation, text: ' ' }), 'first');
   Object.assign(state, { beside: 'other', besideSame: true });
   assert.deepEqual(secondRequest({ models, beam: 8 }, translation), { text: 'Der Hund', model: 'other', target: 'The dog' });
   Object.assign(state, { beside: '', besideSame: false });

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { recordingFrom } = await import('../../viz/widgets/recorded/fromfile.js');
-const { kindArrays, kindOf } = await import('../../viz/widgets/recorded/kindarrays.js');
+const { parseFile } = await import('../../viz/widgets/recording/parse-file.js');
+const { kindArrays, kindOf } = await import('../../viz/widgets/recording/kind-arrays.js');
 
 const [LAYERS, HEADS, ROWS] = [2, 3, 5];
 const nested = (shape, at = () => 1 / ROWS, place = []) =>
   shape.length ? Array.from({ length: shape[0] }, (_, index) => nested(shape.slice(1), at, [...place, index])) : at(place);
 const array = (...shape) => ({ shape, numbers: new Float32Array(shape.reduce((all, each) => all * each, 1)).fill(1 / ROWS) });
-const opened = (values) => recordingFrom(new File([JSON.stringify(values)], 'own.json'));
+const opened = (values) => parseFile(new File([JSON.stringify(values)], 'own.json'));
 const shapeOf = ({ recorded }) => recorded.self.shape;
 const refused = (values, word, said = {}) =>
   assert.rejects(opened(values), (error) => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answered } from './setup.js';
 
-const { LOOK, comparing, createStore } = await import('../../viz/widgets/core/store.js');
-const { climbHead, pageHead } = await import('../../viz/widgets/headview/paging.js');
+const { VIEW_STATE, isComparing, createStore } = await import('../../viz/widgets/core/store.js');
+const { headBelow, nextHead } = await import('../../viz/widgets/headview/head-navigation.js');
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { certain, doubtOf, view } = await import('../../viz/widgets/core/view.js');
-const { litWeights, marksOf, meant, together } = await import('../../viz/widgets/headview/marks.js');
+const { formatCertain, errorBound, view } = await import('../../viz/widgets/core/map-view.js');
+const { highlightWeights, highlightOf, effectiveHighlight, combinedWeights } = await import('../../viz/widgets/headview/highlights.js');
 
 test('two stores on one base share what is the base’s, and keep what is their own', () => {
   const base = createStore({ kind: 'cross', layer: 0, palette: 'headlight' });
@@ -38,39 +38,39 @@ test('who leaves a store hears no more of it, nor of its base', () => {
 });
 
 test('a pinned head is compared with every other', () => {
-  const { state, set } = createStore({ ...LOOK, layer: 0, head: 1, pinned: { layer: 0, head: 1 } });
-  assert.equal(comparing(state), false);
+  const { state, set } = createStore({ ...VIEW_STATE, layer: 0, head: 1, pinned: { layer: 0, head: 1 } });
+  assert.equal(isComparing(state), false);
   set({ preview: { layer: 2, head: 0 } });
-  assert.equal(comparing(state), true);
+  assert.equal(isComparing(state), true);
 });
 
 const at = (layer, head) => ({ layer, head });
 const ROWS = [[at(0, 0), at(0, 1), at(0, 2)], [at(1, 0), at(1, 1), at(1, 2)], [at('mean', 'mean')]];
 
 test('heads are leafed through in reading order, round both ends', () => {
-  assert.deepEqual(pageHead(ROWS, at(0, 2), 1), at(1, 0));
-  assert.deepEqual(pageHead(ROWS, at(0, 0), -1), at('mean', 'mean'));
-  assert.deepEqual(pageHead(ROWS, at('mean', 'mean'), 1), at(0, 0));
+  assert.deepEqual(nextHead(ROWS, at(0, 2), 1), at(1, 0));
+  assert.deepEqual(nextHead(ROWS, at(0, 0), -1), at('mean', 'mean'));
+  assert.deepEqual(nextHead(ROWS, at('mean', 'mean'), 1), at(0, 0));
 });
 
 test('up and down keep the place in the row, or the end of a shorter one', () => {
-  assert.deepEqual(climbHead(ROWS, at(0, 2), 1), at(1, 2));
-  assert.deepEqual(climbHead(ROWS, at(1, 2), 1), at('mean', 'mean'));
-  assert.deepEqual(climbHead(ROWS, at(0, 1), -1), at('mean', 'mean'));
+  assert.deepEqual(headBelow(ROWS, at(0, 2), 1), at(1, 2));
+  assert.deepEqual(headBelow(ROWS, at(1, 2), 1), at('mean', 'mean'));
+  assert.deepEqual(headBelow(ROWS, at(0, 1), -1), at('mean', 'mean'));
 });
 
 const VIEW = { rows: [{}, {}], columns: [{}, {}, {}], weights: Float32Array.of(0.5, 0.25, 0.25, 0.25, 0.75, NaN) };
 
 test('on each axis the pointer counts before a pin', () => {
-  const now = meant(marksOf({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
+  const now = effectiveHighlight(highlightOf({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
   assert.deepEqual(now, { rows: [1], columns: [2] });
-  assert.deepEqual(meant(marksOf(LOOK)), { rows: null, columns: null });
+  assert.deepEqual(effectiveHighlight(highlightOf(VIEW_STATE)), { rows: null, columns: null });
 });
 
 test('rows that are meant together are averaged, columns are summed, and what is masked stays so', () => {
-  assert.deepEqual([...litWeights(VIEW, { rows: [0, 1], columns: null }).columns], [0.375, 0.5, 0.125]);
-  assert.deepEqual([...litWeights(VIEW, { rows: null, columns: [0, 1] }).rows], [0.75, 1]);
-  assert.ok(Number.isNaN(together(VIEW, [1], [2])));
+  assert.deepEqual([...highlightWeights(VIEW, { rows: [0, 1], columns: null }).columns], [0.375, 0.5, 0.125]);
+  assert.deepEqual([...highlightWeights(VIEW, { rows: null, columns: [0, 1] }).rows], [0.75, 1]);
+  assert.ok(Number.isNaN(combinedWeights(VIEW, [1], [2])));
 });
 
 /** Rows that sum to one, the same in every run. */
@@ -128,7 +128,7 @@ test('every decimal that is shown of words, means and rescaled rows is the one o
             const whole = rescale && head !== 'max' ? sum(item, seen.columns) : 1;
             const truth = sum(item, [other]) / whole;
             const weight = seen.weights[row * seen.columns.length + column];
-            const text = certain(weight, doubtOf(seen, weight, [row], [column]));
+            const text = formatCertain(weight, errorBound(seen, weight, [row], [column]));
             assert.equal(text, truth.toFixed(text.length - 2), JSON.stringify({ words, special, rescale, layer, head, row, column }));
             shown += text.length - 2;
             if (!words && special && typeof layer === 'number' && (typeof head === 'number' || head === 'max'))
@@ -142,9 +142,9 @@ test('every decimal that is shown of words, means and rescaled rows is the one o
 });
 
 test('what is uncertain has no more decimals than agree at both of its ends', () => {
-  assert.equal(certain(0.123456), '0.1235');
-  assert.equal(certain(0.12345, 5e-5), '0.123');
-  assert.equal(certain(0.12348, 1e-5), '0.1235');
-  assert.equal(certain(0.12352, 5e-5), '0.12');
-  assert.equal(certain(0.00001, 5e-5), '0.000');
+  assert.equal(formatCertain(0.123456), '0.1235');
+  assert.equal(formatCertain(0.12345, 5e-5), '0.123');
+  assert.equal(formatCertain(0.12348, 1e-5), '0.1235');
+  assert.equal(formatCertain(0.12352, 5e-5), '0.12');
+  assert.equal(formatCertain(0.00001, 5e-5), '0.000');
 });

@@ -34,15 +34,15 @@ globalThis.localStorage = /** @type {any} */ ({
 });
 
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
-const { readChoice, writeChoice } = await import('../../viz/widgets/lessons/choice.js');
-const { Answers } = await import('../../viz/widgets/lessons/answers.js');
-const { guessed, mark, marked, score } = await import('../../viz/widgets/lessons/progress.js');
-const { unpacked } = await import('../../viz/widgets/core/packed.js');
-const { Tensors, combined, products, sliced, softmax } = await import('../../viz/widgets/lessons/tensors.js');
-const { written } = await import('../../viz/widgets/lessons/numbers.js');
-const { Experiments } = await import('../../viz/widgets/lessons/experiments.js');
-const { axis, short } = await import('../../viz/widgets/lessons/plots.js');
-const { textOf, valuesOf } = await import('../../viz/widgets/lessons/settings.js');
+const { parseLessonLink, formatLessonLink } = await import('../../viz/widgets/lessons/lesson-link.js');
+const { Answers } = await import('../../viz/widgets/lessons/given-answers.js');
+const { recordGuess, setLessonStatus, lessonStatus, score } = await import('../../viz/widgets/lessons/progress.js');
+const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
+const { TensorCache, elementwise, products, headSlice, softmax } = await import('../../viz/widgets/lessons/tensor-cache.js');
+const { formatNumber } = await import('../../viz/widgets/lessons/step-numbers.js');
+const { ExperimentCache } = await import('../../viz/widgets/lessons/experiment-cache.js');
+const { axis, formatTick } = await import('../../viz/widgets/lessons/line-plot.js');
+const { textOf, valuesOf } = await import('../../viz/widgets/lessons/control-values.js');
 
 const said = (source, numbers = {}) => String(formula(source, numbers)).replaceAll(/<\/?(?:math|mrow)>/g, '');
 
@@ -74,45 +74,45 @@ test('what is chosen comes back from the address as it went in', () => {
     chosen: { token: 4, dimension: 31, encoder: { layer: 1, head: 7 } },
     asks: false,
   };
-  assert.equal(writeChoice(choice), 'walk.softmax.2.token-4.dimension-31.encoder-1-7');
-  assert.deepEqual(readChoice(writeChoice(choice)), choice);
-  assert.deepEqual(readChoice(''), { lesson: '', step: '', part: 0, chosen: {}, asks: false });
-  assert.equal(writeChoice(readChoice('')), '');
+  assert.equal(formatLessonLink(choice), 'walk.softmax.2.token-4.dimension-31.encoder-1-7');
+  assert.deepEqual(parseLessonLink(formatLessonLink(choice)), choice);
+  assert.deepEqual(parseLessonLink(''), { lesson: '', step: '', part: 0, chosen: {}, asks: false });
+  assert.equal(formatLessonLink(parseLessonLink('')), '');
 });
 
 test('an answer is kept with the scene that it was given in, until all are forgotten', () => {
   const answers = new Answers();
   assert.deepEqual(answers.of('one'), { given: undefined, asked: undefined });
   const scene = { found: {} };
-  answers.take('one', 2, scene);
-  answers.take('other', -1, { found: null });
+  answers.record('one', 2, scene);
+  answers.record('other', -1, { found: null });
   assert.deepEqual(answers.of('one'), { given: 2, asked: scene });
   assert.deepEqual(answers.of('other'), { given: -1, asked: undefined });
-  answers.forget();
+  answers.clear();
   assert.deepEqual(answers.of('one'), { given: undefined, asked: undefined });
 });
 
 test('a teacher’s link asks for guesses, whatever else it holds', () => {
   const link = 'heads.spread.0.token-4.encoder-0-7.set-width-64.asks';
-  assert.equal(readChoice(link).asks, true);
-  assert.equal(writeChoice(readChoice(link)), link);
-  assert.deepEqual(readChoice('heads.spread.0.set-own-asks').asks, false);
+  assert.equal(parseLessonLink(link).asks, true);
+  assert.equal(formatLessonLink(parseLessonLink(link)), link);
+  assert.deepEqual(parseLessonLink('heads.spread.0.set-own-asks').asks, false);
 });
 
 test('an address that makes no sense chooses nothing', () => {
-  const read = readChoice('walk.softmax.x.token--1.token-1-2.encoder-3.evil-4.__proto__-5.key-99999999');
+  const read = parseLessonLink('walk.softmax.x.token--1.token-1-2.encoder-3.evil-4.__proto__-5.key-99999999');
   assert.deepEqual(read, { lesson: 'walk', step: 'softmax', part: 0, chosen: {}, asks: false });
 });
 
 test('the first guess at a question counts, and a lesson that is done stays done', () => {
-  guessed('one', false);
-  guessed('one', true);
-  guessed('two', true);
+  recordGuess('one', false);
+  recordGuess('one', true);
+  recordGuess('two', true);
   assert.deepEqual(score(), { right: 1, all: 2 });
-  mark('walk', 'done');
-  mark('walk', 'begun');
-  assert.equal(marked('walk'), 'done');
-  assert.equal(marked('other'), undefined);
+  setLessonStatus('walk', 'done');
+  setLessonStatus('walk', 'begun');
+  assert.equal(lessonStatus('walk'), 'done');
+  assert.equal(lessonStatus('other'), undefined);
 });
 
 test('softmax by hand: [1, e] / (1 + e), and nothing where a key is masked', () => {
@@ -127,48 +127,48 @@ test('every row meets every row', () => {
   const one = { rows: 2, columns: 2, numbers: Float32Array.of(1, 2, 3, 4) };
   const other = { rows: 3, columns: 2, numbers: Float32Array.of(1, 0, 0, 1, 1, 1) };
   assert.deepEqual(products(one, other), { rows: 2, columns: 3, numbers: Float32Array.of(1, 2, 3, 3, 4, 7) });
-  assert.deepEqual([...combined(one, one, (left, right) => left - right).numbers], [0, 0, 0, 0]);
+  assert.deepEqual([...elementwise(one, one, (left, right) => left - right).numbers], [0, 0, 0, 0]);
 });
 
 test('a head is cut out of all heads', () => {
   const tensor = { shape: [2, 1, 3], numbers: Float32Array.of(1, 2, 3, 4, 5, 6) };
-  assert.deepEqual(sliced(tensor, 1), { rows: 1, columns: 3, numbers: Float32Array.of(4, 5, 6) });
+  assert.deepEqual(headSlice(tensor, 1), { rows: 1, columns: 3, numbers: Float32Array.of(4, 5, 6) });
 });
 
 const sent = (...numbers) => ({ shape: [1, numbers.length], numbers: Buffer.from(Float32Array.from(numbers).buffer).toString('base64') });
-const sentence = (text) => ({ asked: () => ({ text }), target: [{ id: 3 }] });
+const sentence = (text) => ({ requestValues: () => ({ text }), target: [{ id: 3 }] });
 
 test('numbers arrive as they were sent', () => {
-  assert.deepEqual([...unpacked(sent(0.5, -2)).numbers], [0.5, -2]);
+  assert.deepEqual([...decodeArray(sent(0.5, -2)).numbers], [0.5, -2]);
 });
 
 test('a tensor is asked for once, also while it is on its way, and again after a failure', async () => {
   const asks = [];
   let fails = true;
-  const tensors = new Tensors(async ({ names }) => {
+  const tensors = new TensorCache(async ({ names }) => {
     asks.push(names);
     if (fails) throw new Error('busy');
     return { model: { heads: 2 }, tensors: Object.fromEntries(names.map((name) => [name, sent(1)])) };
   });
   const one = sentence('Ja.');
-  await assert.rejects(tensors.bring(one, ['a']));
+  await assert.rejects(tensors.load(one, ['a']));
   fails = false;
-  await Promise.all([tensors.bring(one, ['a', 'b']), tensors.bring(one, ['b'])]);
-  await tensors.bring(one, ['a', 'b', 'c']);
+  await Promise.all([tensors.load(one, ['a', 'b']), tensors.load(one, ['b'])]);
+  await tensors.load(one, ['a', 'b', 'c']);
   assert.deepEqual(asks, [['a'], ['a', 'b'], ['c']]);
   assert.ok(tensors.of(one).has(['a', 'b', 'c']));
 });
 
 test('the tensors of a few sentences are kept', async () => {
-  const tensors = new Tensors(async ({ names }) => ({ model: {}, tensors: Object.fromEntries(names.map((name) => [name, sent(1)])) }));
-  for (const text of ['a', 'b', 'c', 'd']) await tensors.bring(sentence(text), ['x']);
+  const tensors = new TensorCache(async ({ names }) => ({ model: {}, tensors: Object.fromEntries(names.map((name) => [name, sent(1)])) }));
+  for (const text of ['a', 'b', 'c', 'd']) await tensors.load(sentence(text), ['x']);
   assert.equal(tensors.of(sentence('d')).has(['x']), true);
   assert.equal(tensors.of(sentence('a')).has(['x']), false);
 });
 
 test('numbers have the digits that suit their size', () => {
   assert.deepEqual(
-    [0.41193, -23.6341, 1940.81].map((each) => written(each)),
+    [0.41193, -23.6341, 1940.81].map((each) => formatNumber(each)),
     ['0.4119', '−23.634', '1940.8'],
   );
 });
@@ -179,17 +179,17 @@ const CONTROLS = [
   { form: 'choice', name: 'kind', options: ['a', 'b.c'], start: 'a' },
   { form: 'switch', name: 'on', start: false },
   { form: 'slider', name: 'width', low: 2, high: 7, start: 5 },
-  { form: 'button', name: 'seed', most: 3, start: 0 },
-  { form: 'places', name: 'erased', most: 3, start: [] },
-  { form: 'text', name: 'own', longest: 20, start: '' },
+  { form: 'button', name: 'seed', max_presses: 3, start: 0 },
+  { form: 'places', name: 'erased', max_selected: 3, start: [] },
+  { form: 'text', name: 'own', max_length: 20, start: '' },
 ];
 
 test('what is set stands in the address, and nothing else', () => {
   const values = { kind: 'b.c', on: true, width: 7, seed: 3, erased: [0, 12], own: 'Das ist-gut. <b>' };
   const set = Object.fromEntries(CONTROLS.map((control) => [control.name, textOf(control, values[control.name])]));
   const choice = { lesson: 'heads', step: 'spread', part: 0, chosen: { token: 4, encoder: { layer: 0, head: 7 }, set }, asks: false };
-  assert.deepEqual(readChoice(writeChoice(choice)), choice);
-  assert.deepEqual(valuesOf(CONTROLS, readChoice(writeChoice(choice)).chosen.set), values);
+  assert.deepEqual(parseLessonLink(formatLessonLink(choice)), choice);
+  assert.deepEqual(valuesOf(CONTROLS, parseLessonLink(formatLessonLink(choice)).chosen.set), values);
   assert.equal(textOf(CONTROLS[2], 5), undefined);
 });
 
@@ -199,17 +199,17 @@ test('what makes no sense in an address is what the control holds anyway', () =>
   const odd = { kind: 'c', on: '2', width: '8', seed: '-1', erased: '1_x', own: 'x'.repeat(21) };
   assert.deepEqual(valuesOf(CONTROLS, odd), held);
   assert.deepEqual(valuesOf(CONTROLS, { width: '3.5', erased: '1_2_3_4', seed: 'x' }), held);
-  assert.deepEqual(readChoice('heads.spread.0.set-own-%E0%A4%A.set--3').chosen, {});
+  assert.deepEqual(parseLessonLink('heads.spread.0.set-own-%E0%A4%A.set--3').chosen, {});
 });
 
 test('one experiment runs at a time, and of those that wait the newest alone', async () => {
   const [asked, answers] = [[], []];
-  const experiments = new Experiments((values) => {
+  const experiments = new ExperimentCache((values) => {
     asked.push(values.set.width);
     return new Promise((done) => answers.push(done));
   });
-  const translation = /** @type {any} */ ({ asked: () => ({ text: 'a' }), target: [{ id: 1 }] });
-  const bring = (width) => experiments.bring(translation, 'heads', 'spread', { width });
+  const translation = /** @type {any} */ ({ requestValues: () => ({ text: 'a' }), target: [{ id: 1 }] });
+  const bring = (width) => experiments.fetch(translation, 'heads', 'spread', { width });
   const [first, second, third] = [bring(1), bring(2), bring(3)];
   assert.equal(await second, null);
   answers.shift()('one');
@@ -225,12 +225,12 @@ test('one experiment runs at a time, and of those that wait the newest alone', a
 
 test('an experiment that failed lets the next one run', async () => {
   const failing = [1];
-  const experiments = new Experiments(async ({ set }) => {
+  const experiments = new ExperimentCache(async ({ set }) => {
     if (failing.includes(set.width)) throw new Error('unreachable');
     return set.width;
   });
-  const translation = /** @type {any} */ ({ asked: () => ({}), target: [] });
-  const bring = (width) => experiments.bring(translation, 'heads', 'spread', { width });
+  const translation = /** @type {any} */ ({ requestValues: () => ({}), target: [] });
+  const bring = (width) => experiments.fetch(translation, 'heads', 'spread', { width });
   const [first, second] = [bring(1), bring(2)];
   await assert.rejects(first, /unreachable/);
   assert.equal(await second, 2);
@@ -240,10 +240,10 @@ test('an experiment that failed lets the next one run', async () => {
 
 test('an axis names round numbers, and of powers the tens', () => {
   assert.deepEqual(axis([0, 23]).ticks, [0, 5, 10, 15, 20]);
-  assert.deepEqual(axis([-1, 1]).ticks.map(short), ['−1', '−0.5', '0', '0.5', '1']);
-  assert.deepEqual(axis([1e-6, 0.5], { power: true }).ticks.map(short), ['10⁻⁶', '10⁻⁴', '0.01']);
-  assert.deepEqual(axis([0.004, 0.06], { power: true }).ticks.map(short), ['0.005', '0.01', '0.02', '0.05']);
-  assert.deepEqual(axis([0.02, 0.09], { power: true }).ticks.map(short), ['0.02', '0.05']);
+  assert.deepEqual(axis([-1, 1]).ticks.map(formatTick), ['−1', '−0.5', '0', '0.5', '1']);
+  assert.deepEqual(axis([1e-6, 0.5], { power: true }).ticks.map(formatTick), ['10⁻⁶', '10⁻⁴', '0.01']);
+  assert.deepEqual(axis([0.004, 0.06], { power: true }).ticks.map(formatTick), ['0.005', '0.01', '0.02', '0.05']);
+  assert.deepEqual(axis([0.02, 0.09], { power: true }).ticks.map(formatTick), ['0.02', '0.05']);
   const { share } = axis([4, 512], { power: true });
   assert.deepEqual([4, 512].map(share), [0, 1]);
   assert.ok(Math.abs(share(32) - 3 / 7) < 1e-9);

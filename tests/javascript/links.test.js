@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { linksOf, rankHeads, readPharaoh, score, unitsOf, writePharaoh } = await import('../../viz/widgets/parts/links.js');
-const { foundAndTold, readTable } = await import('../../viz/widgets/heads/goldfile.js');
-const { joined, paragraph } = await import('../../viz/widgets/heads/explain.js');
+const { attentionLinks, rankHeads, readPharaoh, linkCounts, linkUnits, writePharaoh } = await import(
+  '../../viz/widgets/parts/word-links.js'
+);
+const { chooseAndTest, parseTable } = await import('../../viz/widgets/heads/gold-file.js');
+const { joinSentences, paragraph } = await import('../../viz/widgets/heads/head-explanation.js');
 
 // The first head aligns; the second looks at what it has just written, one row later.
 const translation = new Translation(
@@ -28,8 +30,8 @@ const translation = new Translation(
     ],
   }),
 );
-const sources = unitsOf(translation.source, translation.source_text, true);
-const targets = unitsOf(translation.target, translation.text, true);
+const sources = linkUnits(translation.source, translation.source_text, true);
+const targets = linkUnits(translation.target, translation.text, true);
 const straight = readPharaoh('0-0 1-1 2-2', 3, 3).gold;
 
 test('special tokens are no words, and the pieces of a word are one', () => {
@@ -41,8 +43,8 @@ test('special tokens are no words, and the pieces of a word are one', () => {
     { label: 'bel', word: 0, start: 0, end: 3 },
     { label: 'lt', word: 0, start: 3, end: 5 },
   ];
-  assert.deepEqual(unitsOf(pieces, 'bellt', true), [{ places: [0, 1], label: 'bellt' }]);
-  assert.equal(unitsOf(pieces, 'bellt', false).length, 2);
+  assert.deepEqual(linkUnits(pieces, 'bellt', true), [{ places: [0, 1], label: 'bellt' }]);
+  assert.equal(linkUnits(pieces, 'bellt', false).length, 2);
 });
 
 test('heads that score alike are ranked by what they give to the drawn links', () => {
@@ -63,12 +65,12 @@ test('heads that score alike are ranked by what they give to the drawn links', (
 
 test('a head is read off the row of a word, or off the row after it', () => {
   const map = (head) => translation.map('cross', 0, head);
-  assert.deepEqual(linksOf(map(0), targets, sources, 0), [
+  assert.deepEqual(attentionLinks(map(0), targets, sources, 0), [
     [0, 0],
     [1, 1],
     [2, 2],
   ]);
-  assert.deepEqual(linksOf(map(1), targets, sources, 1), [
+  assert.deepEqual(attentionLinks(map(1), targets, sources, 1), [
     [0, 0],
     [1, 1],
     [2, 2],
@@ -85,7 +87,7 @@ test('a head is read off the row of a word, or off the row after it', () => {
 
 test('rate, precision and recall as one counts them by hand', () => {
   const { gold } = readPharaoh('0-0 1-1 2-1p', 3, 3);
-  const { rate, precision, recall } = score(
+  const { rate, precision, recall } = linkCounts(
     [
       [0, 0],
       [2, 1],
@@ -97,7 +99,7 @@ test('rate, precision and recall as one counts them by hand', () => {
   assert.ok(Math.abs(rate - (1 - 3 / 5)) < 1e-9);
   assert.ok(Math.abs(precision - 2 / 3) < 1e-9);
   assert.equal(recall, 0.5);
-  assert.deepEqual(score([], new Map()), { rate: 0, precision: 1, recall: 1 });
+  assert.deepEqual(linkCounts([], new Map()), { rate: 0, precision: 1, recall: 1 });
 });
 
 test('Pharaoh is read and written, and what makes no sense is said', () => {
@@ -114,7 +116,7 @@ test('a head is explained by what it does here, how widely, and how steadily', (
   assert.deepEqual(keys(here, { role: 'aligns', held: 0.5 }, 200), ['explain_here', 'explain_narrow', 'explain_often']);
   const wide = { role: 'spreads', share: 0.8, measures: { ...here.measures, relative_entropy: 0.9 } };
   assert.deepEqual(keys(wide, { role: 'end', held: 0.4 }, 200), ['explain_spreads', 'explain_wide', 'explain_otherwise']);
-  assert.deepEqual([joined(['A.', 'B.']), joined(['甲。', '乙。'])], ['A. B.', '甲。乙。']);
+  assert.deepEqual([joinSentences(['A.', 'B.']), joinSentences(['甲。', '乙。'])], ['A. B.', '甲。乙。']);
   assert.deepEqual(keys(wide, { role: 'unclear', held: 0.8 }, 200), ['explain_spreads', 'explain_wide', 'explain_unclear_too']);
   assert.deepEqual(keys({ ...here, role: 'unclear', measures: { relative_entropy: NaN } }, undefined), ['explain_unclear']);
 });
@@ -122,13 +124,13 @@ test('a head is explained by what it does here, how widely, and how steadily', (
 test('a table of links is read in either direction', () => {
   const model = { source: 'de', target: 'en' };
   const table = 'de\ten\tlinks\r\nEin Hund.\tA dog.\t0-0 1-1\n\n';
-  assert.deepEqual(readTable(table, model), { turned: false, rows: [['Ein Hund.', 'A dog.', '0-0 1-1']] });
-  assert.deepEqual(readTable(table, { source: 'eng_Latn', target: 'deu_Latn' }), {
+  assert.deepEqual(parseTable(table, model), { turned: false, rows: [['Ein Hund.', 'A dog.', '0-0 1-1']] });
+  assert.deepEqual(parseTable(table, { source: 'eng_Latn', target: 'deu_Latn' }), {
     turned: true,
     rows: [['Ein Hund.', 'A dog.', '0-0 1-1']],
   });
-  assert.equal(readTable('a\tb\n1\t2', model), null);
-  assert.equal(readTable('', model), null);
+  assert.equal(parseTable('a\tb\n1\t2', model), null);
+  assert.equal(parseTable('', model), null);
 });
 
 test('heads are chosen on every other pair and told on the rest', () => {
@@ -137,7 +139,7 @@ test('heads are chosen on every other pair and told on the rest', () => {
     [2, 2, 0, 0],
     [2, 2, 2, 2],
   ];
-  const found = foundAndTold(new Map(/** @type {any} */ ([head(0, none, all, none), head(1, all, none, all)])));
+  const found = chooseAndTest(new Map(/** @type {any} */ ([head(0, none, all, none), head(1, all, none, all)])));
   assert.deepEqual(
     found.map(({ head: number, chosen, rate, precision, recall }) => [number, chosen, rate, precision, recall]),
     [

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { MEASURES, measuresIn, measuresOf, scaleOf } = await import('../../viz/widgets/parts/measures.js');
-const { tileText } = await import('../../viz/widgets/heads/colouring.js');
-const { headsByRole, nextOf } = await import('../../viz/widgets/heads/chips.js');
-const { sorted } = await import('../../viz/widgets/heads/headtable.js');
+const { MEASURES, measuresForKind, measuresOf, scaleOf } = await import('../../viz/widgets/parts/measures.js');
+const { formatTile } = await import('../../viz/widgets/heads/measure-wall.js');
+const { headsByRole, nextIndex } = await import('../../viz/widgets/heads/role-chips.js');
+const { sortHeads } = await import('../../viz/widgets/heads/head-table.js');
 
 const KINDS = /** @type {const} */ (['encoder', 'decoder', 'cross']);
 
@@ -16,11 +16,11 @@ const ASKED = `
 import json, numpy as np
 from headlight import Translator
 from headlight.model.measures.statistics import STATISTICS, measure_all
-from headlight.viz.answers.payload import answer_values
+from headlight.viz.service.payload import answer_dict
 found = Translator.load("assets/models/toy", device="cpu").translate("ich mochte ein bier , bitte .")
 told = {kind: {name: np.asarray(each).tolist() for name, each in measure_all(found, kind).items()} for kind in ("encoder", "decoder", "cross")}
 about = {"name": "toy", "source": "de", "target": "en"}
-found = {"answer": answer_values(found, about), "measures": told, "kinds": {name: list(each.kinds) for name, each in STATISTICS.items()}}
+found = {"answer": answer_dict(found, about), "measures": told, "kinds": {name: list(each.kinds) for name, each in STATISTICS.items()}}
 print(json.dumps(found).replace("NaN", "null"))
 `;
 const asked = execFileSync(process.env.PYTHON ?? 'python3', ['-c', ASKED], { encoding: 'utf8', maxBuffer: 2 ** 26 });
@@ -34,7 +34,7 @@ test('the browser measures every head as Python does', () => {
   );
   for (const kind of KINDS) {
     const found = measuresOf(translation, kind);
-    for (const { name } of measuresIn(kind)) {
+    for (const { name } of measuresForKind(kind)) {
       assert.ok(told.kinds[name].includes(kind), `${name} of ${kind}`);
       for (const [layer, heads] of told.measures[kind][name].entries()) {
         for (const [head, expected] of heads.entries()) {
@@ -79,7 +79,7 @@ test('planted maps give the numbers that one computes by hand', () => {
 
 test('a tile has room for three letters', () => {
   assert.deepEqual(
-    [tileText(0.984, 'share'), tileText(1, 'share'), tileText(2.345, 'bits'), tileText(NaN, 'share')],
+    [formatTile(0.984, 'share'), formatTile(1, 'share'), formatTile(2.345, 'bits'), formatTile(NaN, 'share')],
     ['.98', '1.00', '2.3', '–'],
   );
 });
@@ -107,13 +107,13 @@ test('heads of a role stand in order, and the one after the last is none', () =>
       [0, 1],
     ],
   );
-  assert.deepEqual([nextOf(found.get('aligns'), 0), nextOf(found.get('aligns'), 1)], [1, -1]);
+  assert.deepEqual([nextIndex(found.get('aligns'), 0), nextIndex(found.get('aligns'), 1)], [1, -1]);
 });
 
 test('the table sorts by any column, with what has no number last', () => {
   const head = (number, role, peak) => ({ layer: 0, head: number, role, share: peak, measures: { peak } });
   const heads = [head(0, 'b', 0.2), head(1, 'a', NaN), head(2, 'a', 0.9)];
-  const order = (column, turned) => sorted(heads, column, turned).map((each) => each.head);
+  const order = (column, turned) => sortHeads(heads, column, turned).map((each) => each.head);
   assert.deepEqual(order('peak', false), [2, 0, 1]);
   assert.deepEqual(order('head', false), [0, 1, 2]);
   assert.deepEqual(order('head', true), [2, 1, 0]);

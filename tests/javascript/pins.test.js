@@ -3,22 +3,22 @@ import { test } from 'node:test';
 import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { keptPins, keptPlace } = await import('../../viz/widgets/core/pins.js');
-const { keptSizes } = await import('../../viz/widgets/headview/still.js');
+const { remapPins, remapIndex } = await import('../../viz/widgets/core/pins.js');
+const { stableSizes } = await import('../../viz/widgets/headview/stable-layout.js');
 
 test('a word keeps its pin while words come after, before, or in its middle', () => {
   const before = ['Der', 'Hund', 'schläft'];
-  assert.equal(keptPlace(1, before, ['Der', 'Hund', 'schläft', 'jetzt']), 1);
-  assert.equal(keptPlace(1, before, ['Heute', 'Der', 'Hund', 'schläft']), 2);
-  assert.equal(keptPlace(2, before, ['Der', 'alte', 'Hund', 'schläft']), 3);
-  assert.equal(keptPlace(1, before, ['Ein', 'kleiner', 'Hund', 'bellt', 'laut']), 2);
+  assert.equal(remapIndex(1, before, ['Der', 'Hund', 'schläft', 'jetzt']), 1);
+  assert.equal(remapIndex(1, before, ['Heute', 'Der', 'Hund', 'schläft']), 2);
+  assert.equal(remapIndex(2, before, ['Der', 'alte', 'Hund', 'schläft']), 3);
+  assert.equal(remapIndex(1, before, ['Ein', 'kleiner', 'Hund', 'bellt', 'laut']), 2);
 });
 
 test('a word that changed or could be one of two is let go', () => {
-  assert.equal(keptPlace(2, ['Der', 'Hund', 'schl'], ['Der', 'Hund', 'schläft', 'tief']), null);
-  assert.equal(keptPlace(1, ['a', 'die', 'b'], ['die', 'c', 'die']), null);
-  assert.equal(keptPlace(null, ['a'], ['a']), null);
-  assert.equal(keptPlace(3, ['a'], ['a']), null);
+  assert.equal(remapIndex(2, ['Der', 'Hund', 'schl'], ['Der', 'Hund', 'schläft', 'tief']), null);
+  assert.equal(remapIndex(1, ['a', 'die', 'b'], ['die', 'c', 'die']), null);
+  assert.equal(remapIndex(null, ['a'], ['a']), null);
+  assert.equal(remapIndex(3, ['a'], ['a']), null);
 });
 
 test('pins of rows and columns go with the words of either side', () => {
@@ -27,14 +27,14 @@ test('pins of rows and columns go with the words of either side', () => {
   const before = translation(['Der', 'Hund', '</s>'], ['The', 'dog', '</s>']);
   const after = translation(['Der', 'alte', 'Hund', '</s>'], ['The', 'old', 'dog', '</s>']);
   const look = { kind: 'cross', words: false, special: true, row: 1, column: 2 };
-  assert.deepEqual(keptPins(before, after, look), { row: 2, column: 3 });
-  assert.deepEqual(keptPins(after, before, { ...look, row: 1 }), { row: null, column: 1 });
+  assert.deepEqual(remapPins(before, after, look), { row: 2, column: 3 });
+  assert.deepEqual(remapPins(after, before, { ...look, row: 1 }), { row: null, column: 1 });
 });
 
 test('a map that holds still has room for eight more columns at once, and gives none back', () => {
-  const first = keptSizes(null, { columns: 5, label: 80, above: 50 });
+  const first = stableSizes(null, { columns: 5, label: 80, above: 50 });
   assert.deepEqual([first.columns, first.label], [5, 80]);
-  const more = keptSizes(first, { columns: 6, label: 116, above: 200 });
+  const more = stableSizes(first, { columns: 6, label: 116, above: 200 });
   assert.deepEqual(more, { ...first, columns: 8 });
-  assert.deepEqual(keptSizes(more, { columns: 3, label: 40, above: 40 }), more);
+  assert.deepEqual(stableSizes(more, { columns: 3, label: 40, above: 40 }), more);
 });

@@ -4,10 +4,10 @@ import { answered } from './setup.js';
 
 globalThis.matchMedia ??= () => ({ matches: false });
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { axes } = await import('../../viz/widgets/core/view.js');
-const { lookWhen, stopsOf } = await import('../../viz/widgets/heads/player.js');
-const { candidatesOf } = await import('../../viz/widgets/heads/writing.js');
-const { rowOfToken, thereOf } = await import('../../viz/widgets/headview/veil.js');
+const { axes } = await import('../../viz/widgets/core/map-view.js');
+const { selectionAt, rowEnds } = await import('../../viz/widgets/heads/player.js');
+const { candidatesOf } = await import('../../viz/widgets/heads/candidates.js');
+const { rowOfToken, writtenSize } = await import('../../viz/widgets/headview/unwritten.js');
 const { encodeGif } = await import('../../viz/widgets/parts/gif.js');
 
 const SOURCES = ['Der', 'Hund', '</s>'];
@@ -20,12 +20,12 @@ function translation() {
 }
 
 test('each stop ends a row, and a hidden end comes with the last word', () => {
-  assert.deepEqual(stopsOf(translation(), SHOWN), [1, 2, 3, 4]);
-  assert.deepEqual(stopsOf(translation(), { words: false, special: false }), [1, 2, 4]);
+  assert.deepEqual(rowEnds(translation(), SHOWN), [1, 2, 3, 4]);
+  assert.deepEqual(rowEnds(translation(), { words: false, special: false }), [1, 2, 4]);
 });
 
 test('the row of the token being written is the one that is looked at, and all of them are no moment', () => {
-  const look = (kind, count) => lookWhen(translation(), { kind, ...SHOWN }, count);
+  const look = (kind, count) => selectionAt(translation(), { kind, ...SHOWN }, count);
   assert.deepEqual([look('cross', 2).written, look('cross', 2).row, look('cross', 2).column], [2, 1, null]);
   assert.deepEqual([look('cross', 4).written, look('cross', 4).row], [null, 3]);
   assert.equal('row' in look('encoder', 2), false); // whoever looks at the sentence goes on looking there
@@ -33,7 +33,7 @@ test('the row of the token being written is the one that is looked at, and all o
 
 test('only what is written has rows, and a decoder only looks back at it', () => {
   const given = translation();
-  const there = (kind, written) => thereOf(given, { kind, ...axes(given, kind, SHOWN) }, written);
+  const there = (kind, written) => writtenSize(given, { kind, ...axes(given, kind, SHOWN) }, written);
   assert.deepEqual(there('cross', 2), { rows: 2, columns: 3 });
   assert.deepEqual(there('decoder', 2), { rows: 2, columns: 2 }); // the start and the first word
   assert.deepEqual(there('encoder', 2), { rows: 3, columns: 3 });

@@ -12,13 +12,13 @@ const refused = () => {
 };
 
 test('a browser that keeps nothing still counts what is done in this visit, and says that it will not last', async () => {
-  const { guessed, mark, marked, score, stays } = await inBrowser('refused', refused);
+  const { recordGuess, setLessonStatus, lessonStatus, score, stays } = await inBrowser('refused', refused);
   assert.equal(stays(), false);
-  mark('walk', 'begun');
-  mark('walk', 'done');
-  guessed('walk.softmax', true);
-  guessed('walk.softmax', false);
-  assert.equal(marked('walk'), 'done');
+  setLessonStatus('walk', 'begun');
+  setLessonStatus('walk', 'done');
+  recordGuess('walk.softmax', true);
+  recordGuess('walk.softmax', false);
+  assert.equal(lessonStatus('walk'), 'done');
   assert.deepEqual(score(), { right: 1, all: 1 });
   assert.equal(stays(), false);
 });
@@ -26,17 +26,17 @@ test('a browser that keeps nothing still counts what is done in this visit, and 
 test('a browser that keeps it is told so', async () => {
   const kept = new Map();
   const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
-  const { mark, marked, stays } = await inBrowser('kept', () => storage);
-  mark('walk', 'done');
-  assert.equal(marked('walk'), 'done');
+  const { setLessonStatus, lessonStatus, stays } = await inBrowser('kept', () => storage);
+  setLessonStatus('walk', 'done');
+  assert.equal(lessonStatus('walk'), 'done');
   assert.equal(stays(), true);
   assert.equal(JSON.parse(kept.get('headlight-learn')).done.walk, 'done');
 });
 
 test('a browser that is full says that it keeps no more', async () => {
   const full = { getItem: () => null, setItem: refused };
-  const { mark, marked, stays } = await inBrowser('full', () => full);
-  mark('walk', 'done');
-  assert.equal(marked('walk'), 'done');
+  const { setLessonStatus, lessonStatus, stays } = await inBrowser('full', () => full);
+  setLessonStatus('walk', 'done');
+  assert.equal(lessonStatus('walk'), 'done');
   assert.equal(stays(), false);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { coloursOf, paint } = await import('../../viz/widgets/parts/quickplotly.js');
+const { coloursOf, paint } = await import('../../viz/widgets/parts/canvas-plotly.js');
 
 const SCALE = [
   [0, '#000000'],

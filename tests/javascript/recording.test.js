@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { Recording } = await import('../../viz/widgets/core/recording.js');
-const { FULL, decode, decodePlaces } = await import('../../viz/widgets/core/letters.js');
-const { RecordedMaps } = await import('../../viz/widgets/recorded/recordedmaps.js');
-const { isDark } = await import('../../viz/widgets/notebook/surroundings.js');
+const { LEVEL_OF_ONE, decodeWeights, decodeCodes } = await import('../../viz/widgets/core/weight-decoding.js');
+const { RecordingSource } = await import('../../viz/widgets/recording/recording-source.js');
+const { isDark } = await import('../../viz/widgets/notebook/environment.js');
 
 const tokens = (labels) => {
   let at = -1;
@@ -28,19 +28,19 @@ const values = (more = {}) => ({
   before: null,
   ...more,
 });
-const numbers = (weights) => Uint16Array.from(weights, (weight) => Math.round(weight * FULL));
+const numbers = (weights) => Uint16Array.from(weights, (weight) => Math.round(weight * LEVEL_OF_ONE));
 const HEADS = [1, 0, 0, 0.5, 0.5, 0, 0.25, 0.25, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1];
 const EVERYTHING = { layer: 0, head: 0, words: false, special: true };
 
 test('the numbers of letters are the letters’ own', () => {
   const letters = '!#$%(Āa';
-  const expected = decode(letters);
+  const expected = decodeWeights(letters);
   const plain = Array.from({ length: 0x7f - 0x21 }, (_, code) => String.fromCharCode(code + 0x21)).filter(
     (each) => !'"&\'<>\\'.includes(each),
   );
   const places = [...letters].map((letter) => (letter === 'Ā' ? plain.length : plain.indexOf(letter)));
   const bytes = Uint8Array.from([...places.map((place) => place % 256), ...places.map((place) => place >> 8)]);
-  assert.deepEqual([...decodePlaces(bytes)], [...expected]);
+  assert.deepEqual([...decodeCodes(bytes)], [...expected]);
 });
 
 test('a recording answers as a translation does, and masked cells are no numbers', () => {
@@ -49,10 +49,10 @@ test('a recording answers as a translation does, and masked cells are no numbers
   assert.deepEqual([...weights], [1, NaN, NaN, 0.5, 0.5, NaN, 0.25, 0.25, 0.5]);
   assert.deepEqual([...recording.map('self', 0, 'max').weights].slice(6), [0.25, 0.25, 1]);
   assert.equal(recording.masked('self'), true);
-  const maps = new RecordedMaps(recording);
+  const maps = new RecordingSource(recording);
   assert.deepEqual(maps.kinds, ['self']);
   assert.equal(maps.headName({ layer: 0, head: 1 }), 'Layer 5 · Head 2');
-  assert.equal(maps.says({ kind: 'self', layer: 0, head: 1 })[0], 'A row covers about 1.0 tokens.');
+  assert.equal(maps.shownCaption({ kind: 'self', layer: 0, head: 1 })[0], 'A row covers about 1.0 tokens.');
   const [side, ...others] = maps.sentences('self', EVERYTHING);
   assert.deepEqual([side.side, side.tokens.map(({ label }) => label), others.length], ['source', ['a', 'b', 'c'], 0]);
 });
@@ -61,7 +61,7 @@ test('maps that are not here are asked for once, and are there when they have co
   const asked = [];
   const recording = new Recording(values(), {}, (each) => asked.push(each));
   for (let time = 0; time < 2; time++) assert.ok(recording.map('self', 0, 1).weights.every(Number.isNaN));
-  recording.small('self', { layer: 0, head: 1 });
+  recording.thumbnailMap('self', { layer: 0, head: 1 });
   assert.deepEqual(
     asked.map(({ heads, small }) => [heads[0].head, small]),
     [
@@ -69,7 +69,7 @@ test('maps that are not here are asked for once, and are there when they have co
       [1, true],
     ],
   );
-  recording.take({ kind: 'self', small: false, shape: [3, 3] }, [{ layer: 0, head: 1 }], numbers(HEADS.slice(9)), FULL);
+  recording.receive({ kind: 'self', small: false, shape: [3, 3] }, [{ layer: 0, head: 1 }], numbers(HEADS.slice(9)), LEVEL_OF_ONE);
   assert.deepEqual([...recording.map('self', 0, 1).weights], [1, NaN, NaN, 0, 1, NaN, 0, 0, 1]);
 });
 
@@ -88,8 +88,8 @@ test('columns of a decoder are what it has read', () => {
     ['<s>', 'b'],
     ['I', 't0'],
   ]);
-  assert.equal(new RecordedMaps(read).reading({ kind: 'decoder' }, 0), 'says_reading');
-  assert.equal(new RecordedMaps(written).reading({ kind: 'decoder' }, 0), 'says_writing');
+  assert.equal(new RecordingSource(read).rowVerb({ kind: 'decoder' }, 0), 'says_reading');
+  assert.equal(new RecordingSource(written).rowVerb({ kind: 'decoder' }, 0), 'says_writing');
 });
 
 test('the first opaque surface under a frame says whether it is dark, then what the notebook says of itself', () => {

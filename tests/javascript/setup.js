@@ -2,12 +2,12 @@
 
 import { execFileSync } from 'node:child_process';
 
-const given = 'import json; from headlight.viz.wire.static import tables; print(json.dumps(tables()))';
+const given = 'import json; from headlight.viz.server.static_files import tables; print(json.dumps(tables()))';
 globalThis.headlightTables = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', given], { encoding: 'utf8' }));
 
-const { decode, FULL } = await import('../../viz/widgets/core/letters.js');
+const { decodeWeights, LEVEL_OF_ONE } = await import('../../viz/widgets/core/weight-decoding.js');
 const every = Array.from({ length: 1 << 16 }, (_, code) => String.fromCharCode(code)).join('');
-const values = decode(every);
+const values = decodeWeights(every);
 
 // The letters in the order of their cells, each with the end of its cell. A value is the middle of its cell but for the first and the last.
 const cells = [...values.keys()].filter((code) => values[code] || every[code] === '!').sort((one, other) => values[one] - values[other]);
@@ -16,7 +16,7 @@ for (const code of cells.slice(1, -1)) ends.push(2 * values[code] - ends.at(-1))
 
 /** The letter of a weight, as the server would send it: that of the cell in which it lies. */
 export function letterOf(weight) {
-  const at = ends.findIndex((end) => weight * FULL < end);
+  const at = ends.findIndex((end) => weight * LEVEL_OF_ONE < end);
   return every[cells.at(at)];
 }
 

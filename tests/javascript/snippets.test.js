@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { frameOf, literal, pythonOf } = await import('../../viz/widgets/heads/snippets.js');
+const { iframeSnippet, toPythonLiteral, pythonSnippet } = await import('../../viz/widgets/heads/snippets.js');
 
 test('a frame holds no sign that ends its own attributes', () => {
-  const frame = frameOf('/?embed=head#text=%22&tab="x"', '<b>Head</b>');
+  const frame = iframeSnippet('/?embed=head#text=%22&tab="x"', '<b>Head</b>');
   assert.ok(frame.startsWith('<iframe src="/?embed=head#text=%22&amp;tab=&quot;x&quot;" title="&lt;b&gt;Head&lt;/b&gt;"'));
   assert.equal(frame.split('<').length, 3);
 });
@@ -23,7 +23,7 @@ const OPTIONS = {
   back_weight: 0,
 };
 const call = (asked, ...more) =>
-  pythonOf({ model: 'de-en', text: 'Hallo.', ...asked }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
+  pythonSnippet({ model: 'de-en', text: 'Hallo.', ...asked }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
 
 test('only what differs from the defaults of Python is said', () => {
   const page = { ...OPTIONS, beam_size: 4, no_repeat: 4, source_language: '', interventions: [] };
@@ -45,14 +45,21 @@ test('what another model helped to choose is asked for with that model', () => {
 });
 
 test('values are written as Python writes them', () => {
-  assert.equal(literal([{ action: 'off', head: null, on: true }]), '[{"action": "off", "head": None, "on": True}]');
-  assert.deepEqual([null, true, false, 0.5, 'a"b\n', [1, 2]].map(literal), ['None', 'True', 'False', '0.5', '"a\\"b\\n"', '[1, 2]']);
+  assert.equal(toPythonLiteral([{ action: 'off', head: null, on: true }]), '[{"action": "off", "head": None, "on": True}]');
+  assert.deepEqual([null, true, false, 0.5, 'a"b\n', [1, 2]].map(toPythonLiteral), [
+    'None',
+    'True',
+    'False',
+    '0.5',
+    '"a\\"b\\n"',
+    '[1, 2]',
+  ]);
 });
 
 test('only one head or the average of a layer is a map; options that say nothing are left out', () => {
   const asked = { model: 'de-en', text: 'Hallo.', beam_size: 4, target: null };
-  const last = (look) => pythonOf(asked, look).trim().split('\n').at(-1);
-  assert.ok(pythonOf(asked, { kind: 'cross', layer: 0, head: 3 }).includes('translator.translate("Hallo.", beam_size=4)\n'));
+  const last = (look) => pythonSnippet(asked, look).trim().split('\n').at(-1);
+  assert.ok(pythonSnippet(asked, { kind: 'cross', layer: 0, head: 3 }).includes('translator.translate("Hallo.", beam_size=4)\n'));
   assert.equal(last({ kind: 'cross', layer: 0, head: 3 }), 'result.attention_map("cross", 0, 3)');
   assert.equal(last({ kind: 'encoder', layer: 1, head: 'mean' }), 'result.attention_map("encoder", 1)');
   assert.ok(last({ kind: 'cross', layer: 'mean', head: 'max' }).startsWith('result.attention.of("cross")  #'));

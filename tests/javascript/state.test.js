@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { on, set, state } = await import('../../viz/widgets/core/state.js');
-const { comparing, shown } = await import('../../viz/widgets/core/store.js');
-const { readLink } = await import('../../viz/widgets/core/link.js');
-const { errorSays, has, t } = await import('../../viz/widgets/core/words.js');
-const { languageTag } = await import('../../viz/widgets/core/tags.js');
-const { signed, minus } = await import('../../viz/widgets/core/view.js');
+const { isComparing, shownHead } = await import('../../viz/widgets/core/store.js');
+const { parsePermalink } = await import('../../viz/widgets/core/permalink.js');
+const { errorText, hasPhrase, t } = await import('../../viz/widgets/core/i18n.js');
+const { languageTag } = await import('../../viz/widgets/core/language-tags.js');
+const { signed, formatSigned } = await import('../../viz/widgets/core/map-view.js');
 
 test('only those hear of a change who care about it, and only of a change', () => {
   const heard = [];
@@ -20,16 +20,16 @@ test('only those hear of a change who care about it, and only of a change', () =
 
 test('the head pointed at is shown before the chosen one, and compared with the pinned one', () => {
   set({ layer: 1, head: 4, preview: null, pinned: { layer: 1, head: 4 } });
-  assert.equal(comparing(state), false);
+  assert.equal(isComparing(state), false);
   set({ preview: { layer: 0, head: 0 } });
-  assert.deepEqual(shown(state), { layer: 0, head: 0 });
-  assert.equal(comparing(state), true);
+  assert.deepEqual(shownHead(state), { layer: 0, head: 0 });
+  assert.equal(isComparing(state), true);
   set({ preview: null, pinned: null });
   assert.equal(state.preview, null);
 });
 
 test('a link is read as far as it makes sense', () => {
-  const wanted = readLink('#text=Guten%20Tag.&beam_size=3&kind=encoder&layer=mean&head=2&row=1&pinned=0.3&special=0&threshold=0.25');
+  const wanted = parsePermalink('#text=Guten%20Tag.&beam_size=3&kind=encoder&layer=mean&head=2&row=1&pinned=0.3&special=0&threshold=0.25');
   assert.deepEqual(wanted.request, { text: 'Guten Tag.', beam_size: 3 });
   const { kind, layer, head, row, pinned, special, threshold } = wanted;
   assert.deepEqual(
@@ -39,21 +39,21 @@ test('a link is read as far as it makes sense', () => {
 });
 
 test('what makes no sense in a link is let go', () => {
-  const wanted = readLink('#kind=nonsense&layer=max&head=-1&row=x&pinned=1.2.3&special=2&threshold=7&tab=%3Cb%3E&beam_size=many');
+  const wanted = parsePermalink('#kind=nonsense&layer=max&head=-1&row=x&pinned=1.2.3&special=2&threshold=7&tab=%3Cb%3E&beam_size=many');
   assert.deepEqual(wanted, { request: {} });
 });
 
 test('a link brings the very ids of a beginning', () => {
-  assert.deepEqual(readLink('#prefix_ids=4.8.15').request, { prefix: [4, 8, 15] });
-  assert.deepEqual(readLink('#prefix_ids=4.x').request, {});
+  assert.deepEqual(parsePermalink('#prefix_ids=4.8.15').request, { prefix: [4, 8, 15] });
+  assert.deepEqual(parsePermalink('#prefix_ids=4.x').request, {});
 });
 
 test('a phrase gets its values, and one that is not there is an error', () => {
   assert.match(t('line_before', { count: 7 }), /7/);
   assert.ok(!/\{count\}/.test(t('line_before', { count: 7 })));
   assert.throws(() => t('no such phrase'), /no such phrase/);
-  assert.ok(has('error_our_fault'));
-  assert.equal(errorSays({ word: 'our_fault' }), t('error_our_fault'));
+  assert.ok(hasPhrase('error_our_fault'));
+  assert.equal(errorText({ word: 'our_fault' }), t('error_our_fault'));
 });
 
 test('models call languages in many ways, browsers in one', () => {
@@ -64,6 +64,6 @@ test('models call languages in many ways, browsers in one', () => {
 test('a minus is as long as a plus', () => {
   assert.equal(signed(-0.5, 2), '−0.50');
   assert.equal(signed(0.5, 2), '+0.50');
-  assert.equal(minus(-1, 0), '−1');
-  assert.equal(minus(-0.0004, 3), '0.000'); // zero has no sign
+  assert.equal(formatSigned(-1, 0), '−1');
+  assert.equal(formatSigned(-0.0004, 3), '0.000'); // zero has no sign
 });

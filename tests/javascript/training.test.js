@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { TrainingRun, verdictOf } = await import('../../viz/widgets/lessons/trainingrun.js');
-const { call, line } = await import('../../viz/widgets/core/boot.js');
+const { TrainingRun, verdictOf } = await import('../../viz/widgets/lessons/training-run.js');
+const { callLatest, queueStatus } = await import('../../viz/widgets/core/boot.js');
 
 /** A server that answers when the test says so, and what it was asked. */
 function server() {
@@ -69,13 +69,13 @@ test('a full queue is waited for and said; whoever stops meanwhile is not asked 
   const said = [full, { run: 'one' }];
   const begins = [];
   const signs = [];
-  line.again = (_who, pause) => signs.push(pause);
+  queueStatus.again = (_who, pause) => signs.push(pause);
   const answer = async () => {
     begins.push(performance.now());
     return said.shift();
   };
   const asks = {
-    begin: (values, wanted, refused) => call(answer, values, wanted, refused),
+    begin: (values, wanted, refused) => callLatest(answer, values, wanted, refused),
     more: async () => ({ before: 0, messages: [], over: true }),
     stop: async () => ({}),
   };
@@ -92,7 +92,7 @@ test('a full queue is waited for and said; whoever stops meanwhile is not asked 
 });
 
 test('of several translations of one sentence, none is more right than the others', () => {
-  const beginning = { right: [['A beer.'], ['The dog.', 'The cat.', 'The child.']] };
+  const beginning = { accepted_targets: [['A beer.'], ['The dog.', 'The cat.', 'The child.']] };
   const verdicts = (sentence, ...texts) => texts.map((written) => verdictOf(beginning, sentence, written).replace('lesson_train_', ''));
   assert.deepEqual(verdicts(0, 'A beer.', 'A coke.'), ['right', 'wrong']);
   assert.deepEqual(verdicts(1, 'The dog.', 'The child.', 'A beer.'), ['right_of', 'right_of', 'wrong_of']);

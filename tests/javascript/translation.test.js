@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answered } from './setup.js';
 
-const { Translation, placed } = await import('../../viz/widgets/core/translation.js');
-const { merged, level, rowMaximum, strongest, view } = await import('../../viz/widgets/core/view.js');
-const { mostInformativeHead } = await import('../../viz/widgets/core/besthead.js');
+const { Translation, withPositions } = await import('../../viz/widgets/core/translation.js');
+const { reduceCells, colourLevel, rowMaximum, argMax, view } = await import('../../viz/widgets/core/map-view.js');
+const { mostInformativeHead } = await import('../../viz/widgets/core/default-head.js');
 
 const close = (given, expected) => assert.ok(Math.abs(given - expected) < 1e-4, `${given} is not ${expected}`);
 
@@ -20,7 +20,7 @@ const translation = new Translation(answered({ sources: ['Das', 'Haus', '</s>'],
 
 test('places are those of slice, also after an emoji', () => {
   const text = '😀 é!';
-  const [first, last] = placed(
+  const [first, last] = withPositions(
     [
       { start: 0, end: 1 },
       { start: 2, end: 4 },
@@ -44,7 +44,7 @@ test('languages of the model become tags of browsers', () => {
 });
 
 test('the request is asked again by its names', () => {
-  assert.deepEqual(translation.asked(), { text: 'Das Haus </s>', model: 'de-en', beam_size: 4 });
+  assert.deepEqual(translation.requestValues(), { text: 'Das Haus </s>', model: 'de-en', beam_size: 4 });
 });
 
 test('hidden special tokens leave, and what they held is said', () => {
@@ -63,8 +63,8 @@ test('a rescaled row sums to one', () => {
 
 test('merged cells are sums over keys and means over queries, and masked where all are', () => {
   const map = { columns: 3, weights: Float32Array.of(0.5, 0.25, NaN, 0.1, 0.3, NaN) };
-  close(merged(map, [0, 1], [0, 1]), (0.75 + 0.4) / 2);
-  assert.ok(Number.isNaN(merged(map, [0, 1], [2])));
+  close(reduceCells(map, [0, 1], [0, 1]), (0.75 + 0.4) / 2);
+  assert.ok(Number.isNaN(reduceCells(map, [0, 1], [2])));
 });
 
 test('the head that tells most is the one whose rows point at words of their own', () => {
@@ -72,16 +72,16 @@ test('the head that tells most is the one whose rows point at words of their own
 });
 
 test('levels of a colour scale', () => {
-  assert.equal(level(0.5, 1, 'linear'), 0.5);
-  assert.equal(level(0.25, 0.5, 'row'), 0.5);
-  assert.equal(level(0, 0, 'row'), 0);
-  assert.equal(level(1, 1, 'log'), 1);
-  assert.equal(level(1e-9, 1, 'log'), 0);
-  close(level(0.1, 1, 'log'), 2 / 3);
+  assert.equal(colourLevel(0.5, 1, 'linear'), 0.5);
+  assert.equal(colourLevel(0.25, 0.5, 'row'), 0.5);
+  assert.equal(colourLevel(0, 0, 'row'), 0);
+  assert.equal(colourLevel(1, 1, 'log'), 1);
+  assert.equal(colourLevel(1e-9, 1, 'log'), 0);
+  close(colourLevel(0.1, 1, 'log'), 2 / 3);
 });
 
 test('the strongest of a row', () => {
   const shown = view(translation, 'cross', 0, 1, { words: false, special: true, rescale: false });
   close(rowMaximum(shown, 1), 0.75);
-  assert.equal(strongest([NaN, 0.1, 0.3, 0.2]), 2);
+  assert.equal(argMax([NaN, 0.1, 0.3, 0.2]), 2);
 });

@@ -18,9 +18,9 @@ globalThis.document = /** @type {any} */ ({ createElementNS: () => new Element()
 const given = 'import json; from headlight.viz.lessons.walk import STEPS; print(json.dumps([step.as_json() for step in STEPS]))';
 const WALK = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', given], { encoding: 'utf8' }));
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
-const { partsOf } = await import('../../viz/widgets/lessons/numbers.js');
-const { writtenFor } = await import('../../viz/widgets/lessons/phrases.js');
-const { Scene } = await import('../../viz/widgets/lessons/scene.js');
+const { partsOf } = await import('../../viz/widgets/lessons/step-numbers.js');
+const { formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
+const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
 
 /** A formula of the walk as it is written for a model, as plain text. */
 function walked(name, model) {
@@ -28,8 +28,8 @@ function walked(name, model) {
   const biases = { attention_bias: true, feed_forward_bias: true, final_logits_bias: false, scale_output: false, rotary_base: 10000 };
   const own = { ...plain, ...biases, ...model };
   const step = WALK.find((each) => each.name === name);
-  const scene = Object.assign(Object.create(Scene.prototype), { step, model: own, found: null });
-  const { formula: said, numbers } = writtenFor(scene);
+  const scene = Object.assign(Object.create(StepScene.prototype), { step, model: own, found: null });
+  const { formula: said, numbers } = formulaFor(scene);
   return { said: said && formula(said, partsOf(own)).textContent.replaceAll(/\s/g, ''), numbers };
 }
 

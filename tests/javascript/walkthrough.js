@@ -27,41 +27,41 @@ globalThis.document = /** @type {any} */ ({
 });
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { page } = await import('../../viz/widgets/core/state.js');
-const { t } = await import('../../viz/widgets/core/words.js');
-const { settled } = await import('../../viz/widgets/lessons/choice.js');
+const { pageStore } = await import('../../viz/widgets/core/state.js');
+const { t } = await import('../../viz/widgets/core/i18n.js');
+const { resolveSelection } = await import('../../viz/widgets/lessons/lesson-link.js');
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
-const { numbersOf } = await import('../../viz/widgets/lessons/numbers.js');
-const { questionOf } = await import('../../viz/widgets/lessons/question.js');
-const { Scene } = await import('../../viz/widgets/lessons/scene.js');
-const { unpacked } = await import('../../viz/widgets/core/packed.js');
-const { namesOf, noteKey, wordsKey, writtenFor } = await import('../../viz/widgets/lessons/phrases.js');
+const { stepNumbers } = await import('../../viz/widgets/lessons/step-numbers.js');
+const { makeQuestion } = await import('../../viz/widgets/lessons/question.js');
+const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
+const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
+const { phraseValues, noteKey, wordsKey, formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
 
 const translation = new Translation(given.translation);
 const brought = { model: given.model, tensors: new Map(), logits: given.logits };
-for (const [name, sent] of Object.entries(given.tensors ?? {})) brought.tensors.set(name, unpacked(sent));
-const look = settled(translation, {});
+for (const [name, sent] of Object.entries(given.tensors ?? {})) brought.tensors.set(name, decodeArray(sent));
+const look = resolveSelection(translation, {});
 const said = given.lessons.flatMap((lesson) => lesson.steps.flatMap((step) => (given.tensors ? told(lesson, step) : needs(lesson, step))));
 console.log(JSON.stringify(given.tensors ? { look, said } : [...new Set(said)]));
 
 function needs(lesson, step) {
-  return new Scene({ ...step, lesson: lesson.name }, translation, look, brought).needs();
+  return new StepScene({ ...step, lesson: lesson.name }, translation, look, brought).needs();
 }
 
 function told(lesson, step) {
   const count = Math.max(1, step.parts.length);
   return Object.keys(given.tables.words).flatMap((language) =>
     Array.from({ length: count }, (_, part) => {
-      page.set({ language });
+      pageStore.set({ language });
       const found = given.found[`${lesson.name}.${step.name}`] ?? null;
-      const scene = new Scene({ ...step, lesson: lesson.name }, translation, look, brought, part, found);
+      const scene = new StepScene({ ...step, lesson: lesson.name }, translation, look, brought, part, found);
       const base = `lesson_${lesson.name}_${step.name}`;
-      const numbers = numbersOf(scene);
-      const values = { ...numbers, ...namesOf(scene) };
-      const question = questionOf(scene);
+      const numbers = stepNumbers(scene);
+      const values = { ...numbers, ...phraseValues(scene) };
+      const question = makeQuestion(scene);
       const asks = question ? [t(`${base}_ask`, values), t(`${base}_answer`, { ...values, ...question.values })] : [];
       const note = noteKey(base, scene);
-      const written = writtenFor(scene);
+      const written = formulaFor(scene);
       return {
         ...{ lesson: lesson.name, step: step.name, part, language, numbers, question },
         phrases: [t(wordsKey(base, scene), values), ...(note ? [t(note, values)] : []), ...asks],
@@ -73,7 +73,7 @@ function told(lesson, step) {
 }
 
 function shown(step, scene) {
-  return step.figures.flatMap((figure) => scene.shows(figure)).filter(({ path }) => path !== 'logits');
+  return step.figures.flatMap((figure) => scene.visibleTensors(figure)).filter(({ path }) => path !== 'logits');
 }
 
 function numbersIn({ rows, columns, numbers }) {

@@ -3,13 +3,15 @@ import { test } from 'node:test';
 import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { keptChanges } = await import('../../viz/widgets/core/interventions.js');
-const { readLink } = await import('../../viz/widgets/core/link.js');
+const { remainingInterventions } = await import('../../viz/widgets/core/interventions.js');
+const { parsePermalink } = await import('../../viz/widgets/core/permalink.js');
 const { set, state } = await import('../../viz/widgets/core/state.js');
-const { canRedo, canUndo, change, changeSays, changes, redo, undo } = await import('../../viz/widgets/whatif/changes.js');
-const { pairOf } = await import('../../viz/widgets/whatif/difference.js');
-const { rescaled } = await import('../../viz/widgets/whatif/oneweight.js');
-const { swapped, swapsBetween } = await import('../../viz/widgets/whatif/pair.js');
+const { canRedo, canUndo, setInterventions, interventionText, interventions, redo, undo } = await import(
+  '../../viz/widgets/whatif/interventions.js'
+);
+const { comparablePair } = await import('../../viz/widgets/whatif/difference.js');
+const { rescaled } = await import('../../viz/widgets/whatif/weight-editor.js');
+const { applySwaps, swapsBetween } = await import('../../viz/widgets/whatif/minimal-pair.js');
 
 const sentence = (text) => {
   const sources = text.split(' ');
@@ -21,53 +23,53 @@ const MASK = { action: 'mask', start: 4, end: 8 };
 
 /** Another sentence takes the place of the one that is there. */
 function arrive(translation) {
-  set({ ...keptChanges(translation), translation });
+  set({ ...remainingInterventions(translation), translation });
 }
 
 test('changes of words go with their sentence, whatever tab is open, and neither undo nor redo brings them to another', () => {
   set({ tab: 'heads', interventions: '' });
   arrive(sentence('Der Hund bellt'));
-  change([OFF]);
-  change([OFF, MASK]);
+  setInterventions([OFF]);
+  setInterventions([OFF, MASK]);
   arrive(sentence('Die Katze schläft'));
-  assert.deepEqual(changes(), [OFF]);
+  assert.deepEqual(interventions(), [OFF]);
   assert.ok(canUndo());
   undo(); // the step before the head was switched off
-  assert.deepEqual(changes(), []);
+  assert.deepEqual(interventions(), []);
   assert.ok(!canUndo());
   redo();
-  assert.deepEqual(changes(), [OFF]);
+  assert.deepEqual(interventions(), [OFF]);
   assert.ok(!canRedo());
-  change([OFF, { ...MASK, end: 9 }]);
+  setInterventions([OFF, { ...MASK, end: 9 }]);
   arrive(sentence('Der Hund bellt'));
   undo();
-  assert.deepEqual(changes(), []); // what was masked elsewhere is passed over
+  assert.deepEqual(interventions(), []); // what was masked elsewhere is passed over
 });
 
 test('the same sentence again keeps its changes, and a link says itself what is changed', () => {
   set({ interventions: '' });
   arrive(sentence('Der Hund bellt'));
-  change([MASK]);
+  setInterventions([MASK]);
   arrive(sentence('Der Hund bellt'));
-  assert.deepEqual(changes(), [MASK]);
+  assert.deepEqual(interventions(), [MASK]);
   const other = sentence('Die Katze schläft');
-  set({ ...keptChanges(other), translation: other, interventions: JSON.stringify([{ ...MASK, end: 9 }]) });
-  assert.deepEqual(changes(), [{ ...MASK, end: 9 }]);
+  set({ ...remainingInterventions(other), translation: other, interventions: JSON.stringify([{ ...MASK, end: 9 }]) });
+  assert.deepEqual(interventions(), [{ ...MASK, end: 9 }]);
   assert.equal(state.translation, other);
 });
 
 test('changes of heads that another model lacks are let go', () => {
   set({ interventions: '' });
   arrive(sentence('Der Hund bellt'));
-  change([OFF, { ...OFF, layer: 5 }, { action: 'no_positions', side: 'encoder' }]);
+  setInterventions([OFF, { ...OFF, layer: 5 }, { action: 'no_positions', side: 'encoder' }]);
   arrive(sentence('Die Katze schläft'));
-  assert.deepEqual(changes(), [OFF, { action: 'no_positions', side: 'encoder' }]);
+  assert.deepEqual(interventions(), [OFF, { action: 'no_positions', side: 'encoder' }]);
   const copy = { action: 'copy', kind: 'cross', layer: 0, head: 0, from_layer: 0, from_head: 0 };
-  change([{ action: 'zero', side: 'encoder', layer: 9, part: 'feed_forward' }, { ...copy, from_head: 99 }, copy]);
+  setInterventions([{ action: 'zero', side: 'encoder', layer: 9, part: 'feed_forward' }, { ...copy, from_head: 99 }, copy]);
   const shallow = sentence('Der Hund bellt');
   shallow.tensors.encoder = shallow.tensors.cross; // one layer of one head
   arrive(shallow);
-  assert.deepEqual(changes(), [copy]);
+  assert.deepEqual(interventions(), [copy]);
 });
 
 test('a minimal pair is the swaps that lead from one sentence to the other', () => {
@@ -101,18 +103,18 @@ test('a minimal pair is the swaps that lead from one sentence to the other', () 
     const found = swapsBetween(text, other);
     const words = found.map(({ start, end, text: word = null }) => [[...text].slice(start, end).join(''), word]);
     assert.deepEqual(words, expected, other);
-    assert.equal(swapped(text, found), other);
+    assert.equal(applySwaps(text, found), other);
   }
 });
 
 test('a chip says from where a head has its map', () => {
   const copy = { action: 'copy', kind: 'cross', layer: 2, head: 1, from_layer: 0, from_head: 3 };
-  assert.match(changeSays(copy, ''), /L3·H2.*L1·H4/);
-  assert.match(changeSays({ action: 'borrow', kind: 'cross', layer: 2, head: 1, text: 'Guten Tag.' }, ''), /L3·H2.*Guten Tag\./);
+  assert.match(interventionText(copy, ''), /L3·H2.*L1·H4/);
+  assert.match(interventionText({ action: 'borrow', kind: 'cross', layer: 2, head: 1, text: 'Guten Tag.' }, ''), /L3·H2.*Guten Tag\./);
 });
 
 test('a link with a change that no chip can say is read without it', () => {
-  const kept = (list) => readLink(`#interventions=${encodeURIComponent(JSON.stringify(list))}`).interventions;
+  const kept = (list) => parsePermalink(`#interventions=${encodeURIComponent(JSON.stringify(list))}`).interventions;
   assert.equal(kept([{ action: 'copy', kind: 'cross', layer: 1, head: 0 }]), undefined);
   assert.equal(kept([{ action: 'borrow', kind: 'cross', layer: 1, text: 7 }]), undefined);
   assert.equal(kept([{ action: 'drag', kind: 'cross', amount: 0.5 }]), undefined);
@@ -133,7 +135,7 @@ test('maps are subtracted only where their axes mean the same words, and swapped
   const place = { kind: 'cross', layer: 0, head: 0 };
   const before = read([['Der'], ['Hund'], ['bellt']]);
   const pair = (held, ...actions) =>
-    pairOf(
+    comparablePair(
       { before, held },
       place,
       options,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { gapSays, undecided } = await import('../../viz/widgets/word/verdict.js');
+const { completenessText, tiedMethods } = await import('../../viz/widgets/attribution/faithfulness-text.js');
 
 const measured = (area, low, high) => ({ area, low, high });
 
@@ -14,12 +14,12 @@ test('methods within each other’s bounds cannot be told apart, and erasure is 
     narrow: measured(0.27, 0.265, 0.275), // the best lies outside its bounds
     wide: measured(0.25, 0.2, 0.3), // it lies outside those of the best
   };
-  assert.deepEqual(undecided(methods), ['gradient', 'raw']);
-  assert.deepEqual(undecided({ gradient: methods.gradient, wide: methods.wide }), ['gradient']);
+  assert.deepEqual(tiedMethods(methods), ['gradient', 'raw']);
+  assert.deepEqual(tiedMethods({ gradient: methods.gradient, wide: methods.wide }), ['gradient']);
 });
 
 test('what integrated gradients miss is said in words', () => {
-  assert.equal(gapSays(undefined), '');
-  assert.match(gapSays({ missed: 0.614, whole: 4.2 }), /4\.20 nats, and miss 0\.61 of them/);
-  assert.match(gapSays({ missed: 0.004, whole: -1.5 }), /−1\.50 nats.*complete/);
+  assert.equal(completenessText(undefined), '');
+  assert.match(completenessText({ missing: 0.614, expected: 4.2 }), /4\.20 nats, and miss 0\.61 of them/);
+  assert.match(completenessText({ missing: 0.004, expected: -1.5 }), /−1\.50 nats.*complete/);
 });

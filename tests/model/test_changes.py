@@ -7,57 +7,57 @@ from typing import Any
 
 import pytest
 
-from headlight.model.changes import (
+from headlight.model.errors import RequestError
+from headlight.model.intervention_records import (
     CHANGES,
-    RECORDS,
-    Borrow,
+    RECORD_BY_ACTION,
+    BorrowMap,
     Change,
-    Copy,
-    Drag,
+    CopyHead,
+    InputChange,
     Intervention,
     PositionChange,
-    WordChange,
-    Zero,
-    change_from,
-    change_values,
+    SetWeight,
+    ZeroPart,
+    change_to_dict,
+    parse_change,
 )
-from headlight.model.errors import RequestError
 
 EACH: tuple[Change, ...] = (
     Intervention(kind="cross", layer=0, head=3, action="remove"),
     Intervention(kind="cross", layer=None, head=None, action="temperature", amount=4.0),
     Intervention(kind="encoder", layer=2, head=None, action="scale", amount=0.5),
-    Drag(kind="cross", layer=0, head=3, row=2, column=5, amount=0.25),
-    Copy(kind="decoder", layer=2, head=0, from_layer=1, from_head=7),
-    Borrow(kind="encoder", layer=0, head=None, text="Guten Tag."),
-    Zero(side="decoder", layer=1, part="residual"),
+    SetWeight(kind="cross", layer=0, head=3, row=2, column=5, amount=0.25),
+    CopyHead(kind="decoder", layer=2, head=0, from_layer=1, from_head=7),
+    BorrowMap(kind="encoder", layer=0, head=None, text="Guten Tag."),
+    ZeroPart(side="decoder", layer=1, part="residual"),
     PositionChange(side="encoder", action="no_positions"),
     PositionChange(side="decoder", action="shift", amount=-3),
-    WordChange(action="mask", start=4, end=8),
-    WordChange(action="swap", start=4, end=8, text="Kater"),
+    InputChange(action="mask", start=4, end=8),
+    InputChange(action="swap", start=4, end=8, text="Kater"),
 )
 
 
 @pytest.mark.parametrize("change", EACH, ids=str)
 def test_a_change_comes_back_from_its_names_and_values(change: Change) -> None:
-    sent = json.loads(json.dumps(change_values(change)))
-    assert change_from(sent) == change
-    assert hash(change_from(sent)) == hash(change)
+    sent = json.loads(json.dumps(change_to_dict(change)))
+    assert parse_change(sent) == change
+    assert hash(parse_change(sent)) == hash(change)
 
 
 def test_every_record_and_every_action_is_tried_above() -> None:
     assert {type(change) for change in EACH} == set(CHANGES)
-    for action, record in RECORDS.items():
+    for action, record in RECORD_BY_ACTION.items():
         assert record in CHANGES, action
 
 
 def test_what_is_left_out_has_its_default() -> None:
-    given = change_from({"action": "remove", "kind": "cross"})
+    given = parse_change({"action": "remove", "kind": "cross"})
     assert given == Intervention(kind="cross", layer=None, head=None, action="remove")
-    assert change_from({"action": "remove", "kind": "cross", "layer": 1.0}) == Intervention(
+    assert parse_change({"action": "remove", "kind": "cross", "layer": 1.0}) == Intervention(
         kind="cross", layer=1, head=None, action="remove"
     )
-    assert change_values(given) == {"kind": "cross", "action": "remove"}
+    assert change_to_dict(given) == {"kind": "cross", "action": "remove"}
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_what_is_left_out_has_its_default() -> None:
 )
 def test_a_change_that_makes_no_sense_is_an_error(values: Any, word: str) -> None:
     with pytest.raises(RequestError) as caught:
-        change_from(values)
+        parse_change(values)
     assert caught.value.word == word
 
 
 def test_no_number_of_json_is_mistaken_for_another() -> None:
     for number in (float("inf"), 1e300, -0.5):
         with pytest.raises(RequestError):
-            change_from({"action": "remove", "kind": "cross", "layer": number})
+            parse_change({"action": "remove", "kind": "cross", "layer": number})

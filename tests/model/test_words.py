@@ -13,14 +13,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from headlight.model.changes import MOST_CHANGES, Borrow, WordChange
-from headlight.model.errors import NoMemoryError, RequestError, WordedError
-from headlight.model.experiments.attribution import attribute, question_of
+from headlight.model.errors import NoMemoryError, RequestError, TranslatableError
+from headlight.model.experiments.attribution import attribute, attribution_query
 from headlight.model.experiments.trace import run_trace
-from headlight.model.foreign.hub import HubError
-from headlight.model.measures.merging import mean
+from headlight.model.families.hub import HubError
+from headlight.model.intervention_records import MAX_INTERVENTIONS, BorrowMap, InputChange
+from headlight.model.measures.map_reduction import mean_map
+from headlight.model.phrases import LANGUAGES, fill, phrase, phrases, placeholders
 from headlight.model.records import TranslationRequest
-from headlight.model.words import LANGUAGES, fill, places, say, words
 from headlight.viz.errors import PageError
 from headlight.viz.figures import neurons
 from headlight.viz.theme import THEMES
@@ -58,8 +58,8 @@ def test_every_error_that_is_raised_has_a_phrase_and_all_its_values() -> None:
     assert len({word for _, word, _ in found}) > 50
     for path, word, names in found:
         for language in LANGUAGES:
-            phrase = words(language)[f"error_{word}"]
-            assert names is None or places(phrase) <= names, (path, word)
+            phrase = phrases(language)[f"error_{word}"]
+            assert names is None or placeholders(phrase) <= names, (path, word)
 
 
 def requests() -> set[str]:
@@ -84,7 +84,7 @@ def other_request() -> object:
 
 def maps_of_two_kinds() -> object:
     answer = tiny_translator().translate(TEXT)
-    return mean([answer.attention_map("encoder", 0, 0), answer.attention_map("cross", 0, 0)])
+    return mean_map([answer.attention_map("encoder", 0, 0), answer.attention_map("cross", 0, 0)])
 
 
 def vectors_of_two_widths() -> object:
@@ -98,21 +98,21 @@ def languages() -> Any:
     return Languages(targets=(Language(code="fr"),))
 
 
-def borrow(text: str) -> Borrow:
-    return Borrow(kind="cross", layer=0, head=0, text=text)
+def borrow(text: str) -> BorrowMap:
+    return BorrowMap(kind="cross", layer=0, head=0, text=text)
 
 
 def too_large_a_trace() -> object:
     translator = tiny_translator()
-    with patch("headlight.model.experiments.trace.MOST_NUMBERS", 1):
+    with patch("headlight.model.experiments.trace.MAX_NUMBERS", 1):
         return run_trace(translator, translator.translate(TEXT, max_length=3))
 
 
 def too_long_a_flow() -> object:
     translator = tiny_translator()
     answer = translator.translate(TEXT, max_length=3)
-    with patch("headlight.model.measures.mixing.MOST_FLOW", 1):
-        return attribute(question_of(translator, answer, places=(0,)), "flow")
+    with patch("headlight.model.measures.attention_rollout.MAX_FLOW_WORK", 1):
+        return attribute(attribution_query(translator, answer, places=(0,)), "flow")
 
 
 CAUSES: dict[str, Callable[[], object]] = {
@@ -124,12 +124,12 @@ CAUSES: dict[str, Callable[[], object]] = {
     "flow_too_long": too_long_a_flow,
     "missing": ask(interventions=({"action": "drag"},)),
     "no_languages": ask(source_language="fr"),
-    "no_map": lambda: mean([]),
-    "not_choice": lambda: languages().route(target="de"),
+    "no_map": lambda: mean_map([]),
+    "not_choice": lambda: languages().tokens_for(target="de"),
     "not_number": ask(temperature="hot"),
     "not_text": ask(text=5),
     "not_whole": ask(beam_size=0),
-    "nothing_left": ask(interventions=(WordChange(action="erase", start=0, end=3),)),
+    "nothing_left": ask(interventions=(InputChange(action="erase", start=0, end=3),)),
     "no_way_back": lambda: tiny_translator().translate(TEXT, beam_size=2, back_weight=0.3),
     "nothing_to_choose": lambda: tiny_translator().translate(TEXT, way_back=tiny_translator(), beam_size=1),
     "one_text": lambda: tiny_translator().translate_lines(TEXT),
@@ -139,12 +139,12 @@ CAUSES: dict[str, Callable[[], object]] = {
     "sampling_with_beam": ask(beam_size=2, temperature=1.0),
     "target_and_prefix": ask(target="a", prefix="b"),
     "trace_too_long": too_large_a_trace,
-    "too_many_changes": ask(interventions=(WordChange(action="mask", start=0, end=1),) * (MOST_CHANGES + 1)),
+    "too_many_changes": ask(interventions=(InputChange(action="mask", start=0, end=1),) * (MAX_INTERVENTIONS + 1)),
     "too_many_others": ask(interventions=tuple(borrow(text) for text in ("Ja.", "Nein.", "Doch."))),
     "too_many_tokens": ask(text="a " * 99),
     "top_p_zero": ask(top_p=0.0),
     "unknown_name": ask(beam=2),
-    "words_overlap": ask(interventions=(WordChange(action="mask", start=0, end=2),) * 2),
+    "words_overlap": ask(interventions=(InputChange(action="mask", start=0, end=2),) * 2),
     "wrong_end": ask(target=()),
     "wrong_ids": ask(target=(999_999,)),
     "wrong_shape": vectors_of_two_widths,
@@ -161,9 +161,9 @@ def test_what_is_asked_wrongly_is_said_in_every_language(word: str) -> None:
     with pytest.raises(RequestError) as caught:
         CAUSES[word]()
     assert caught.value.word == word
-    assert str(caught.value) == say(f"error_{word}", **caught.value.values)
-    assert fill(words("zh")[f"error_{word}"], caught.value.values) != str(caught.value)
-    assert set(caught.value.values) == places(words()[f"error_{word}"])
+    assert str(caught.value) == phrase(f"error_{word}", **caught.value.values)
+    assert fill(phrases("zh")[f"error_{word}"], caught.value.values) != str(caught.value)
+    assert set(caught.value.values) == placeholders(phrases()[f"error_{word}"])
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_what_is_asked_wrongly_is_said_in_every_language(word: str) -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_travels_between_processes(error: WordedError) -> None:
+def test_an_error_travels_between_processes(error: TranslatableError) -> None:
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made above
     assert type(again) is type(error)
     assert str(again) == str(error)
@@ -187,7 +187,7 @@ def test_an_error_travels_between_processes(error: WordedError) -> None:
 def test_values_are_filled_in_once_and_none_may_be_missing() -> None:
     assert fill("{a} and {b}", {"a": "{b}", "b": 0.5, "c": 7}) == "{b} and 0.5"
     with pytest.raises(KeyError):
-        say("error_prefix_too_long", given=7)
+        phrase("error_prefix_too_long", given=7)
 
 
 def test_a_request_that_is_wrong_names_its_field_and_no_line() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from headlight.model.translate.translator import Translator
-from headlight.viz.answers.service import Service
+from headlight.viz.service.service import Service
 
 
 def translator_of(service: Service, name: str = "") -> Translator:
     """The translator of this name, or the default one."""
-    found = service.outline(name)
+    found = service.model_info(name)
     assert isinstance(found, Translator)
     return found

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import gradio as gr
 import httpx
 
-from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import register_api
-from headlight.viz.api.limits import app_kwargs
-from headlight.viz.wire.listening import listen
+from headlight.viz.api.middleware import app_kwargs
+from headlight.viz.server.gradio_queue import install_queue
+from headlight.viz.service.service import Service
 
 # What Gradio's own code is warned of while it counts its queue and starts its server.
 GRADIO_WARNS = (
@@ -84,7 +84,7 @@ async def launched(service: Service) -> tuple[gr.Blocks, str]:
         box.submit(lambda text, more: text, [box, box], box, api_name="inside", api_visibility="private")
         box.blur(lambda text: text, box, box, queue=False, api_name="at_once", api_visibility="private")
         register_api(service)
-    listen(page, service.line)
+    install_queue(page, service.line)
     with socket.socket() as free:  # tests run side by side, and all would try the same ports
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headlight.model.errors import CheckpointError, ModelError, NoMemoryError, RequestError
-from headlight.viz.errors import PageError, page_error, shown
+from headlight.viz.errors import PageError, repr_short, to_page_error
 from tests.tiny import tiny_translator
 
 
@@ -33,21 +33,21 @@ def test_what_the_model_floor_complains_of_has_a_phrase(
 ) -> None:
     with pytest.raises(ModelError) as caught:
         tiny_translator().translate(**options)
-    said = page_error(caught.value)
+    said = to_page_error(caught.value)
     assert (said.field, said.word) == (field, word)
     assert values.items() <= said.values.items()
 
 
 def test_no_path_of_ours_is_said() -> None:
-    said = page_error(CheckpointError("/home/somebody/models/x: model.safetensors is cut short."), model="x")
+    said = to_page_error(CheckpointError("/home/somebody/models/x: model.safetensors is cut short."), model="x")
     assert (said.word, "/home" in str(said), '"x"' in str(said)) == ("model_cannot_load", False, True)
-    assert (page_error(NoMemoryError("/home/x")).word, "/home" in str(page_error(NoMemoryError("/home/x")))) == (
+    assert (to_page_error(NoMemoryError("/home/x")).word, "/home" in str(to_page_error(NoMemoryError("/home/x")))) == (
         "no_memory",
         False,
     )
-    assert page_error(RequestError("top_p_zero", field="top_p")).field == "top_p"
+    assert to_page_error(RequestError("top_p_zero", field="top_p")).field == "top_p"
     same = PageError("text", "blank_text")
-    assert page_error(same) is same
+    assert to_page_error(same) is same
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_no_path_of_ours_is_said() -> None:
     ids=["letters", "long", "huge", "nan", "true", "null", "object", "list", "other"],
 )
 def test_a_value_is_repeated_only_as_far_as_it_can_be_printed(value: Any, text: str) -> None:
-    assert shown(value) == text
+    assert repr_short(value) == text

@@ -14,33 +14,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.model.changes import (
-    Borrow,
-    Copy,
-    Drag,
+from headlight.model.intervention_records import (
+    BorrowMap,
+    CopyHead,
+    InputChange,
     Intervention,
     PositionChange,
-    WordChange,
-    Zero,
-    change_values,
+    SetWeight,
+    ZeroPart,
+    change_to_dict,
 )
 from headlight.model.records import KINDS, DecodingOptions, TranslationRequest
 from headlight.viz.errors import PageError
-from headlight.viz.fields import (
-    BOTH,
+from headlight.viz.figure_phrases import LANGUAGES, phrases
+from headlight.viz.request_fields import (
+    ENDPOINT_NAMES,
     OPTIONS,
-    REQUEST,
-    SELECTION,
+    REQUEST_FIELDS,
+    SELECTION_FIELDS,
     Selection,
     browser_fields,
     default_options,
     parameters,
-    request_from,
-    selection_from,
+    parse_request,
+    parse_selection,
 )
 from headlight.viz.settings import Settings
 from headlight.viz.theme import PALETTES
-from headlight.viz.words import LANGUAGES, words
 
 LIMITS = Settings(max_characters=499, max_tokens=199, max_beam=7)
 TEXTS = st.one_of(
@@ -65,26 +65,26 @@ LAYERS = st.one_of(st.integers(0, 997), st.just("mean"))
 PLACES = st.one_of(st.integers(0, 997), st.sampled_from(["mean", "max"]))
 
 
-SELECTED = {row.name for row in SELECTION}
+SELECTED = {row.name for row in SELECTION_FIELDS}
 
 
 def check(values: Any) -> tuple[TranslationRequest, Selection]:
     """Values of both kinds, each checked as what it is."""
     if not isinstance(values, dict):
-        return request_from(values, LIMITS), Selection()
+        return parse_request(values, LIMITS), Selection()
     looks = {name: value for name, value in values.items() if name in SELECTED}
     asked = {name: value for name, value in values.items() if name not in SELECTED}
-    return request_from(asked, LIMITS), selection_from(looks, LIMITS)
+    return parse_request(asked, LIMITS), parse_selection(looks, LIMITS)
 
 
 CHANGES = (
     Intervention(kind="cross", layer=None, head=2, action="temperature", amount=0.25),
-    Drag(kind="decoder", layer=1, head=0, row=4, column=2, amount=0.125),
-    Copy(kind="encoder", layer=2, head=1, from_layer=0, from_head=4),
-    Borrow(kind="cross", layer=0, head=None, text="Ja & <b>nein</b>."),
-    Zero(side="decoder", layer=0, part="residual"),
+    SetWeight(kind="decoder", layer=1, head=0, row=4, column=2, amount=0.125),
+    CopyHead(kind="encoder", layer=2, head=1, from_layer=0, from_head=4),
+    BorrowMap(kind="cross", layer=0, head=None, text="Ja & <b>nein</b>."),
+    ZeroPart(side="decoder", layer=0, part="residual"),
     PositionChange(side="encoder", action="shift", amount=-2),
-    WordChange(action="swap", start=0, end=3, text="Die"),
+    InputChange(action="swap", start=0, end=3, text="Die"),
 )
 
 
@@ -147,26 +147,26 @@ def sent(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
 @given(requests(), selections())
 def test_every_request_and_selection_arrives_as_it_was_sent(request: TranslationRequest, chosen: Selection) -> None:
     values = asdict(request) | asdict(request.options)
-    values["interventions"] = [change_values(change) for change in request.interventions]
-    assert request_from(sent(values, {row.name for row in REQUEST}), LIMITS) == request
-    assert selection_from(sent(asdict(chosen), SELECTED), LIMITS) == chosen
+    values["interventions"] = [change_to_dict(change) for change in request.interventions]
+    assert parse_request(sent(values, {row.name for row in REQUEST_FIELDS}), LIMITS) == request
+    assert parse_selection(sent(asdict(chosen), SELECTED), LIMITS) == chosen
 
 
 def test_the_table_has_every_field_of_a_request_once() -> None:
     records = {each.name for record in (TranslationRequest, DecodingOptions) for each in fields(record)}
     inside = {"options", "capture", "alternatives"}  # asked for by code alone
-    names = [row.name for row in (*REQUEST, *SELECTION)]
+    names = [row.name for row in (*REQUEST_FIELDS, *SELECTION_FIELDS)]
     assert len(names) == len(set(names))
-    assert {row.name for row in REQUEST} == records - inside
+    assert {row.name for row in REQUEST_FIELDS} == records - inside
     assert (
         asdict(TranslationRequest(text="", options=DecodingOptions()).options).items()
         >= {row.name: row.default for row in OPTIONS}.items()
     )
-    assert asdict(Selection()) == {row.name: row.default for row in SELECTION}
+    assert asdict(Selection()) == {row.name: row.default for row in SELECTION_FIELDS}
 
 
 def test_every_default_passes_its_own_check() -> None:
-    for row in (*REQUEST, *SELECTION):
+    for row in (*REQUEST_FIELDS, *SELECTION_FIELDS):
         if not row.required:
             assert row.value.check(row.name, row.default, LIMITS) == row.default, row.name
 
@@ -179,14 +179,14 @@ def test_a_program_that_passes_arguments_by_position_goes_on_working() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_row_has_its_words(language: str) -> None:
-    said = words(language)
-    for row in REQUEST:
-        assert not row.page or {f"option_{row.name}", f"field_{row.name}"} <= set(said), row.name
-    for row in SELECTION:
+    said = phrases(language)
+    for row in REQUEST_FIELDS:
+        assert not row.on_page or {f"option_{row.name}", f"field_{row.name}"} <= set(said), row.name
+    for row in SELECTION_FIELDS:
         choices = browser_row(row.name).get("choices", ())
-        assert not row.page or f"tool_{row.name}" in said, row.name
-        assert not row.page or {f"{row.name}_{choice}" for choice in choices} <= set(said), row.name
-    for endpoint in BOTH:
+        assert not row.on_page or f"tool_{row.name}" in said, row.name
+        assert not row.on_page or {f"{row.name}_{choice}" for choice in choices} <= set(said), row.name
+    for endpoint in ENDPOINT_NAMES:
         assert {f"api_{endpoint}", f"api_{endpoint}_returns"} <= set(said)
         assert {f"api_{row.name}" for row in parameters(endpoint)} <= set(said)
 
@@ -209,13 +209,13 @@ def test_the_page_searches_and_a_program_gets_what_it_names(widest: int) -> None
     limits = Settings(max_beam=widest)
     usual = default_options(limits)
     assert (usual.beam_size, usual.no_repeat) == (min(4, widest), 4)
-    assert request_from({"text": "Ja."}, limits, usual).options == usual
-    assert request_from({"text": "Ja."}, limits).options == DecodingOptions()
+    assert parse_request({"text": "Ja."}, limits, usual).options == usual
+    assert parse_request({"text": "Ja."}, limits).options == DecodingOptions()
 
 
 def test_with_a_temperature_nothing_is_searched() -> None:
     values = {"text": "Ja.", "temperature": 0.5}
-    assert request_from(values, LIMITS, default_options(LIMITS)).options.beam_size == 1
+    assert parse_request(values, LIMITS, default_options(LIMITS)).options.beam_size == 1
 
 
 def test_everything_that_a_browser_may_send_arrives() -> None:
@@ -311,7 +311,7 @@ def test_limits_themselves_are_allowed() -> None:
     assert (len(request.text), request.options.beam_size) == (499, 7)
 
 
-@pytest.mark.parametrize("name", ["settings", "errors", "fields", "api.arguments", "answers.cards"])
+@pytest.mark.parametrize("name", ["settings", "errors", "request_fields", "api.arguments", "service.model_cards"])
 def test_who_reads_requests_and_settings_loads_neither_torch_nor_gradio(name: str) -> None:
     code = f"import sys, headlight.viz.{name}\nprint(*{{'torch', 'gradio', 'transformers'}} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -320,6 +320,8 @@ def test_who_reads_requests_and_settings_loads_neither_torch_nor_gradio(name: st
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_complaint_of_length_fits_names_of_either_number(language: str) -> None:
-    said = words(language)["error_too_long"].format(name=words(language)["field_interventions"], given=636, limit=500)
+    said = phrases(language)["error_too_long"].format(
+        name=phrases(language)["field_interventions"], given=636, limit=500
+    )
     assert re.match(r"(The changes: |改动：)", said)
     assert {"636", "500"} <= set(re.findall(r"\d+", said))

@@ -8,16 +8,16 @@ import unicodedata
 import pytest
 
 from headlight.model.records import Token
-from headlight.viz.labels import (
-    Label,
-    candidate,
-    clusters_of,
-    columns_of,
-    labels,
+from headlight.viz.token_labels import (
+    TokenLabel,
+    candidate_label,
+    display_width,
+    grapheme_clusters,
+    make_visible,
     plotly_text,
-    shorten,
-    upright_text,
-    visible,
+    token_labels,
+    truncate,
+    vertical_text,
     wrap,
 )
 from tests.viz.figures_examples import HOSTILE, SCRIPTS
@@ -49,7 +49,7 @@ def pieces(*texts: str, word: int | None = 0, special: bool = False) -> tuple[To
 
 @pytest.mark.parametrize("text", [*HOSTILE, *SCRIPTS])
 def test_plotly_shows_a_text_letter_by_letter_and_finds_nothing_in_it(text: str) -> None:
-    label = labels(pieces(text))[0]
+    label = token_labels(pieces(text))[0]
     assert shown_by_plotly(label.plotly_full) == label.full
     assert not set("<>$%") & set(label.plotly_full + label.plotly)
     assert "&" not in ENTITY.sub("", label.plotly_full)
@@ -86,73 +86,77 @@ def test_what_plotly_reads_is_spelled_otherwise() -> None:
     ],
 )
 def test_what_no_eye_can_see_has_a_sign(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert make_visible(text) == shown
 
 
 def test_sub_words_that_continue_a_word_carry_a_dot() -> None:
-    found = labels(pieces("trans", "lat", "ing"))
+    found = token_labels(pieces("trans", "lat", "ing"))
     assert [label.text for label in found] == ["trans", "·lat", "·ing"]
-    assert [label.joined for label in found] == [False, True, True]
+    assert [label.continues_word for label in found] == [False, True, True]
 
 
 def test_a_token_after_a_space_carries_no_dot() -> None:
     apart = (Token("the", 1, 0, 3, word=0), Token("cat", 2, 4, 7, word=1))
-    assert [(label.text, label.joined) for label in labels(apart)] == [("the", False), ("cat", False)]
-    assert [label.text for label in labels(pieces(" ", "ult"))] == ["␣", "ult"]
+    assert [(label.text, label.continues_word) for label in token_labels(apart)] == [("the", False), ("cat", False)]
+    assert [label.text for label in token_labels(pieces(" ", "ult"))] == ["␣", "ult"]
 
 
 def test_punctuation_touches_without_a_dot() -> None:
     tokens = (Token("table", 1, 0, 5, word=0), Token(".", 2, 5, 6, word=1), Token("'s", 3, 6, 8, word=1))
-    assert [(label.text, label.joined) for label in labels(tokens)] == [("table", False), (".", True), ("'s", True)]
+    assert [(label.text, label.continues_word) for label in token_labels(tokens)] == [
+        ("table", False),
+        (".", True),
+        ("'s", True),
+    ]
 
 
 def test_another_word_that_touches_carries_no_dot() -> None:
     tokens = (Token("我用", 1, 0, 2, word=0), Token("Py", 2, 2, 4, word=1), Token("thon", 3, 4, 8, word=1))
-    assert [label.text for label in labels(tokens)] == ["我用", "Py", "·thon"]
+    assert [label.text for label in token_labels(tokens)] == ["我用", "Py", "·thon"]
 
 
 @pytest.mark.parametrize("texts", [("翻译", "程序"), ("たべ", "る"), ("한국", "어")])
 def test_squares_never_carry_a_dot(texts: tuple[str, str]) -> None:
-    found = labels(pieces(*texts))
+    found = token_labels(pieces(*texts))
     assert [label.text for label in found] == list(texts)
-    assert all(label.upright for label in found)
-    assert found[1].joined
+    assert all(label.is_vertical for label in found)
+    assert found[1].continues_word
 
 
 def test_special_tokens_touch_nothing() -> None:
     tokens = (*pieces("a"), Token("</s>", 2, 1, 1, special=True))
-    assert labels(tokens)[1] == Label("</s>", "</s>", special=True, joined=False)
-    assert labels(tokens)[1].plotly == "&lt;/s&gt;"
+    assert token_labels(tokens)[1] == TokenLabel("</s>", "</s>", special=True, continues_word=False)
+    assert token_labels(tokens)[1].plotly == "&lt;/s&gt;"
 
 
 def test_a_character_in_pieces_is_shown_once() -> None:
     tokens = tuple(Token("翻", number, 4, 5, word=1, piece=number, pieces=3) for number in range(3))
-    found = labels(tokens)
+    found = token_labels(tokens)
     assert [label.text for label in found] == ["翻", "翻 2/3", "翻 3/3"]
     assert [label.full for label in found] == ["翻", "翻 2/3", "翻 3/3"]
-    assert [label.joined for label in found] == [False, True, True]
+    assert [label.continues_word for label in found] == [False, True, True]
 
 
 def test_long_labels_are_cut_and_the_whole_is_kept() -> None:
     long = "Donaudampfschifffahrtsgesellschaft"
-    label = labels(pieces(long))[0]
+    label = token_labels(pieces(long))[0]
     assert (label.text, label.full) == ("Donaudampfschif…", long)
-    assert shorten("0123456789abcdef") == "0123456789abcdef"
-    assert shorten("翻译程序员在北京") == "翻译程序员在北京"
-    assert shorten("翻译程序员在北京上海") == "翻译程序员在北…"
+    assert truncate("0123456789abcdef") == "0123456789abcdef"
+    assert truncate("翻译程序员在北京") == "翻译程序员在北京"
+    assert truncate("翻译程序员在北京上海") == "翻译程序员在北…"
 
 
 def test_a_cut_never_falls_into_a_character() -> None:
     family = "👨\u200d👩\u200d👧\u200d👦"
-    assert shorten(family * 9) == family * 7 + "…"
+    assert truncate(family * 9) == family * 7 + "…"
     accents = "e" + "\u0301" * 50
-    assert shorten(accents) == "e" + "\u0301" * 4
-    assert labels(pieces(accents))[0].full == accents
+    assert truncate(accents) == "e" + "\u0301" * 4
+    assert token_labels(pieces(accents))[0].full == accents
 
 
 def test_characters_are_what_readers_take_for_one() -> None:
-    assert clusters_of("e\u0301👍🏽🇩🇪🇫🇷a") == ["e\u0301", "👍🏽", "🇩🇪", "🇫🇷", "a"]
-    assert columns_of("e\u0301翻👍🏽") == 1 + 2 + 2
+    assert grapheme_clusters("e\u0301👍🏽🇩🇪🇫🇷a") == ["e\u0301", "👍🏽", "🇩🇪", "🇫🇷", "a"]
+    assert display_width("e\u0301翻👍🏽") == 1 + 2 + 2
 
 
 def test_right_to_left_text_ends_with_itself() -> None:
@@ -161,12 +165,18 @@ def test_right_to_left_text_ends_with_itself() -> None:
 
 
 def test_an_upright_label_has_one_character_a_line() -> None:
-    assert upright_text("翻译<") == "翻<br>译<br>&lt;"
+    assert vertical_text("翻译<") == "翻<br>译<br>&lt;"
 
 
 def test_a_candidate_shows_whether_it_goes_on_with_the_word() -> None:
-    assert [candidate(text).text for text in (" cat", "ress", ",", "翻译", "")] == ["cat", "·ress", ",", "翻译", "∅"]
-    assert candidate("<b>").plotly == "&lt;b&gt;"
+    assert [candidate_label(text).text for text in (" cat", "ress", ",", "翻译", "")] == [
+        "cat",
+        "·ress",
+        ",",
+        "翻译",
+        "∅",
+    ]
+    assert candidate_label("<b>").plotly == "&lt;b&gt;"
 
 
 def test_lines_break_at_spaces_and_between_squares_but_before_no_comma() -> None:
@@ -178,6 +188,6 @@ def test_lines_break_at_spaces_and_between_squares_but_before_no_comma() -> None
 
 def test_every_label_is_seen() -> None:
     texts = [chr(code) for code in range(0x300) if unicodedata.category(chr(code)) != "Cn"]
-    for label in labels(pieces(*texts)):
+    for label in token_labels(pieces(*texts)):
         assert label.text.strip()
         assert label.text.isprintable()

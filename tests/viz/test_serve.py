@@ -18,9 +18,9 @@ import httpx
 import pytest
 
 from headlight.model.errors import CommandError
-from headlight.viz.answers.import_path import import_path
-from headlight.viz.answers.joining import join
-from tests.viz.answers.real_cluster import PATIENCE, free_port, started_from
+from headlight.viz.service.import_path import python_path
+from headlight.viz.service.ray_cluster import join_or_start
+from tests.viz.service.real_cluster import PATIENCE, free_port, started_from
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command's process, and the address that it named."""
     for attempt in range(5):  # on a busy machine Ray's own processes give each other up
         folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
-        own = {"PYTHONPATH": import_path(), "RAY_TMPDIR": str(folder)}
+        own = {"PYTHONPATH": python_path(), "RAY_TMPDIR": str(folder)}
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         command = [sys.executable, "-m", "headlight", "serve", "--cluster", "--replicas", "1"]
         process = subprocess.Popen(
@@ -85,4 +85,4 @@ def test_ray_that_does_not_start_is_told_in_one_line(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init, __path__=[]))
     monkeypatch.setitem(sys.modules, "ray.serve", SimpleNamespace())
     with pytest.raises(CommandError, match=r"^Ray does not start on this machine: The node timed out\. If"):
-        join("serve", alone=True)
+        join_or_start("serve", start_local=True)

@@ -8,15 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.foreign.hub.names import read_id
-from headlight.model.foreign.hub.plans import MOST_MEGABYTES
-from headlight.viz.settings import ANY, SETTINGS, Settings, SettingsError, hub_list, read_settings, require_place
+from headlight.model.families.hub.download_plan import MAX_MEGABYTES
+from headlight.model.families.hub.model_id import read_id
+from headlight.viz.settings import (
+    ANY_MODEL,
+    SETTINGS,
+    Settings,
+    SettingsError,
+    check_can_bind,
+    load_hub_list,
+    read_settings,
+)
 
-LISTED = tuple(each["id"] for each in hub_list())
+LISTED = tuple(each["id"] for each in load_hub_list())
 
 
 def test_nothing_set_is_the_defaults() -> None:
-    usual = replace(Settings(), models=(*LISTED, ANY))
+    usual = replace(Settings(), models=(*LISTED, ANY_MODEL))
     assert read_settings({}) == usual
     assert read_settings({"HEADLIGHT_PORT": "", "HEADLIGHT_MODEL": "  "}) == usual
 
@@ -122,12 +130,12 @@ def test_every_line_of_the_table_says_what_it_does() -> None:
 @pytest.mark.parametrize(
     ("given", "models"),
     [
-        ({}, (*LISTED, ANY)),
+        ({}, (*LISTED, ANY_MODEL)),
         ({"SPACE_ID": "me/headlight"}, LISTED),
-        ({"SPACE_ID": "me/headlight", "HEADLIGHT_MODELS": "*"}, (*LISTED, ANY)),
+        ({"SPACE_ID": "me/headlight", "HEADLIGHT_MODELS": "*"}, (*LISTED, ANY_MODEL)),
         ({"SPACE_ID": "me/headlight", "HEADLIGHT_MODELS": "me/one"}, ("me/one",)),
         ({"HEADLIGHT_MODELS": "me/one"}, ("me/one",)),
-        ({"HEADLIGHT_MODELS": "*,me/one"}, (*LISTED, ANY, "me/one")),
+        ({"HEADLIGHT_MODELS": "*,me/one"}, (*LISTED, ANY_MODEL, "me/one")),
         ({"HEADLIGHT_MODELS": "none"}, ()),
         ({"HEADLIGHT_HOST": "0.0.0.0"}, LISTED),  # noqa: S104
         ({"HEADLIGHT_HOST": "192.168.7.11"}, LISTED),
@@ -136,10 +144,10 @@ def test_every_line_of_the_table_says_what_it_does() -> None:
         ({"GRADIO_SERVER_NAME": "0.0.0.0"}, LISTED),  # noqa: S104
         ({"GRADIO_SHARE": "True"}, LISTED),
         ({"GRADIO_ROOT_PATH": "/lessons"}, LISTED),
-        ({"HEADLIGHT_HOST": "localhost"}, (*LISTED, ANY)),
-        ({"HEADLIGHT_HOST": "127.0.0.5"}, (*LISTED, ANY)),
-        ({"HEADLIGHT_HOST": "::1"}, (*LISTED, ANY)),
-        ({"HEADLIGHT_HOST": "0.0.0.0", "HEADLIGHT_MODELS": "*"}, (*LISTED, ANY)),  # noqa: S104
+        ({"HEADLIGHT_HOST": "localhost"}, (*LISTED, ANY_MODEL)),
+        ({"HEADLIGHT_HOST": "127.0.0.5"}, (*LISTED, ANY_MODEL)),
+        ({"HEADLIGHT_HOST": "::1"}, (*LISTED, ANY_MODEL)),
+        ({"HEADLIGHT_HOST": "0.0.0.0", "HEADLIGHT_MODELS": "*"}, (*LISTED, ANY_MODEL)),  # noqa: S104
     ],
 )
 def test_where_anybody_may_visit_only_the_listed_models_may_be_asked_for(
@@ -149,7 +157,7 @@ def test_where_anybody_may_visit_only_the_listed_models_may_be_asked_for(
 
 
 def test_the_list_has_both_ways_of_each_pair_with_sizes() -> None:
-    listed = hub_list()
+    listed = load_hub_list()
     pairs = {tuple(each["languages"]) for each in listed if each["languages"] and "kind" not in each}
     assert len(pairs) == 11
     for language in ("de", "zh", "fr", "ru", "es"):
@@ -167,14 +175,14 @@ def test_the_list_has_both_ways_of_each_pair_with_sizes() -> None:
 
 def test_every_family_that_the_documents_promise_is_in_the_list_and_may_be_fetched() -> None:
     promises = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
-    sizes = {each["id"]: each["bytes"] for each in hub_list()}
+    sizes = {each["id"]: each["bytes"] for each in load_hub_list()}
     for promised, named in (
         ("OPUS-MT", "opus-mt"), ("M2M100", "m2m100"), ("NLLB-200", "nllb"), ("T5", "t5"), ("SMaLL-100", "small100"),
         ("DistilBERT", "distilbert"), ("RoBERTa", "roberta"),
     ):  # fmt: skip
         assert promised in promises
         assert any(named in each for each in sizes), promised
-    assert max(sizes.values()) < MOST_MEGABYTES * 1_000_000
+    assert max(sizes.values()) < MAX_MEGABYTES * 1_000_000
     # Float32: about as many bytes as four times the parameters that the makers state.
     for name, millions in (
         ("facebook/nllb-200-distilled-600M", 615), ("facebook/m2m100_418M", 484), ("alirezamsh/small100", 333),
@@ -188,7 +196,7 @@ def test_every_family_that_the_documents_promise_is_in_the_list_and_may_be_fetch
 @pytest.mark.parametrize("host", ["999.1.1.1", "a b", "192.0.2.1", "http://127.0.0.1", "x" * 300, "fe80::zz", "ü" * 70])
 def test_a_host_at_which_nobody_can_serve_is_told_in_one_line(host: str) -> None:
     with pytest.raises(SettingsError, match="HEADLIGHT_HOST") as told:
-        require_place(Settings(host=host))
+        check_can_bind(Settings(host=host))
     assert "\n" not in str(told.value)
     assert len(str(told.value)) < 260
 
@@ -199,6 +207,6 @@ def test_a_port_that_is_taken_is_told_in_one_line_and_a_free_one_stays_free(host
     with socket.create_server(((host or "127.0.0.1").strip("[]"), 0), family=family) as taken:
         settings = Settings(host=host, port=taken.getsockname()[1])
         with pytest.raises(SettingsError, match=r"port \d+: .+ HEADLIGHT_HOST or HEADLIGHT_PORT"):
-            require_place(settings)
+            check_can_bind(settings)
     for _ in range(2):
-        require_place(settings)
+        check_can_bind(settings)

@@ -19,7 +19,7 @@ from headlight.viz.theme import (
     css_variables,
     head_colour,
     luminance,
-    template,
+    plotly_template,
 )
 
 BOTH = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
@@ -113,7 +113,7 @@ def test_browsers_get_the_same_colours() -> None:
 
 @BOTH
 def test_figures_lie_on_the_ground_and_their_plots_let_it_shine_through(theme: Theme) -> None:
-    layout = template(theme).layout
+    layout = plotly_template(theme).layout
     assert (layout.paper_bgcolor, layout.plot_bgcolor) == (theme.ground, "rgba(0,0,0,0)")
     assert layout.font.family == FONT
     assert layout.hoverlabel.namelength == -1

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.figure_phrases import LANGUAGES, PHRASES_FOLDER, figure_words, phrase, phrases
 from headlight.viz.figures import FIGURES
+from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import TABS
-from headlight.viz.words import LANGUAGES, WORDS, figure_words, say, words
 
 VIZ = Path(__file__).resolve().parents[2] / "viz"
 WIDGETS = VIZ / "widgets"
@@ -35,7 +35,7 @@ def asked_for() -> set[str]:
 
 
 def test_both_tables_have_one_shape() -> None:
-    english, chinese = words("en"), words("zh")
+    english, chinese = phrases("en"), phrases("zh")
     assert set(english) == set(chinese)
     for key, text in english.items():
         assert text.strip(), key
@@ -44,7 +44,7 @@ def test_both_tables_have_one_shape() -> None:
 
 
 def test_every_phrase_that_a_module_says_is_in_the_tables() -> None:
-    known = set(words("en"))
+    known = set(phrases("en"))
     for key in asked_for():
         beginning = key.split("${")[0]
         if "${" in key:
@@ -96,20 +96,20 @@ def modules() -> list[Path]:
 
 def test_no_phrase_of_the_page_is_unused() -> None:
     of_tools = ("scale_", "palette_")  # `${field}_${value}` of the panel's two selects
-    keys = [key for key in words() if not key.startswith(("figure_", "error_", *of_tools))]
+    keys = [key for key in phrases() if not key.startswith(("figure_", "error_", *of_tools))]
     assert unused(keys, modules()) == []
     assert unused(["translate", "translate_nothing"], modules()) == ["translate_nothing"]
 
 
 def test_no_phrase_of_an_error_is_unused() -> None:
     raised = [path for path in modules() if path.suffix == ".py"]
-    keys = [key for key in words() if key.startswith("error_") and not key.startswith("error_hub_")]
+    keys = [key for key in phrases() if key.startswith("error_") and not key.startswith("error_hub_")]
     assert (
         unused(set(keys) - {"error_unreachable"}, raised, "error_", templates=False) == []
     )  # said where no server answers
     assert unused(["error_nothing_at_all"], raised, "error_", templates=False) == ["error_nothing_at_all"]
-    hub = [key for key in words() if key.startswith("error_hub_")]
-    assert unused(hub, (VIZ.parent / "model" / "foreign" / "hub").rglob("*.py"), "error_hub_") == []
+    hub = [key for key in phrases() if key.startswith("error_hub_")]
+    assert unused(hub, (VIZ.parent / "model" / "families" / "hub").rglob("*.py"), "error_hub_") == []
 
 
 @pytest.mark.parametrize("figure", ["any", *FIGURES])
@@ -121,9 +121,9 @@ def test_no_phrase_of_a_figure_is_unused_and_none_is_missing(figure: str) -> Non
         # Kinds are keys, too.
         sources = [
             *(VIZ / "figures").glob("*.py"),
-            *(VIZ.parent / "model" / name for name in ("changes.py", "records.py")),
+            *(VIZ.parent / "model" / name for name in ("intervention_records.py", "records.py")),
         ]
-    keys = [key for key in words() if key.startswith(f"figure_{figure}_")]
+    keys = [key for key in phrases() if key.startswith(f"figure_{figure}_")]
     assert unused(keys, sources, f"figure_{figure}_") == []
     if figure != "any":
         named = re.findall(r'said\["(\w+)"\]', own[0].read_text(encoding="utf-8"))
@@ -132,16 +132,16 @@ def test_no_phrase_of_a_figure_is_unused_and_none_is_missing(figure: str) -> Non
 
 def test_every_tab_and_example_has_a_name() -> None:
     for name in TABS:
-        assert f"tab_{name}" in words("en")
+        assert f"tab_{name}" in phrases("en")
     for example in EXAMPLES:
-        assert f"example_{example.name}" in words("en")
+        assert f"example_{example.name}" in phrases("en")
 
 
 def test_values_are_filled_in() -> None:
-    assert say("one_head", "zh", layer=3, head=5) == "第 3 层 · 第 5 头"
+    assert phrase("one_head", "zh", layer=3, head=5) == "第 3 层 · 第 5 头"
 
 
 def test_tables_are_tidy_json() -> None:
     for language in LANGUAGES:
-        text = (WORDS / f"{language}.json").read_text(encoding="utf-8")
+        text = (PHRASES_FOLDER / f"{language}.json").read_text(encoding="utf-8")
         assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=1) + "\n"

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headlight.viz.errors import PageError, shown
+from headlight.viz.errors import PageError, repr_short
 
-DEEPEST = 32  # levels of lists and objects: far more than any request of the page
+MAX_DEPTH = 32  # levels of lists and objects: far more than any request of the page
 
 
-def parsed(body: bytes) -> Any:
+def parse_json(body: bytes) -> Any:
     """The values of a JSON text. NaN and infinities are refused: Python reads them, but JSON has none."""
 
     def refuse_constant(_: str) -> Any:
@@ -24,10 +24,10 @@ def parsed(body: bytes) -> Any:
         raise PageError("data", "not_json") from error
 
 
-def check_plain(values: Any) -> None:
+def check_nesting(values: Any) -> None:
     """Refuse deep nesting, which Gradio would recurse into, and references to files, which it would fetch."""
     layer = [values]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         layer = [inner for outer in layer for inner in _inside(outer)]
         if not layer:
             return
@@ -48,24 +48,24 @@ def bind(signature: inspect.Signature, given: Sequence[Any]) -> list[Any]:
         raise PageError("data", "too_many_values", {"limit": most, "choices": names, "given": len(given)})
     rest = list(signature.parameters.values())[len(given) :]
     for parameter in rest:
-        require(parameter)
+        require_argument(parameter)
     return [*given, *(parameter.default for parameter in rest)]
 
 
 def check_names(signature: inspect.Signature, values: Any) -> None:
     """Refuse arguments by name that the function does not have, or that are missing."""
     if not isinstance(values, dict):
-        raise PageError("data", "not_names", {"given": shown(values), "example": '{"text": "Guten Tag."}'})
+        raise PageError("data", "not_names", {"given": repr_short(values), "example": '{"text": "Guten Tag."}'})
     for name in values:
         if name not in signature.parameters:
             choices = ", ".join(signature.parameters)
-            raise PageError("data", "unknown_name", {"given": shown(name), "choices": choices})
+            raise PageError("data", "unknown_name", {"given": repr_short(name), "choices": choices})
     for name, parameter in signature.parameters.items():
         if name not in values:
-            require(parameter)
+            require_argument(parameter)
 
 
-def require(parameter: inspect.Parameter) -> None:
+def require_argument(parameter: inspect.Parameter) -> None:
     """Raise an error for a missing argument without a default."""
     if parameter.default is parameter.empty:
         raise PageError(parameter.name, "missing", {"name": parameter.name})

@@ -18,24 +18,32 @@ from gradio import events
 from gradio.context import get_blocks_context
 
 from headlight.model.records import Kind, Token, TranslationRequest
-from headlight.viz.answers.hints import hint_for_programs
-from headlight.viz.answers.line import Line, fingerprint
-from headlight.viz.answers.model_values import model_of
-from headlight.viz.answers.payload import reliability_values
-from headlight.viz.answers.service import Service
 from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError
-from headlight.viz.fields import BOTH, SELECTION, Field, Merged, Place, parameters, selection_from
-from headlight.viz.values import check_place
-from headlight.viz.wire.gradio_inside import describe, function_named, threads_of
-from headlight.viz.wire.visitors import GONE, VISITOR
-from headlight.viz.words import say
+from headlight.viz.field_values import check_index
+from headlight.viz.figure_phrases import phrase
+from headlight.viz.request_fields import (
+    ENDPOINT_NAMES,
+    SELECTION_FIELDS,
+    Field,
+    IndexOrReduction,
+    Merged,
+    parameters,
+    parse_selection,
+)
+from headlight.viz.server.gradio_internals import describe, function_named, thread_limiter
+from headlight.viz.server.visitors import HAS_LEFT, VISITOR
+from headlight.viz.service.language_hints import hint_for_programs
+from headlight.viz.service.model_json import model_json
+from headlight.viz.service.payload import reliability_values
+from headlight.viz.service.request_queue import RequestQueue, fingerprint
+from headlight.viz.service.service import Service
 
 GLANCE = 1.0  # seconds between two checks whether a waiting program has left
 DECIMALS = 6  # of weights and probabilities, so that a row still adds up to one
 
 # The meaning of rows and columns. A decoder row has the name of the token that it predicts.
-ROWS: dict[Kind, str] = {
+ROWS_BY_KIND: dict[Kind, str] = {
     "encoder": "Each row is a token of the sentence; its columns are the tokens of the sentence that it looks at.",
     "decoder": "Each row is the token about to be written; its columns are what was written before, from the start on.",
     "cross": "Each row is the token about to be written; its columns are the tokens of the sentence it looks at.",
@@ -52,8 +60,8 @@ class Endpoints:
 
     def translate(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The translation of a sentence, with the probability of each token."""
-        answer, cached = self.service.translated(self._request(values), "api")
-        timing, known = answer.timing, model_of(self.service, answer)
+        answer, cached = self.service.translate_with_source(self._request(values), "api")
+        timing, known = answer.timing, model_json(self.service, answer)
         return {
             "text": answer.text,
             "model": answer.request.model,
@@ -78,21 +86,21 @@ class Endpoints:
         weight = request.options.back_weight
         if weight and (request.options.beam_size < 2 or request.target is not None):
             raise PageError("back_weight", "nothing_to_choose")
-        if weight and not self.service.catalogue.reverse_of(request.model or self.service.default):
+        if weight and not self.service.catalogue.reverse_model(request.model or self.service.default):
             raise PageError("back_weight", "no_way_back", {"given": f"{weight:g}"})
         return request
 
     def attention(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The weights of one attention head, with the tokens that name its rows and columns."""
-        looks = {name: value for name, value in values.items() if name in LOOKS}
-        selection = selection_from({"kind": looks["kind"]}, self.service.settings)
-        request = self._request({name: value for name, value in values.items() if name not in LOOKS})
-        config = self.service.outline(request.model).model.config
+        looks = {name: value for name, value in values.items() if name in SELECTION_NAMES}
+        selection = parse_selection({"kind": looks["kind"]}, self.service.settings)
+        request = self._request({name: value for name, value in values.items() if name not in SELECTION_NAMES})
+        config = self.service.model_info(request.model).model.config
         # Checked before the translation. The mean of all layers is for the page alone.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
-        place: int = check_place("layer", looks["layer"], count=layers)
-        which: Place = check_place("head", looks["head"], count=config.heads, merged=get_args(Merged))
-        answer, _ = self.service.translated(request, "api")
+        place: int = check_index("layer", looks["layer"], count=layers)
+        which: IndexOrReduction = check_index("head", looks["head"], count=config.heads, merged=get_args(Merged))
+        answer, _ = self.service.translate_with_source(request, "api")
         seen = answer.attention_map(selection.kind, place, None if isinstance(which, str) else which)
         weights = seen.weights
         if which == "max":
@@ -108,12 +116,12 @@ class Endpoints:
             "rows": _texts(seen.rows),
             "columns": _texts(seen.columns),
             "weights": table.tolist(),
-            "meaning": ROWS[selection.kind],
+            "meaning": ROWS_BY_KIND[selection.kind],
             "hint": hint_for_programs(self.service, answer),
         }
 
 
-def signature_of(endpoint: str) -> inspect.Signature:
+def endpoint_signature(endpoint: str) -> inspect.Signature:
     """An endpoint's parameters, from the table of fields."""
     return inspect.Signature(
         [
@@ -137,15 +145,15 @@ def _default(row: Field) -> Any:
     return "" if row.default is None else row.default
 
 
-def documentation_of(endpoint: str) -> str:
+def endpoint_docstring(endpoint: str) -> str:
     """An endpoint's docstring, from the phrases of its fields. The API panel and MCP clients show it."""
-    arguments = "\n".join(f"    {row.name}: {say(f'api_{row.name}')}" for row in parameters(endpoint))
-    return f"{say(f'api_{endpoint}')}\n\nArgs:\n{arguments}\n\nReturns:\n    {say(f'api_{endpoint}_returns')}\n"
+    arguments = "\n".join(f"    {row.name}: {phrase(f'api_{row.name}')}" for row in parameters(endpoint))
+    return f"{phrase(f'api_{endpoint}')}\n\nArgs:\n{arguments}\n\nReturns:\n    {phrase(f'api_{endpoint}_returns')}\n"
 
 
 # The middleware checks names and numbers of arguments by these.
-ENDPOINTS = {name: signature_of(name) for name in BOTH}
-LOOKS = {row.name for row in SELECTION}
+ENDPOINTS = {name: endpoint_signature(name) for name in ENDPOINT_NAMES}
+SELECTION_NAMES = {row.name for row in SELECTION_FIELDS}
 
 
 def register_api(service: Service) -> None:
@@ -155,7 +163,7 @@ def register_api(service: Service) -> None:
     assert blocks is not None  # noqa: S101 - it is called inside a `gr.Blocks`
     for name, signature in ENDPOINTS.items():
         events.api(
-            guarded(name, getattr(endpoints, name), signature, service.line, lambda: threads_of(blocks)),
+            wrap_endpoint(name, getattr(endpoints, name), signature, service.line, lambda: thread_limiter(blocks)),
             api_name=name,
             concurrency_limit=None,  # the queue `Line` limits computations
         )
@@ -165,16 +173,16 @@ def register_api(service: Service) -> None:
 def _describe(added: Any, endpoint: str) -> None:
     """Describe each argument in the API panel, where Gradio names them "1st" to "11th"."""
     for component, row in zip(added.inputs, parameters(endpoint), strict=True):
-        describe(component, row.name, additional_description=say(f"api_{row.name}"))
+        describe(component, row.name, additional_description=phrase(f"api_{row.name}"))
     (result,) = added.outputs
-    describe(result, "result", description=say(f"api_{endpoint}_returns"))
+    describe(result, "result", description=phrase(f"api_{endpoint}_returns"))
 
 
-def guarded(
+def wrap_endpoint(
     name: str,
     function: Callable[[Mapping[str, Any]], Any],
     signature: inspect.Signature,
-    line: Line,
+    line: RequestQueue,
     threads: Callable[[], Any] = lambda: None,
 ) -> Callable[..., Awaitable[Any]]:
     """A function of named values as an endpoint: it waits for its turn, checks its arguments and raises our phrases.
@@ -187,15 +195,15 @@ def guarded(
             arguments = bind(signature, given)
             same = fingerprint([name, arguments])
             # The middleware has admitted it: what was taken is answered.
-            with line.join(VISITOR.get(), kind=name, same=same, admitted=True) as place:
+            with line.enqueue(VISITOR.get(), kind=name, same=same, admitted=True) as place:
                 while not await place.comes(GLANCE):
-                    if GONE.get()():
+                    if HAS_LEFT.get()():
                         raise PageError("data", "no_answer")
                 if place.result is not None:
                     return {**place.result, **({"cached": True} if "cached" in place.result else {})}
                 values = dict(zip(signature.parameters, arguments, strict=True))
                 result = await anyio.to_thread.run_sync(function, values, limiter=threads())
-                place.done(result)
+                place.finish(result)
                 return result
         except PageError as error:
             raise gr.Error(str(error), print_exception=False) from None
@@ -204,7 +212,7 @@ def guarded(
             raise gr.Error(str(PageError("text", "our_fault")), print_exception=False) from None
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = documentation_of(name)
+    call.__doc__ = endpoint_docstring(name)
     call.__signature__ = signature  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
     return call

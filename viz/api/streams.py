@@ -18,11 +18,11 @@ from urllib.parse import parse_qs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.errors import PageError
-from headlight.viz.wire.listening import ListeningQueue
-from headlight.viz.wire.told import HEADERS, SILENCE
+from headlight.viz.server.event_stream import HEADERS, KEEP_ALIVE_SECONDS
+from headlight.viz.server.gradio_queue import SubscriberQueue
 
-GLANCE = 1.0  # seconds between two looks at whether a stream has pending messages
-LETTING_GO = 10.0  # seconds the client has to receive the last message and close the stream
+POLL_SECONDS = 1.0  # seconds between two looks at whether a stream has pending messages
+CLOSE_TIMEOUT = 10.0  # seconds the client has to receive the last message and close the stream
 ALIVE = b"event: heartbeat\ndata: null\n\n"  # in the words of Gradio
 CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
 
@@ -32,13 +32,13 @@ def error_event(error: PageError) -> bytes:
     return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
 
-async def one_answer(queue: ListeningQueue, job: str, receive: Receive, send: Send) -> None:
+async def stream_job(queue: SubscriberQueue, job: str, receive: Receive, send: Send) -> None:
     """The answer of one job, as programs fetch it by its number. Where the reader leaves before, it is kept."""
     if job not in queue.answers:
         raise PageError("data", "no_answer")
     with queue.fetching(job):
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        leaves = asyncio.ensure_future(_gone(receive))
+        leaves = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
             body = await _answer(queue, job, leaves, send)
         finally:
@@ -46,11 +46,11 @@ async def one_answer(queue: ListeningQueue, job: str, receive: Receive, send: Se
         await send({"type": "http.response.body", "body": body})
 
 
-async def _answer(queue: ListeningQueue, job: str, leaves: asyncio.Future[None], send: Send) -> bytes:
+async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None], send: Send) -> bytes:
     """The answer, and nothing where its reader has left; meanwhile signs of life."""
     said = time.monotonic()
     while not leaves.done():
-        answer = await queue.answers.wait(job, GLANCE)
+        answer = await queue.answers.wait(job, POLL_SECONDS)
         if leaves.done():
             break
         if answer is not None:
@@ -58,21 +58,21 @@ async def _answer(queue: ListeningQueue, job: str, leaves: asyncio.Future[None],
             return answer
         if job not in queue.answers:  # another request was told, or the job was cancelled
             return error_event(PageError("data", "no_answer"))
-        if time.monotonic() - said > SILENCE:
+        if time.monotonic() - said > KEEP_ALIVE_SECONDS:
             said = time.monotonic()
             await send({"type": "http.response.body", "body": ALIVE, "more_body": True})
     return b""
 
 
-async def all_messages(queue: ListeningQueue, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     """The messages of a session, from now until none is pending."""
     query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
     session = next(reversed(query.get("session_hash", [])), "")  # of several, Gradio reads the last
     if not session:
         raise PageError("data", "no_answer")
-    with queue.listening(session) as hang_up:
-        way = _Way(queue, session, receive, send, hang_up)
-        if queue.is_owed(session):
+    with queue.subscribe(session) as hang_up:
+        way = _StreamProxy(queue, session, receive, send, hang_up)
+        if queue.has_pending(session):
             await app(scope, way.receive, way.send)
             if not way.begun:
                 return
@@ -82,40 +82,40 @@ async def all_messages(queue: ListeningQueue, app: ASGIApp, scope: Scope, receiv
         if not way.closed:
             await send({"type": "http.response.body", "body": CLOSE, "more_body": True})
         with suppress(TimeoutError):
-            await asyncio.wait_for(_gone(receive), LETTING_GO)
-    await way.end()
+            await asyncio.wait_for(_wait_for_disconnect(receive), CLOSE_TIMEOUT)
+    await way.send_final()
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-class _Way:
+class _StreamProxy:
     """ASGI proxy between Gradio and the client that holds back the final message."""
 
     def __init__(
         self,
-        queue: ListeningQueue,
+        queue: SubscriberQueue,
         session: str,
         receive: Receive,
         send: Send,
-        hang_up: Callable[[], None],
+        stop_listening: Callable[[], None],
     ) -> None:
         self._queue, self._session, self._receive, self._send = queue, session, receive, send
-        self._hang_up = hang_up
+        self._hang_up = stop_listening
         self.begun = self.closed = False
-        self.last: Message | None = None
+        self.final_message: Message | None = None
 
     async def receive(self) -> Message:
         """Forward client messages; report a disconnect without pending ones, because Gradio never ends the stream."""
         left, owed = asyncio.ensure_future(self._receive()), True
         try:
             while not left.done():
-                if not owed and not self._queue.is_awaited(self._session):  # twice: Gradio says goodbye in between
+                if not owed and not self._queue.is_expecting(self._session):  # twice: Gradio says goodbye in between
                     return {"type": "http.disconnect"}
-                owed = self._queue.is_awaited(self._session)
-                await asyncio.wait((left,), timeout=GLANCE)
+                owed = self._queue.is_expecting(self._session)
+                await asyncio.wait((left,), timeout=POLL_SECONDS)
             return left.result()
         finally:
             left.cancel()
@@ -125,13 +125,13 @@ class _Way:
         if message["type"] == "http.response.start":
             self.begun = True
         elif not message.get("more_body", False):
-            self.last = message
+            self.final_message = message
             return
-        elif not self._queue.is_owed(self._session):  # with these words Gradio closes the stream
+        elif not self._queue.has_pending(self._session):  # with these words Gradio closes the stream
             self.closed = True
             self._hang_up()
         await self._send(message)
 
-    async def end(self) -> None:
+    async def send_final(self) -> None:
         """Send the final message."""
-        await self._send(self.last or {"type": "http.response.body", "body": b""})
+        await self._send(self.final_message or {"type": "http.response.body", "body": b""})

@@ -12,18 +12,18 @@ from typing import Any
 
 from starlette.types import Message, Send
 
-from headlight.viz.answers.line import Line, Place, Visitor
-from headlight.viz.answers.payload import error_json, waiting_json
 from headlight.viz.errors import PageError
+from headlight.viz.service.payload import error_json, queue_position_json
+from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
 
-PATIENCE = 1.0  # long-poll interval: a waiting call returns its position and the browser calls again
-LONGEST_SESSION = 64  # characters; browsers and programs use a dozen
+LONG_POLL_SECONDS = 1.0  # long-poll interval: a waiting call returns its position and the browser calls again
+MAX_SESSION_CHARACTERS = 64  # characters; browsers and programs use a dozen
 
 
 def check_session(values: Any) -> None:
     """Refuse a session name that is no short text: Gradio would keep anything."""
     session = values.get("session_hash") if isinstance(values, dict) else None
-    if session is not None and (not isinstance(session, str) or len(session) > LONGEST_SESSION):
+    if session is not None and (not isinstance(session, str) or len(session) > MAX_SESSION_CHARACTERS):
         raise PageError("data", "wrong_field", {"name": "session_hash"})
 
 
@@ -39,28 +39,30 @@ def called_function(page: Any, values: Any) -> Callable[..., Any]:
     return found
 
 
-async def place_in(line: Line, visitor: Visitor, data: str, *, kind: str = "", background: bool = False) -> Place | str:
+async def wait_for_slot(
+    line: RequestQueue, visitor: Visitor, data: str, *, kind: str = "", background: bool = False
+) -> Ticket | str:
     """This visitor's turn; or the JSON for the browser, after `PATIENCE` seconds or when the queue is full."""
-    place = line.find(_named(data), visitor)
+    place = line.resume(_ticket_name(data), visitor)
     try:
         if place is None and background:
-            place = line.join_background(visitor)
+            place = line.enqueue_background(visitor)
         elif place is None:
-            place = line.join(visitor, kind=kind, size=len(data))
+            place = line.enqueue(visitor, kind=kind, size=len(data))
     except PageError as error:
         return error_json(error.field, error.word, error.values)
     try:
-        await place.comes(PATIENCE)
-        if place.over:  # a later one of this visitor has taken its place
+        await place.comes(LONG_POLL_SECONDS)
+        if place.cancelled:  # a later one of this visitor has taken its place
             return error_json("data", "no_answer", {})
-        before = place.before()
-        return waiting_json(before, place.name) if line.park(place) else place
+        before = place.position()
+        return queue_position_json(before, place.token) if line.park(place) else place
     except BaseException:  # the request was cancelled
-        place.leave()
+        place.release()
         raise
 
 
-def _named(data: str) -> str:
+def _ticket_name(data: str) -> str:
     """Name of the parked ticket of a repeated call, or ""."""
     try:
         name = json.loads(data).get("place", "")
@@ -69,19 +71,19 @@ def _named(data: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-async def say(send: Send, text: str) -> None:
+async def send_json(send: Send, text: str) -> None:
     """Send a result in place of the function."""
-    await say_written(send, json.dumps(text, ensure_ascii=False).encode())
+    await send_raw_json(send, json.dumps(text, ensure_ascii=False).encode())
 
 
-async def say_written(send: Send, body: bytes) -> None:
+async def send_raw_json(send: Send, body: bytes) -> None:
     """Send a result that is JSON already."""
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
-def no_larger_than(most_bytes: int, send: Send) -> Send:
+def limit_response(most_bytes: int, send: Send) -> Send:
     """A `send` that replaces a result above the limit by an error."""
     refused = False
 
@@ -92,7 +94,7 @@ def no_larger_than(most_bytes: int, send: Send) -> Send:
             if length > most_bytes:
                 refused = True
                 sizes = {"given": -(-length // 1_000_000), "limit": most_bytes // 1_000_000}
-                await say(send, error_json("form", "answer_too_large", sizes))
+                await send_json(send, error_json("form", "answer_too_large", sizes))
         if not refused:
             await send(message)
 

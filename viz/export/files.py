@@ -10,41 +10,41 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headlight.model.folders.formats import harmless, json_text, npz
-from headlight.model.measures.merging import by_words, maximum, mean, without_special
+from headlight.model.checkpoints.formats import escape_formula, to_json, to_npz
+from headlight.model.measures.map_reduction import drop_special, maximum, mean_map, merge_words
 from headlight.model.records import AttentionMap, Translation
-from headlight.viz.answers.model_values import answer_of
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
-from headlight.viz.export.pictures import map_picture, wall_picture
-from headlight.viz.export.standalone import standalone
-from headlight.viz.fields import Place, Selection, selection_from
-from headlight.viz.labels import labels
+from headlight.viz.export.pictures import map_figure, wall_figure
+from headlight.viz.export.standalone import standalone_page
+from headlight.viz.field_values import check_choice
+from headlight.viz.figure_phrases import LANGUAGES
+from headlight.viz.request_fields import IndexOrReduction, Selection, parse_selection
+from headlight.viz.service.model_json import answer_json
+from headlight.viz.service.service import Service
 from headlight.viz.theme import THEMES
-from headlight.viz.values import check_choice
-from headlight.viz.words import LANGUAGES
+from headlight.viz.token_labels import token_labels
 
-WALL = "wall_"  # before the forms that show all heads at once
+WALL_PREFIX = "wall_"  # before the forms that show all heads at once
 PICTURES = ("png", "svg", "wall_png", "wall_svg")
-MARK = "\ufeff"  # tells spreadsheets that a CSV is UTF-8
+BYTE_ORDER_MARK = "\ufeff"  # tells spreadsheets that a CSV is UTF-8
 
 
-def chosen_map(translation: Translation, chosen: Selection) -> AttentionMap:
+def selected_map(translation: Translation, chosen: Selection) -> AttentionMap:
     """The map on show: a head, an average or a maximum, merged and cut as the page does it."""
     layers, heads = translation.attention.of(chosen.kind).shape[:2]
     which_layers = _places("layer", chosen.layer, layers)
     which_heads = _places("head", chosen.head, heads)
     maps = [translation.attention_map(chosen.kind, layer, head) for layer in which_layers for head in which_heads]
-    combine = maximum if chosen.head == "max" else mean
+    combine = maximum if chosen.head == "max" else mean_map
     found = maps[0] if len(maps) == 1 else combine(maps)
     if chosen.words:
-        found = by_words(found)
+        found = merge_words(found)
     if not chosen.special:
-        found, _ = without_special(found, rescale=chosen.rescale and chosen.head != "max")
+        found, _ = drop_special(found, rescale=chosen.rescale and chosen.head != "max")
     return found
 
 
-def _places(name: str, place: Place, count: int) -> range:
+def _places(name: str, place: IndexOrReduction, count: int) -> range:
     if isinstance(place, str):
         return range(count)
     if place >= count:
@@ -52,45 +52,45 @@ def _places(name: str, place: Place, count: int) -> range:
     return range(place, place + 1)
 
 
-def frame(chosen: AttentionMap) -> pd.DataFrame:
+def to_data_frame(chosen: AttentionMap) -> pd.DataFrame:
     """A map as a table: rows and columns named by their tokens, masked cells empty."""
     weights = np.where(chosen.allowed, chosen.weights, np.nan)
-    rows, columns = ([label.full for label in labels(tokens)] for tokens in (chosen.rows, chosen.columns))
+    rows, columns = ([label.full for label in token_labels(tokens)] for tokens in (chosen.rows, chosen.columns))
     return pd.DataFrame(weights, index=rows, columns=columns)
 
 
 def map_csv(chosen: AttentionMap) -> bytes:
     """The table as a file that no spreadsheet runs."""
-    return _csv(_harmless(frame(chosen)))
+    return _csv(_escape_formulas(to_data_frame(chosen)))
 
 
 def comparison_csv(first: AttentionMap, second: AttentionMap) -> bytes:
     """A, B and A − B below each other; the first column names them."""
-    one, other = _harmless(frame(first)), _harmless(frame(second))
+    one, other = _escape_formulas(to_data_frame(first)), _escape_formulas(to_data_frame(second))
     # By index, not by name: two tokens can have the same text.
     difference = pd.DataFrame(one.to_numpy() - other.to_numpy(), index=one.index, columns=one.columns)
     return _csv(pd.concat([one, other, difference], keys=["A", "B", "A − B"]))
 
 
-def _harmless(table: pd.DataFrame) -> pd.DataFrame:
-    rows, columns = ([harmless(name) for name in names] for names in (table.index, table.columns))
+def _escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    rows, columns = ([escape_formula(name) for name in names] for names in (table.index, table.columns))
     return table.set_axis(rows).set_axis(columns, axis="columns")
 
 
 def _csv(table: pd.DataFrame) -> bytes:
     text: str = table.to_csv(float_format="%.6f", lineterminator="\n")
-    return (MARK + text).encode()
+    return (BYTE_ORDER_MARK + text).encode()
 
 
 def compared_map(translation: Translation, chosen: Selection) -> AttentionMap | None:
     """A, where two heads stand side by side; the chosen one is B."""
-    if not comparing(chosen) or chosen.pinned is None:
+    if not is_comparing(chosen) or chosen.pinned is None:
         return None
     layer, head = chosen.pinned
-    return chosen_map(translation, replace(chosen, layer=layer, head=head))
+    return selected_map(translation, replace(chosen, layer=layer, head=head))
 
 
-def comparing(chosen: Selection) -> bool:
+def is_comparing(chosen: Selection) -> bool:
     """Whether two heads stand side by side."""
     return chosen.pinned is not None and chosen.pinned != (chosen.layer, chosen.head)
 
@@ -102,10 +102,10 @@ class Exporter:
         self.service = service
         self._forms: dict[str, Callable[[Translation, Selection, str], bytes]] = {
             "csv": lambda translation, chosen, _: _numbers(translation, chosen),
-            "npz": lambda translation, *_: npz(translation),
-            "json": lambda translation, *_: json_text(translation),
-            "html": lambda translation, chosen, language: standalone(
-                answer_of(self.service, translation), chosen, language
+            "npz": lambda translation, *_: to_npz(translation),
+            "json": lambda translation, *_: to_json(translation),
+            "html": lambda translation, chosen, language: standalone_page(
+                answer_json(self.service, translation), chosen, language
             ),
         }
 
@@ -118,33 +118,33 @@ class Exporter:
         request = self.service.check(asked)
         selection = values.get("selection")
         settings = self.service.settings
-        chosen = selection_from(selection if isinstance(selection, dict) else {}, settings)
+        chosen = parse_selection(selection if isinstance(selection, dict) else {}, settings)
         translation = self.service.translate(request)
         name = file_name(chosen, form)
         if form in self._forms:
             content = self._forms[form](translation, chosen, language)
             return {"name": name, "content": base64.b64encode(content).decode("ascii")}
         model = request.model or self.service.default
-        if form.startswith(WALL):
-            figure = wall_picture(translation, chosen, model=model, theme=theme, language=language)
+        if form.startswith(WALL_PREFIX):
+            figure = wall_figure(translation, chosen, model=model, theme=theme, language=language)
         else:
-            first, second = compared_map(translation, chosen), chosen_map(translation, chosen)
-            figure = map_picture(translation, chosen, first, second, model=model, theme=theme, language=language)
+            first, second = compared_map(translation, chosen), selected_map(translation, chosen)
+            figure = map_figure(translation, chosen, first, second, model=model, theme=theme, language=language)
         return {"name": name, "figure": figure}
 
 
 def _numbers(translation: Translation, chosen: Selection) -> bytes:
-    first, second = compared_map(translation, chosen), chosen_map(translation, chosen)
+    first, second = compared_map(translation, chosen), selected_map(translation, chosen)
     return map_csv(second) if first is None else comparison_csv(first, second)
 
 
 def file_name(chosen: Selection, form: str) -> str:
     """`headlight-cross-1-4.csv`: which map, counted from one as on the page; of a comparison, which two."""
-    if form.startswith(WALL):
-        return f"headlight-{chosen.kind}-all.{form.removeprefix(WALL)}"
+    if form.startswith(WALL_PREFIX):
+        return f"headlight-{chosen.kind}-all.{form.removeprefix(WALL_PREFIX)}"
     if form not in ("csv", "png", "svg"):
         return f"headlight.{form}"
-    both = [chosen.pinned, (chosen.layer, chosen.head)] if comparing(chosen) else [(chosen.layer, chosen.head)]
+    both = [chosen.pinned, (chosen.layer, chosen.head)] if is_comparing(chosen) else [(chosen.layer, chosen.head)]
     places = ["-".join(str(each + 1) if isinstance(each, int) else each for each in place) for place in both if place]
     lines = "-lines" if chosen.view == "lines" and form != "csv" else ""
     return f"headlight-{chosen.kind}-{'-and-'.join(places)}{lines}.{form}"

@@ -8,17 +8,17 @@ from typing import Any
 import plotly.graph_objects as go
 
 from headlight.model.records import AttentionMap, Translation
-from headlight.viz.fields import Selection
+from headlight.viz.figure_phrases import figure_words, phrase
 from headlight.viz.figures import FIGURES
-from headlight.viz.figures.frame import add_lines
-from headlight.viz.labels import visible
+from headlight.viz.figures.titles import add_title_lines
+from headlight.viz.request_fields import Selection
 from headlight.viz.theme import THEMES, Theme
-from headlight.viz.words import figure_words, say
+from headlight.viz.token_labels import make_visible
 
-LONGEST_TEXT = 400  # characters of a sentence: beyond, a picture would be mostly title
+MAX_TEXT_CHARACTERS = 400  # characters of a sentence: beyond, a picture would be mostly title
 
 
-def map_picture(
+def map_figure(
     translation: Translation,
     chosen: Selection,
     first: AttentionMap | None,
@@ -42,7 +42,7 @@ def map_picture(
     return _for_print(figure, translation, chosen, model, language)
 
 
-def wall_picture(translation: Translation, chosen: Selection, *, model: str, theme: str, language: str) -> Any:
+def wall_figure(translation: Translation, chosen: Selection, *, model: str, theme: str, language: str) -> Any:
     """All heads of the chosen kind, with their averages."""
     colours: Theme = THEMES[theme]  # type: ignore[index]
     words = figure_words("overview", language)
@@ -52,14 +52,14 @@ def wall_picture(translation: Translation, chosen: Selection, *, model: str, the
 
 def _for_print(figure: go.Figure, translation: Translation, chosen: Selection, model: str, language: str) -> Any:
     lines = (
-        say("picture_source", language, text=_short(translation.source_text)),
-        say("picture_translation", language, text=_short(translation.text), model=visible(model)),
+        phrase("picture_source", language, text=_short(translation.source_text)),
+        phrase("picture_translation", language, text=_short(translation.text), model=make_visible(model)),
     )
-    add_lines(figure, say(f"kind_{chosen.kind}", language), lines)
+    add_title_lines(figure, phrase(f"kind_{chosen.kind}", language), lines)
     figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no pointer, and texts are most of a large map
     return json.loads(figure.to_json())
 
 
 def _short(text: str) -> str:
-    shown = visible(" ".join(text.split()))
-    return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
+    shown = make_visible(" ".join(text.split()))
+    return shown if len(shown) <= MAX_TEXT_CHARACTERS else shown[: MAX_TEXT_CHARACTERS - 1] + "…"

@@ -8,27 +8,29 @@ import json
 from collections.abc import Sequence
 
 from headlight import __version__
-from headlight.viz.fields import Selection
-from headlight.viz.wire.static import modules, plotly_file, styles
-from headlight.viz.words import say
+from headlight.viz.figure_phrases import phrase
+from headlight.viz.request_fields import Selection
+from headlight.viz.server.static_files import main_bundle, plotly_file, styles
 
 START = "modules['offline.js'].open(document.getElementById('headlight'));"
 
 
-def standalone(answer: str, chosen: Selection, language: str) -> bytes:
+def standalone_page(answer: str, chosen: Selection, language: str) -> bytes:
     """`answer` is the JSON that the page got; it is shown as `chosen` says."""
     shown = {"answer": json.loads(answer), "selection": dataclasses.asdict(chosen), "language": language}
     shown["version"] = __version__
-    scripts = [given(shown), plotly_file().read_text(encoding="utf-8")]
-    return page(say("title_offline", language), language, styles(), scripts, modules().code + START).encode()
+    scripts = [data_script(shown), plotly_file().read_text(encoding="utf-8")]
+    return html_page(
+        phrase("title_offline", language), language, styles(), scripts, main_bundle().code + START
+    ).encode()
 
 
-def given(shown: object) -> str:
+def data_script(shown: object) -> str:
     """Script with the data of a standalone page."""
     return f"globalThis.headlightShown = {_script(shown)};"
 
 
-def page(title: str, language: str, style: str, scripts: Sequence[str], module: str) -> str:
+def html_page(title: str, language: str, style: str, scripts: Sequence[str], module: str) -> str:
     """A page in one file: its scripts, then its module, which fills the element `headlight`."""
     parts = [
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">',

@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from headlight.model.records import AttentionMap, Token
-from headlight.viz.labels import Label, labels, text_width, upright_text
-from headlight.viz.theme import LABEL, SMALLEST, Theme
+from headlight.viz.theme import LABEL, MIN_FONT_PIXELS, Theme
+from headlight.viz.token_labels import TokenLabel, text_width, token_labels, vertical_text
 
-DENSE = 44  # more tokens than this, and every tenth alone is named
+DENSE_FROM = 44  # more tokens than this, and every tenth alone is named
 LARGEST_CELL, WIDEST_MAP = 38, 680  # pixels
 GAP = 10  # between labels and cells
-SIDE = 16  # around everything
+MARGIN = 16  # around everything
 
 
 @dataclass(frozen=True)
-class Edge:
+class AxisLabels:
     """The labels of one axis and their text."""
 
-    labels: tuple[Label, ...]
+    labels: tuple[TokenLabel, ...]
     cell: float  # pixels a token
     size: float  # of the letters, in pixels
 
     @property
-    def shown(self) -> list[int]:
+    def visible_positions(self) -> list[int]:
         """The places of the labels that are written."""
-        if len(self.labels) <= DENSE:
+        if len(self.labels) <= DENSE_FROM:
             return list(range(len(self.labels)))
         return list(range(9, len(self.labels), 10))
 
@@ -43,56 +43,60 @@ class Edge:
     @property
     def longest(self) -> float:
         """Pixels of the longest written label."""
-        return max((text_width(self.name(place), self.size) for place in self.shown), default=0.0)
+        return max((text_width(self.name(place), self.size) for place in self.visible_positions), default=0.0)
 
     @property
-    def reach(self) -> tuple[float, float]:
+    def extent(self) -> tuple[float, float]:
         """From the near edge of the first cell to the far edge of the last."""
         return -0.5, max(1, len(self.labels)) - 0.5
 
     def name(self, place: int) -> str:
         """One written label, plain; where few are written, with its number."""
         text = self.labels[place].text
-        return text if len(self.labels) <= DENSE else f"{place + 1} {text}"
+        return text if len(self.labels) <= DENSE_FROM else f"{place + 1} {text}"
 
 
-def edge_of(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> Edge:
+def axis_labels(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> AxisLabels:
     """An axis for these tokens within `pixels`."""
     return _edge(tokens, len(tokens), most, largest)
 
 
-def edges_of(map: AttentionMap, most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> tuple[Edge, Edge]:  # noqa: A002
+def map_axes(
+    map: AttentionMap,  # noqa: A002
+    most: float = WIDEST_MAP,
+    largest: float = LARGEST_CELL,
+) -> tuple[AxisLabels, AxisLabels]:
     """Row and column axes of one map with square cells, within the given pixels."""
     longer = max(len(map.rows), len(map.columns))
     return _edge(map.rows, longer, most, largest), _edge(map.columns, longer, most, largest)
 
 
-def _edge(tokens: Sequence[Token], fitting: int, most: float, largest: float) -> Edge:
+def _edge(tokens: Sequence[Token], fitting: int, most: float, largest: float) -> AxisLabels:
     cell = min(largest, most / max(1, fitting))
     cell = math.floor(cell) if cell >= 12 else cell
-    room = cell if len(tokens) <= DENSE else 10 * cell  # where few are named, each has the room of ten
-    size = LABEL if room >= 20 else max(SMALLEST, min(LABEL - 2, room - 1))
-    return Edge(labels(tokens), cell, size)
+    room = cell if len(tokens) <= DENSE_FROM else 10 * cell  # where few are named, each has the room of ten
+    size = LABEL if room >= 20 else max(MIN_FONT_PIXELS, min(LABEL - 2, room - 1))
+    return AxisLabels(token_labels(tokens), cell, size)
 
 
-def rows_axis(edge: Edge, theme: Theme) -> dict[str, Any]:
+def rows_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
     """The axis of the rows: the first on top."""
-    low, high = edge.reach
+    low, high = edge.extent
     return {
         "range": [high, low],
         "tickmode": "array",
-        "tickvals": edge.shown,
-        "ticktext": [_plotly(edge, place) for place in edge.shown],
+        "tickvals": edge.visible_positions,
+        "ticktext": [_plotly(edge, place) for place in edge.visible_positions],
         "tickfont": {"size": edge.size, "color": theme.ink_2},
         "ticklabelstandoff": GAP - 4,
     }
 
 
-def columns_axis(edge: Edge, theme: Theme) -> dict[str, Any]:
+def columns_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
     """The axis of the columns, above the map: turned labels; those that stand upright come by `upright_labels`."""
-    turned = [place for place in edge.shown if not _stands(edge, place)]
+    turned = [place for place in edge.visible_positions if not _is_vertical(edge, place)]
     return {
-        "range": list(edge.reach),
+        "range": list(edge.extent),
         "side": "top",
         "tickmode": "array",
         "tickvals": turned,
@@ -103,7 +107,7 @@ def columns_axis(edge: Edge, theme: Theme) -> dict[str, Any]:
     }
 
 
-def upright_labels(edge: Edge, theme: Theme, *, x: str = "x", y: str = "y domain") -> list[dict[str, Any]]:
+def vertical_labels(edge: AxisLabels, theme: Theme, *, x: str = "x", y: str = "y domain") -> list[dict[str, Any]]:
     """Labels in Chinese, Japanese or Korean: from top to bottom, never turned."""
     return [
         {
@@ -111,33 +115,37 @@ def upright_labels(edge: Edge, theme: Theme, *, x: str = "x", y: str = "y domain
             "y": 1,
             "xref": x,
             "yref": y,
-            "text": upright_text(edge.labels[place].text),
+            "text": vertical_text(edge.labels[place].text),
             "yanchor": "bottom",
             "yshift": GAP - 4,
             "showarrow": False,
             "font": {"size": edge.size, "color": theme.ink_2},
         }
-        for place in edge.shown
-        if _stands(edge, place)
+        for place in edge.visible_positions
+        if _is_vertical(edge, place)
     ]
 
 
-def columns_height(edge: Edge) -> float:
+def columns_height(edge: AxisLabels) -> float:
     """Pixels that the labels of the columns take."""
-    upright = [1.3 * edge.size * len(edge.labels[place].text) for place in edge.shown if _stands(edge, place)]
-    turned = [text_width(edge.name(place), edge.size) for place in edge.shown if not _stands(edge, place)]
+    upright = [
+        1.3 * edge.size * len(edge.labels[place].text) for place in edge.visible_positions if _is_vertical(edge, place)
+    ]
+    turned = [
+        text_width(edge.name(place), edge.size) for place in edge.visible_positions if not _is_vertical(edge, place)
+    ]
     return max([*upright, *turned], default=0.0) + GAP
 
 
-def gap_of(*edges: Edge) -> int:
+def cell_gap(*edges: AxisLabels) -> int:
     """Pixels between cells; zero for small cells."""
     return 1 if min(edge.cell for edge in edges) >= 12 else 0
 
 
-def _stands(edge: Edge, place: int) -> bool:
-    return edge.labels[place].upright and len(edge.labels) <= DENSE
+def _is_vertical(edge: AxisLabels, place: int) -> bool:
+    return edge.labels[place].is_vertical and len(edge.labels) <= DENSE_FROM
 
 
-def _plotly(edge: Edge, place: int) -> str:
+def _plotly(edge: AxisLabels, place: int) -> str:
     text = edge.labels[place].plotly
-    return text if len(edge.labels) <= DENSE else f"{place + 1} {text}"
+    return text if len(edge.labels) <= DENSE_FROM else f"{place + 1} {text}"

@@ -7,28 +7,28 @@ from collections.abc import Mapping
 import plotly.graph_objects as go
 
 from headlight.model.records import BeamNode, BeamTree
-from headlight.viz.figures import naming
-from headlight.viz.figures.axes import DENSE, SIDE
-from headlight.viz.figures.frame import caption, header_height
-from headlight.viz.labels import candidate, plotly_text, shorten
-from headlight.viz.theme import CAPTION, Theme, template
+from headlight.viz.figures import map_titles
+from headlight.viz.figures.axes import DENSE_FROM, MARGIN
+from headlight.viz.figures.titles import caption, header_height
+from headlight.viz.theme import CAPTION, Theme, plotly_template
+from headlight.viz.token_labels import candidate_label, plotly_text, truncate
 
 OUTCOMES = ("dropped", "kept", "finished")  # what matters most is drawn last
 SYMBOLS = {"dropped": "circle", "kept": "circle", "finished": "square"}
 ACROSS, DOWN = 84, 38  # pixels a step and a place
-LONGEST = 11  # columns of a label between two steps
+MAX_COLUMNS = 11  # columns of a label between two steps
 TIGHT_ACROSS = 20  # of more than 44 steps
 LEFT, RIGHT, FOOT = 40, 48, 56
 
 
 def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
     """All nodes of a search by step and rank, with the path of the best finished sentence on top."""
-    said = naming.wording("beam", words)
+    said = map_titles.figure_text("beam", words)
     nodes = tree.nodes
     ranks = _ranks(nodes)
     steps = 1 + max((node.step for node in nodes), default=0)
     deepest = 1 + max(ranks, default=0)
-    dense = steps > DENSE
+    dense = steps > DENSE_FROM
     best = _best_path(nodes)
     colours = {"dropped": theme.edge, "kept": theme.ink_2, "finished": theme.accent}
     fills = {**colours, "dropped": theme.ground}  # hollow, but no line shows inside
@@ -43,7 +43,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
             x=[nodes[place].step for place in chosen],
             y=[ranks[place] for place in chosen],
             mode="markers" if dense else "markers+text",
-            text=[plotly_text(shorten(candidate(nodes[place].text).full, LONGEST)) for place in chosen],
+            text=[plotly_text(truncate(candidate_label(nodes[place].text).full, MAX_COLUMNS)) for place in chosen],
             textposition="top center",
             textfont={"size": CAPTION, "color": theme.ink_3 if outcome == "dropped" else theme.ink},
             marker={
@@ -60,10 +60,10 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
         )
     across = TIGHT_ACROSS if dense else ACROSS
     width = max(440, LEFT + RIGHT + across * max(1, steps - 1))
-    head = naming.title(said["title"], said["says"] if nodes else said["empty"], width - 2 * SIDE)
+    head = map_titles.title(said["title"], said["says"] if nodes else said["empty"], width - 2 * MARGIN)
     top = header_height(head) + 28
     figure.update_layout(
-        template=template(theme),
+        template=plotly_template(theme),
         meta={"figure": "beam", "nodes": len(nodes)},
         title=head,
         xaxis={
@@ -145,7 +145,7 @@ def _add_edges(
 
 def _hover(node: BeamNode, said: Mapping[str, str]) -> str:
     return said["node"].format(
-        token=candidate(node.text).plotly_full,
+        token=candidate_label(node.text).plotly_full,
         outcome=said[node.outcome],
         score=f"{node.score:.4f}",
         log_probability=f"{node.log_probability:.4f}",

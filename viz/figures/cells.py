@@ -12,12 +12,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from headlight.model.records import AttentionMap, BoolArray, FloatArray
-from headlight.viz.figures.axes import Edge
+from headlight.viz.figures.axes import AxisLabels
 from headlight.viz.theme import Theme
 
 Scale = Literal["linear", "log", "row"]
 SCALES: tuple[Scale, ...] = ("linear", "log", "row")
-LEAST = 1e-3  # the weight at the pale end of the logarithmic scale
+LOG_SCALE_MIN = 1e-3  # the weight at the pale end of the logarithmic scale
 TICKS: dict[Scale, tuple[list[float], list[str]]] = {
     "linear": ([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "0.25", "0.5", "0.75", "1"]),
     "log": ([0.0, 1 / 3, 2 / 3, 1.0], ["≤0.001", "0.01", "0.1", "1"]),
@@ -25,13 +25,15 @@ TICKS: dict[Scale, tuple[list[float], list[str]]] = {
 }
 
 
-def levels(map: AttentionMap, scale: Scale) -> FloatArray:  # noqa: A002 (the field's own word)
+def colour_levels(map: AttentionMap, scale: Scale) -> FloatArray:  # noqa: A002 (the field's own word)
     """Colour values, `[rows, columns]`, 0 to 1; NaN if masked. Linear: the weights themselves."""
     if scale not in SCALES:
         raise ValueError(f"There is no scale {scale!r}: choose {', '.join(SCALES)}.")
     shown = map.weights.astype(np.float32)
     if scale == "log":
-        shown = np.maximum(0, 1 + np.log10(np.maximum(shown, LEAST)) / -np.log10(LEAST)).astype(np.float32)
+        shown = np.maximum(0, 1 + np.log10(np.maximum(shown, LOG_SCALE_MIN)) / -np.log10(LOG_SCALE_MIN)).astype(
+            np.float32
+        )
     elif scale == "row" and shown.size:
         highest = shown.max(axis=1, keepdims=True)
         shown = np.divide(shown, highest, out=np.zeros_like(shown), where=highest > 0)
@@ -40,7 +42,12 @@ def levels(map: AttentionMap, scale: Scale) -> FloatArray:  # noqa: A002 (the fi
 
 
 def hover_texts(
-    values: FloatArray, allowed: BoolArray, rows: Edge, columns: Edge, words: Mapping[str, str], sign: str = ""
+    values: FloatArray,
+    allowed: BoolArray,
+    rows: AxisLabels,
+    columns: AxisLabels,
+    words: Mapping[str, str],
+    sign: str = "",
 ) -> list[list[str]]:
     """Hover text, `[rows][columns]`: "query → key: 0.8230"; empty if masked."""
     row_names = [label.plotly_full for label in rows.labels]
@@ -55,11 +62,11 @@ def hover_texts(
     ]
 
 
-def hatch(allowed: BoolArray, theme: Theme, **place: Any) -> go.Scatter | None:
+def hatch_shape(allowed: BoolArray, theme: Theme, **place: Any) -> go.Scatter | None:
     """Hatching behind masked cells, one shape per run of cells; None if nothing is masked."""
     across: list[float | None] = []
     down: list[float | None] = []
-    for top, bottom, left, right in _blocks(allowed):
+    for top, bottom, left, right in _masked_blocks(allowed):
         across += [left, right, right, left, left, None]
         down += [top, top, bottom, bottom, top, None]
     if not across:
@@ -94,7 +101,7 @@ def colour_bar(scale: Scale, title: str, **place: Any) -> dict[str, Any]:
     }
 
 
-def _blocks(allowed: BoolArray) -> list[tuple[float, float, float, float]]:
+def _masked_blocks(allowed: BoolArray) -> list[tuple[float, float, float, float]]:
     """Masked runs as (top, bottom, left, right); equal runs of neighbouring rows are one."""
     found: list[tuple[float, float, float, float]] = []
     open_runs: dict[tuple[int, int], int] = {}  # run → its first row

@@ -11,24 +11,24 @@ import plotly.graph_objects as go
 
 from headlight.model.errors import RequestError
 from headlight.model.records import AttentionMap, FloatArray
-from headlight.viz.figures import naming
+from headlight.viz.figures import map_titles
 from headlight.viz.figures.axes import (
-    SIDE,
-    Edge,
+    MARGIN,
+    AxisLabels,
+    cell_gap,
     columns_axis,
     columns_height,
-    edges_of,
-    gap_of,
+    map_axes,
     rows_axis,
-    upright_labels,
+    vertical_labels,
 )
-from headlight.viz.figures.cells import colour_bar, hatch, hover_texts, levels
-from headlight.viz.figures.frame import corner, header_height
-from headlight.viz.theme import LABEL, Theme, colour_scale, template
+from headlight.viz.figures.cells import colour_bar, colour_levels, hatch_shape, hover_texts
+from headlight.viz.figures.titles import corner_caption, header_height
+from headlight.viz.theme import LABEL, Theme, colour_scale, plotly_template
 
-MOST = 300  # pixels a map
-BETWEEN = 40
-FOOT = 100  # pixels: the legends
+MAX_MAP_PIXELS = 300  # pixels a map
+GAP = 40
+BOTTOM_MARGIN = 100  # pixels: the legends
 
 
 def compare(
@@ -43,11 +43,11 @@ def compare(
     if first.kind != second.kind or first.weights.shape != second.weights.shape:
         given = " + ".join(f"{each.kind} {' × '.join(map(str, each.weights.shape))}" for each in (first, second))
         raise RequestError("maps_differ", field="kind", given=given)
-    said = naming.wording("compare", words)
-    rows, columns = edges_of(first, MOST, 32)
+    said = map_titles.figure_text("compare", words)
+    rows, columns = map_axes(first, MAX_MAP_PIXELS, 32)
     difference = np.where(first.allowed, first.weights - second.weights, np.float32(np.nan)).astype(np.float32)
     apart = float(np.abs(difference[first.allowed]).mean()) if first.allowed.any() else 0.0
-    panels = [levels(first, "linear"), levels(second, "linear"), difference]
+    panels = [colour_levels(first, "linear"), colour_levels(second, "linear"), difference]
     width, left, step = _widths(rows, columns)
     figure = go.Figure()
     for number, z in enumerate(panels):
@@ -61,18 +61,18 @@ def compare(
             hovertext=hover_texts(values, first.allowed, rows, columns, said, "+" if signed else ""),
             hoverinfo="text",
             hoverongaps=False,
-            xgap=gap_of(rows, columns),
-            ygap=gap_of(rows, columns),
+            xgap=cell_gap(rows, columns),
+            ygap=cell_gap(rows, columns),
             showscale=number != 1,
-            colorbar=_bar(said, signed=signed, x=number * step / (width - left - SIDE)),
+            colorbar=_bar(said, signed=signed, x=number * step / (width - left - MARGIN)),
             **_axes(number),
         )
-        masked = hatch(first.allowed, theme, **_axes(number))
+        masked = hatch_shape(first.allowed, theme, **_axes(number))
         if masked is not None:
             figure.add_trace(masked)
-    names = [naming.map_name(each, said) for each in (first, second)]
-    says = said["says"].format(row=naming.row_sentence(first.kind, said), mean=f"{apart:.4f}")
-    head = naming.title(said["title"].format(first=names[0], second=names[1]), says, width - 2 * SIDE)
+    names = [map_titles.map_name(each, said) for each in (first, second)]
+    says = said["says"].format(row=map_titles.axis_sentence(first.kind, said), mean=f"{apart:.4f}")
+    head = map_titles.title(said["title"].format(first=names[0], second=names[1]), says, width - 2 * MARGIN)
     top = ceil(header_height(head) + columns_height(columns) + 36)
     titles = [
         (said["first"].format(name=names[0]), theme.head_a),
@@ -80,20 +80,20 @@ def compare(
         (said["difference"], theme.ink),
     ]
     figure.update_layout(
-        template=template(theme),
-        meta={"figure": "compare", "kind": first.kind, "first": _which(first), "second": _which(second)},
+        template=plotly_template(theme),
+        meta={"figure": "compare", "kind": first.kind, "first": _head_name(first), "second": _head_name(second)},
         title=head,
         annotations=[
-            *corner(said, theme),
-            *(label for number in range(3) for label in upright_labels(columns, theme, **_refs(number))),
+            *corner_caption(said, theme),
+            *(label for number in range(3) for label in vertical_labels(columns, theme, **_refs(number))),
             *(_panel_title(text, colour, number, columns) for number, (text, colour) in enumerate(titles)),
         ],
         width=width,
-        height=top + ceil(rows.length) + FOOT,
-        margin={"l": left, "r": SIDE, "t": top, "b": FOOT},
+        height=top + ceil(rows.length) + BOTTOM_MARGIN,
+        margin={"l": left, "r": MARGIN, "t": top, "b": BOTTOM_MARGIN},
         showlegend=False,
     )
-    inside = width - left - SIDE
+    inside = width - left - MARGIN
     for number in range(3):
         domain = [number * step / inside, min(1.0, (number * step + columns.length) / inside)]
         suffix = "" if number == 0 else str(number + 1)
@@ -105,11 +105,11 @@ def compare(
     return figure
 
 
-def _widths(rows: Edge, columns: Edge) -> tuple[int, float, float]:
+def _widths(rows: AxisLabels, columns: AxisLabels) -> tuple[int, float, float]:
     """Pixels of the figure, left of the maps, and from one map to the next."""
-    left = ceil(max(rows.longest, 84.0) + SIDE + 12)
-    step = max(columns.length, 220.0) + BETWEEN
-    return int(left + 3 * step - BETWEEN + SIDE), left, step
+    left = ceil(max(rows.longest, 84.0) + MARGIN + 12)
+    step = max(columns.length, 220.0) + GAP
+    return int(left + 3 * step - GAP + MARGIN), left, step
 
 
 def _axes(number: int) -> dict[str, str]:
@@ -130,7 +130,7 @@ def _bar(said: Mapping[str, str], *, signed: bool, x: float) -> dict[str, Any]:
     return bar
 
 
-def _panel_title(text: str, colour: str, number: int, columns: Edge) -> dict[str, Any]:
+def _panel_title(text: str, colour: str, number: int, columns: AxisLabels) -> dict[str, Any]:
     refs = _refs(number)
     return {
         "text": text,
@@ -146,5 +146,5 @@ def _panel_title(text: str, colour: str, number: int, columns: Edge) -> dict[str
     }
 
 
-def _which(map: AttentionMap) -> dict[str, Any]:  # noqa: A002 (the field's own word)
+def _head_name(map: AttentionMap) -> dict[str, Any]:  # noqa: A002 (the field's own word)
     return {"layer": map.layer, "head": map.head}

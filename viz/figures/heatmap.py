@@ -8,14 +8,22 @@ from math import ceil
 import plotly.graph_objects as go
 
 from headlight.model.records import AttentionMap
-from headlight.viz.figures import naming
-from headlight.viz.figures.axes import SIDE, columns_axis, columns_height, edges_of, gap_of, rows_axis, upright_labels
-from headlight.viz.figures.cells import Scale, colour_bar, hatch, hover_texts, levels
-from headlight.viz.figures.frame import corner, header_height
-from headlight.viz.theme import Theme, colour_scale, template
+from headlight.viz.figures import map_titles
+from headlight.viz.figures.axes import (
+    MARGIN,
+    cell_gap,
+    columns_axis,
+    columns_height,
+    map_axes,
+    rows_axis,
+    vertical_labels,
+)
+from headlight.viz.figures.cells import Scale, colour_bar, colour_levels, hatch_shape, hover_texts
+from headlight.viz.figures.titles import corner_caption, header_height
+from headlight.viz.theme import Theme, colour_scale, plotly_template
 
-NARROWEST = 440  # pixels for a title
-FOOT = 100  # pixels: the legend
+MIN_WIDTH = 440  # pixels for a title
+BOTTOM_MARGIN = 100  # pixels: the legend
 LEGEND = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "len": 220, "ypad": 24}
 
 
@@ -29,30 +37,30 @@ def heatmap(
     labels: bool = True,
 ) -> go.Figure:
     """Rows look at columns; colour is weight, from 0 to 1 whatever the map. Without `labels`, cells alone."""
-    said = naming.wording("heatmap", words)
-    rows, columns = edges_of(map)
+    said = map_titles.figure_text("heatmap", words)
+    rows, columns = map_axes(map)
     figure = go.Figure()
     figure.add_heatmap(
-        z=levels(map, scale),
+        z=colour_levels(map, scale),
         zmin=0,
         zmax=1,
         colorscale=colour_scale(palette, theme),
         hovertext=hover_texts(map.weights, map.allowed, rows, columns, said) if labels else None,
         hoverinfo="text" if labels else "none",
         hoverongaps=False,
-        xgap=gap_of(rows, columns),
-        ygap=gap_of(rows, columns),
+        xgap=cell_gap(rows, columns),
+        ygap=cell_gap(rows, columns),
         showscale=labels,
         colorbar=colour_bar(scale, said["weight" if scale == "linear" else scale], **LEGEND),
     )
-    masked = hatch(map.allowed, theme)
+    masked = hatch_shape(map.allowed, theme)
     if masked is not None:
         figure.add_trace(masked)
     figure.update_layout(
-        template=template(theme),
+        template=plotly_template(theme),
         meta={"figure": "heatmap", "kind": map.kind, "layer": map.layer, "head": map.head, "scale": scale},
-        xaxis={"range": list(columns.reach)},
-        yaxis={"range": list(rows.reach[::-1])},
+        xaxis={"range": list(columns.extent)},
+        yaxis={"range": list(rows.extent[::-1])},
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         showlegend=False,
     )
@@ -62,20 +70,20 @@ def heatmap(
 
 
 def _add_labels(figure: go.Figure, map: AttentionMap, said: Mapping[str, str], theme: Theme) -> None:  # noqa: A002
-    rows, columns = edges_of(map)
-    left = ceil(max(rows.longest, 84.0) + SIDE + 12)
-    width = max(NARROWEST, int(left + columns.length + SIDE))
-    sentence = naming.row_sentence(map.kind, said)
-    if naming.is_maximum(map):
+    rows, columns = map_axes(map)
+    left = ceil(max(rows.longest, 84.0) + MARGIN + 12)
+    width = max(MIN_WIDTH, int(left + columns.length + MARGIN))
+    sentence = map_titles.axis_sentence(map.kind, said)
+    if map_titles.is_maximum(map):
         sentence += " " + said["not_one"]
-    head = naming.title(naming.map_name(map, said), sentence, width - 2 * SIDE)
+    head = map_titles.title(map_titles.map_name(map, said), sentence, width - 2 * MARGIN)
     top = ceil(header_height(head) + columns_height(columns))
     figure.update_layout(
         title=head,
         xaxis=columns_axis(columns, theme),
         yaxis=rows_axis(rows, theme),
-        annotations=[*upright_labels(columns, theme), *corner(said, theme)],
+        annotations=[*vertical_labels(columns, theme), *corner_caption(said, theme)],
         width=width,
-        height=top + ceil(rows.length) + FOOT,
-        margin={"l": left, "r": width - left - columns.length, "t": top, "b": FOOT},
+        height=top + ceil(rows.length) + BOTTOM_MARGIN,
+        margin={"l": left, "r": width - left - columns.length, "t": top, "b": BOTTOM_MARGIN},
     )

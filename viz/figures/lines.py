@@ -9,16 +9,16 @@ import plotly.graph_objects as go
 
 from headlight.model.errors import RequestError
 from headlight.model.records import AttentionMap
-from headlight.viz.figures import naming
-from headlight.viz.figures.axes import SIDE
-from headlight.viz.figures.frame import caption, header_height
-from headlight.viz.labels import Label, labels, text_width
-from headlight.viz.theme import LABEL, Theme, template
+from headlight.viz.figures import map_titles
+from headlight.viz.figures.axes import MARGIN
+from headlight.viz.figures.titles import caption, header_height
+from headlight.viz.theme import LABEL, Theme, plotly_template
+from headlight.viz.token_labels import TokenLabel, text_width, token_labels
 
-STEPS = 20  # shades of a line; a weight takes the nearest
-MIDDLE = 280  # pixels between both sides
+OPACITY_STEPS = 20  # shades of a line; a weight takes the nearest
+MIDDLE_WIDTH = 280  # pixels between both sides
 ROW, TIGHT_ROW = 24, 16  # pixels a token, and in sentences of more than 44
-FOOT = 40
+BOTTOM_MARGIN = 40
 
 
 def lines(
@@ -34,8 +34,8 @@ def lines(
     first = maps[0][0]
     if len({(each.kind, each.weights.shape) for each, _ in maps}) > 1:
         raise RequestError("maps_differ", field="kind", given=", ".join(sorted({each.kind for each, _ in maps})))
-    said = naming.wording("lines", words)
-    row_labels, column_labels = labels(first.rows), labels(first.columns)
+    said = map_titles.figure_text("lines", words)
+    row_labels, column_labels = token_labels(first.rows), token_labels(first.columns)
     figure = go.Figure()
     for map, colour in maps:  # noqa: A001 (the field's own word)
         _add_head(figure, map, colour, threshold, row_labels, column_labels, said)
@@ -43,14 +43,14 @@ def lines(
     row = ROW if most <= 44 else TIGHT_ROW
     size = LABEL if row == ROW else LABEL - 2
     left, right = (_side_width(side, size) for side in (row_labels, column_labels))
-    width = int(left + MIDDLE + right)
-    says = said["says"].format(row=naming.row_sentence(first.kind, said), threshold=f"{threshold:g}")
-    name = naming.map_name(first, said) if len(maps) == 1 else said["title"]
-    head = naming.title(name, says, width - 2 * SIDE)
+    width = int(left + MIDDLE_WIDTH + right)
+    says = said["says"].format(row=map_titles.axis_sentence(first.kind, said), threshold=f"{threshold:g}")
+    name = map_titles.map_name(first, said) if len(maps) == 1 else said["title"]
+    head = map_titles.title(name, says, width - 2 * MARGIN)
     top = header_height(head) + 24
     sides = {"xref": "paper", "yref": "paper", "y": 1, "yshift": 18}
     figure.update_layout(
-        template=template(theme),
+        template=plotly_template(theme),
         meta={"figure": "lines", "kind": first.kind, "heads": [[each.layer, each.head] for each, _ in maps]},
         title=head,
         xaxis={"range": [0, 1], "visible": False, "fixedrange": True},
@@ -64,8 +64,8 @@ def lines(
         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top"},
         showlegend=len(maps) > 1,
         width=width,
-        height=int(top + most * row + FOOT),
-        margin={"l": left, "r": right, "t": top, "b": FOOT},
+        height=int(top + most * row + BOTTOM_MARGIN),
+        margin={"l": left, "r": right, "t": top, "b": BOTTOM_MARGIN},
         hovermode="closest",
     )
     return figure
@@ -76,14 +76,14 @@ def _add_head(
     map: AttentionMap,  # noqa: A002
     colour: str,
     threshold: float,
-    rows: Sequence[Label],
-    columns: Sequence[Label],
+    rows: Sequence[TokenLabel],
+    columns: Sequence[TokenLabel],
     said: Mapping[str, str],
 ) -> None:
     """A trace for each shade: Plotly gives a trace one opacity. The first of them stands in the legend."""
-    name = naming.map_name(map, said)
+    name = map_titles.map_name(map, said)
     drawn = (map.weights >= threshold) & (map.weights > 0)
-    shades = np.clip(np.rint(map.weights * STEPS), 1, STEPS).astype(int)
+    shades = np.clip(np.rint(map.weights * OPACITY_STEPS), 1, OPACITY_STEPS).astype(int)
     group = f"{map.layer}-{map.head}"
     line = {"color": colour, "width": 2}
     figure.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name, legendgroup=group)
@@ -102,7 +102,7 @@ def _add_head(
             y=down,
             mode="lines",
             line=line,
-            opacity=shade / STEPS,
+            opacity=shade / OPACITY_STEPS,
             hovertext=texts,
             hoverinfo="text",
             name=name,
@@ -111,11 +111,11 @@ def _add_head(
         )
 
 
-def _side_width(side: Sequence[Label], size: int) -> float:
-    return max([48.0, *(text_width(label.text, size) for label in side)]) + SIDE + 12
+def _side_width(side: Sequence[TokenLabel], size: int) -> float:
+    return max([48.0, *(text_width(label.text, size) for label in side)]) + MARGIN + 12
 
 
-def _side(side: Sequence[Label], x: int, size: int, theme: Theme) -> list[dict[str, object]]:
+def _side(side: Sequence[TokenLabel], x: int, size: int, theme: Theme) -> list[dict[str, object]]:
     """The tokens of one side, one below the other."""
     return [
         caption(

@@ -11,10 +11,10 @@ import plotly.graph_objects as go
 
 from headlight.model.errors import RequestError
 from headlight.model.records import FloatArray, Token
-from headlight.viz.figures import naming
-from headlight.viz.figures.frame import caption, header_height
-from headlight.viz.labels import labels
-from headlight.viz.theme import CAPTION, Theme, colour_scale, template
+from headlight.viz.figures import map_titles
+from headlight.viz.figures.titles import caption, header_height
+from headlight.viz.theme import CAPTION, Theme, colour_scale, plotly_template
+from headlight.viz.token_labels import token_labels
 
 STRIP, SUM = 34, 180  # pixels
 BETWEEN = 32
@@ -42,7 +42,7 @@ def neurons(
     query, key = np.asarray(query, dtype=np.float32), np.asarray(key, dtype=np.float32)
     if query.ndim != 1 or query.shape != key.shape or not query.size:
         raise RequestError("wrong_shape", field="head", given=f"{query.shape}, {key.shape}", needed="[width], [width]")
-    said = naming.wording("neurons", words)
+    said = map_titles.figure_text("neurons", words)
     over = math.sqrt(len(query)) if divisor is None else divisor
     products = query * key
     running = (np.cumsum(products, dtype=np.float64) / over).astype(np.float32)
@@ -51,8 +51,8 @@ def neurons(
     sums = {"sum": f"{float(products.sum(dtype=np.float64)):.4f}", "divisor": by, "score": f"{score:.4f}"}
     arithmetic = said["bias" if bias else "sum"].format(**sums, bias=f"{bias:.4f}")
     width = min(WIDE, max(NARROW, LEFT + RIGHT + 12 * len(query)))
-    names = [label.plotly_full for label in (*labels([row]), *labels([column]))]
-    head = naming.title(
+    names = [label.plotly_full for label in (*token_labels([row]), *token_labels([column]))]
+    head = map_titles.title(
         said["title"].format(row=names[0], column=names[1]),
         said["says"].format(sum=arithmetic, weight=f"{weight:.4f}"),
         width - 2 * RIGHT,
@@ -64,7 +64,7 @@ def neurons(
     _add_sum(figure, running, said, theme)
     split = SUM / inside
     figure.update_layout(
-        template=template(theme),
+        template=plotly_template(theme),
         meta={"figure": "neurons", "score": score, "weight": weight},
         title=head,
         xaxis={"range": [-0.5, len(query) - 0.5], "anchor": "y2", "title": {"text": said["axis"]}, "nticks": 12},
@@ -113,10 +113,10 @@ def _add_strips(
         "showscale": False,
         "ygap": 2,
     }
-    longest = _largest(np.concatenate([query, key]))
+    longest = _max_abs(np.concatenate([query, key]))
     vectors = np.stack([query, key])
     figure.add_heatmap(z=vectors, y=[0, 1], zmin=-longest, zmax=longest, hovertext=[texts] * 2, **common)
-    most = _largest(products)
+    most = _max_abs(products)
     figure.add_heatmap(z=products[None], y=[2], zmin=-most, zmax=most, hovertext=[texts], **common)
 
 
@@ -143,5 +143,5 @@ def _reach(values: FloatArray) -> list[float]:
     return [low - room, high + room]
 
 
-def _largest(values: FloatArray) -> float:
+def _max_abs(values: FloatArray) -> float:
     return max(1e-6, float(np.abs(values).max()))

@@ -10,14 +10,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from headlight.model.records import BoolArray, FloatArray, Kind, Translation
-from headlight.viz.figures import naming
+from headlight.viz.figures import map_titles
 from headlight.viz.figures.cells import colour_bar
-from headlight.viz.figures.frame import caption, header_height
-from headlight.viz.theme import CAPTION, Theme, colour_scale, template
+from headlight.viz.figures.titles import caption, header_height
+from headlight.viz.theme import CAPTION, Theme, colour_scale, plotly_template
 
-MOST = 48  # cells of a tile along one side
+MAX_TILE_CELLS = 48  # cells of a tile along one side
 GAP = 0.12  # of a tile, between tiles
-APART = 0.2  # of a tile, before the averages
+AVERAGES_GAP = 0.2  # of a tile, before the averages
 TILE = 76  # pixels
 TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
 LEFT, RIGHT, TOP, FOOT = 64, 16, 24, 84  # pixels
@@ -33,13 +33,13 @@ def overview(
     averages: bool = True,
 ) -> go.Figure:
     """One mosaic of layers × heads, with averages at its end. Colours show the square root, which brings out shapes."""
-    said = naming.wording("overview", words)
+    said = map_titles.figure_text("overview", words)
     weights = translation.attention.of(kind)  # [layer, head, query, key]
     layers, heads = weights.shape[:2]
     if averages:
         weights = np.concatenate([weights, weights.mean(axis=1, keepdims=True, dtype=np.float32)], axis=1)
         weights = np.concatenate([weights, weights.mean(axis=0, keepdims=True, dtype=np.float32)], axis=0)
-    tiles, allowed, block = _coarse(weights, translation.attention.allowed(kind))
+    tiles, allowed, block = _downsample(weights, translation.attention.allowed(kind))
     left, top = _starts(heads, averages), _starts(layers, averages)
     x, y = _edges(left, tiles.shape[3]), _edges(top, tiles.shape[2])
     figure = go.Figure()
@@ -56,14 +56,14 @@ def overview(
         | {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS]},
     )
     figure.add_trace(_names(left, top, heads, layers, said))
-    says = said["says"].format(kind=naming.row_sentence(kind, said))
+    says = said["says"].format(kind=map_titles.axis_sentence(kind, said))
     if max(block) > 1:
         says += " " + said["coarse"].format(rows=block[0], columns=block[1])
     width = max(440, int(LEFT + RIGHT + x[-1] * TILE))
-    head = naming.title(said["title"], says, width - 2 * RIGHT)
+    head = map_titles.title(said["title"], says, width - 2 * RIGHT)
     above = header_height(head) + TOP
     figure.update_layout(
-        template=template(theme),
+        template=plotly_template(theme),
         meta={"figure": "overview", "kind": kind, "layers": layers, "heads": heads, "block": list(block)},
         title=head,
         xaxis=_axis(left, heads, said["average"]) | {"side": "top", "range": [0, x[-1]]},
@@ -96,9 +96,9 @@ def overview(
     return figure
 
 
-def _coarse(weights: FloatArray, allowed: BoolArray) -> tuple[FloatArray, BoolArray, tuple[int, int]]:
+def _downsample(weights: FloatArray, allowed: BoolArray) -> tuple[FloatArray, BoolArray, tuple[int, int]]:
     """Tiles of at most 48 × 48 cells: the highest weight of each block, so that thin lines stay."""
-    rows, columns = (-(-size // MOST) for size in weights.shape[2:])
+    rows, columns = (-(-size // MAX_TILE_CELLS) for size in weights.shape[2:])
     if rows == columns == 1:
         return weights, allowed, (1, 1)
     missing = [(0, -weights.shape[2] % rows), (0, -weights.shape[3] % columns)]
@@ -120,7 +120,7 @@ def _mosaic(tiles: FloatArray, allowed: BoolArray) -> FloatArray:
 def _starts(count: int, averages: bool) -> list[float]:
     """Where each tile begins, in tiles."""
     starts = [number * (1 + GAP) for number in range(count)]
-    return [*starts, count * (1 + GAP) + APART] if averages else starts
+    return [*starts, count * (1 + GAP) + AVERAGES_GAP] if averages else starts
 
 
 def _edges(starts: list[float], cells: int) -> list[float]:
@@ -142,7 +142,7 @@ def _axis(starts: list[float], count: int, average: str) -> dict[str, Any]:
 def _names(left: list[float], top: list[float], heads: int, layers: int, said: Mapping[str, str]) -> go.Scatter:
     """An invisible point in the middle of each tile with its hover text: one per tile, not one per cell."""
     names = [
-        said[_which(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)
+        said[_tile_name(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)
         for layer in range(len(top))
         for head in range(len(left))
     ]
@@ -157,7 +157,7 @@ def _names(left: list[float], top: list[float], heads: int, layers: int, said: M
     )
 
 
-def _which(one_layer: bool, one_head: bool) -> str:
+def _tile_name(one_layer: bool, one_head: bool) -> str:
     if one_layer:
         return "head" if one_head else "mean"
     return "mean_layers" if one_head else "mean_all"

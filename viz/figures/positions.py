@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from headlight.model.errors import RequestError, not_whole
+from headlight.model.errors import RequestError, range_error
 from headlight.model.records import FloatArray
-from headlight.viz.figures import naming
-from headlight.viz.figures.frame import caption, header_height
-from headlight.viz.theme import LABEL, Theme, colour_scale, head_colour, template
+from headlight.viz.figures import map_titles
+from headlight.viz.figures.titles import caption, header_height
+from headlight.viz.theme import LABEL, Theme, colour_scale, head_colour, plotly_template
 
 MAP, WAVE, BETWEEN = 300, 150, 92  # pixels
 LEFT, RIGHT, FOOT = 64, 24, 56
@@ -22,16 +22,16 @@ def positions(
     table: FloatArray, *, theme: Theme, words: Mapping[str, str] | None = None, dimension: int = 0
 ) -> go.Figure:
     """Encodings `[position, width]`, with one `dimension`'s wave; or a bias `[head, query, key]`, of one head."""
-    said = naming.wording("positions", words)
+    said = map_titles.figure_text("positions", words)
     table = np.asarray(table, dtype=np.float32)
     if table.ndim not in (2, 3) or (table.ndim == 3 and table.shape[1] != table.shape[2]):
         needed = "[position, width], [head, position, position]"
         raise RequestError("wrong_shape", field="view", given=str(table.shape), needed=needed)
     if not table.size:
-        return _nothing(theme, said)
+        return _empty_figure(theme, said)
     count = table.shape[0] if table.ndim == 3 else table.shape[1]
     if not 0 <= dimension < count:
-        raise not_whole("dimension", dimension, 0, count - 1)
+        raise range_error("dimension", dimension, 0, count - 1)
     figure = go.Figure()
     captions = (
         _add_bias(figure, table, dimension, said, theme)
@@ -40,7 +40,7 @@ def positions(
     )
     maps = 1 if table.ndim == 3 else 2
     width = LEFT + RIGHT + maps * MAP + (maps - 1) * BETWEEN + (0 if maps == 2 else 140)
-    head = naming.title(said["title"], said["bias" if table.ndim == 3 else "table"], width - 2 * RIGHT)
+    head = map_titles.title(said["title"], said["bias" if table.ndim == 3 else "table"], width - 2 * RIGHT)
     top = header_height(head) + 20
     inside = MAP + BETWEEN + WAVE
     split = WAVE / inside
@@ -48,7 +48,7 @@ def positions(
     place: dict[str, Any] = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "xref": "paper", "yshift": 8}
     spots = [(0.0, 1.0), (1 - across, 1.0), (0.0, split)] if maps == 2 else [(0.0, 1.0), (0.0, split)]
     figure.update_layout(
-        template=template(theme),
+        template=plotly_template(theme),
         meta={"figure": "positions", "dimension": dimension},
         title=head,
         xaxis={"domain": [0, across], "nticks": 8},
@@ -159,11 +159,11 @@ def _template(text: str, **values: str) -> str:
     return text.format(**values) + "<extra></extra>"
 
 
-def _nothing(theme: Theme, said: Mapping[str, str]) -> go.Figure:
-    head = naming.title(said["title"], said["none"], 400)
+def _empty_figure(theme: Theme, said: Mapping[str, str]) -> go.Figure:
+    head = map_titles.title(said["title"], said["none"], 400)
     return go.Figure(
         layout={
-            "template": template(theme),
+            "template": plotly_template(theme),
             "meta": {"figure": "positions", "dimension": None},
             "title": head,
             "xaxis": {"visible": False},

@@ -7,26 +7,26 @@ from collections.abc import Mapping
 import plotly.graph_objects as go
 
 from headlight.model.records import Alternative, Token, Translation
-from headlight.viz.figures import naming
-from headlight.viz.figures.axes import DENSE, SIDE, edge_of, rows_axis
-from headlight.viz.figures.frame import caption, header_height
-from headlight.viz.labels import candidate, plotly_text, shorten
-from headlight.viz.theme import CAPTION, Theme, template
+from headlight.viz.figures import map_titles
+from headlight.viz.figures.axes import DENSE_FROM, MARGIN, axis_labels, rows_axis
+from headlight.viz.figures.titles import caption, header_height
+from headlight.viz.theme import CAPTION, Theme, plotly_template
+from headlight.viz.token_labels import candidate_label, plotly_text, truncate
 
 ROW, TIGHT_ROW = 26, 8  # pixels a token, and in sentences of more than 44
 BARS, OTHER = 260, 132  # pixels of the bars and of each column of alternatives
-SHOWN = 4  # such columns; all alternatives appear under the pointer
-LONGEST = 11  # columns of an alternative's name
-FOOT = 44
+MAX_ALTERNATIVES = 4  # such columns; all alternatives appear under the pointer
+MAX_COLUMNS = 11  # columns of an alternative's name
+BOTTOM_MARGIN = 44
 
 
 def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
     """A bar for each written token, from 0 to 1, with its best alternatives."""
-    said = naming.wording("probabilities", words)
+    said = map_titles.figure_text("probabilities", words)
     tokens = translation.target_tokens
-    dense = len(tokens) > DENSE
+    dense = len(tokens) > DENSE_FROM
     row = TIGHT_ROW if dense else ROW
-    rows = edge_of(tokens, row * max(1, len(tokens)), row)
+    rows = axis_labels(tokens, row * max(1, len(tokens)), row)
     figure = go.Figure()
     figure.add_bar(
         x=[token.probability for token in tokens],
@@ -41,19 +41,19 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         []
         if dense
         else [
-            caption(text, theme, xref="paper", x=1, y=place, xanchor="left", xshift=SIDE + OTHER * column)
+            caption(text, theme, xref="paper", x=1, y=place, xanchor="left", xshift=MARGIN + OTHER * column)
             for place, token in enumerate(tokens)
-            for column, text in enumerate(_beside(token, said))
+            for column, text in enumerate(_alternatives_text(token, said))
         ]
     )
-    left = max(rows.longest, 48.0) + SIDE + 12
-    right = SIDE if dense else SIDE + SHOWN * OTHER
+    left = max(rows.longest, 48.0) + MARGIN + 12
+    right = MARGIN if dense else MARGIN + MAX_ALTERNATIVES * OTHER
     width = int(left + BARS + right)
-    head = naming.title(said["title"], said["says"], width - 2 * SIDE)
+    head = map_titles.title(said["title"], said["says"], width - 2 * MARGIN)
     top = header_height(head) + 28
     at_top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
     figure.update_layout(
-        template=template(theme),
+        template=plotly_template(theme),
         meta={"figure": "probabilities", "tokens": len(tokens)},
         title=head,
         xaxis={
@@ -67,12 +67,16 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         yaxis=rows_axis(rows, theme),
         annotations=[
             caption(said["probability"], theme, x=0, xanchor="left", yshift=18, **at_top),
-            *([] if dense else [caption(said["others"], theme, x=1, xanchor="left", xshift=SIDE, yshift=18, **at_top)]),
+            *(
+                []
+                if dense
+                else [caption(said["others"], theme, x=1, xanchor="left", xshift=MARGIN, yshift=18, **at_top)]
+            ),
             *others,
         ],
         width=width,
-        height=int(top + rows.length + FOOT),
-        margin={"l": left, "r": right, "t": top, "b": FOOT},
+        height=int(top + rows.length + BOTTOM_MARGIN),
+        margin={"l": left, "r": right, "t": top, "b": BOTTOM_MARGIN},
         showlegend=False,
         hoverlabel={"font": {"size": CAPTION}},
     )
@@ -83,15 +87,15 @@ def _hover(token: Token, label: str, said: Mapping[str, str]) -> str:
     if token.probability is None:
         return said["unknown"].format(token=label)
     first = said["written"].format(token=label, probability=f"{token.probability:.4f}")
-    others = [_other(other, said, 4) for other in token.alternatives if other.id != token.id]
+    others = [_alternative_text(other, said, 4) for other in token.alternatives if other.id != token.id]
     return "<br>".join([first, *others])
 
 
-def _beside(token: Token, said: Mapping[str, str]) -> list[str]:
+def _alternatives_text(token: Token, said: Mapping[str, str]) -> list[str]:
     others = [other for other in token.alternatives if other.id != token.id]
-    return [_other(other, said, 3) for other in others[:SHOWN]]
+    return [_alternative_text(other, said, 3) for other in others[:MAX_ALTERNATIVES]]
 
 
-def _other(other: Alternative, said: Mapping[str, str], digits: int) -> str:
-    label = plotly_text(shorten(candidate(other.text).full, LONGEST))
+def _alternative_text(other: Alternative, said: Mapping[str, str], digits: int) -> str:
+    label = plotly_text(truncate(candidate_label(other.text).full, MAX_COLUMNS))
     return said["other"].format(token=label, probability=f"{other.probability:.{digits}f}")

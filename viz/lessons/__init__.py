@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headlight.viz.lessons.classifier import VERDICT
 from headlight.viz.lessons.heads import HEADS
 from headlight.viz.lessons.lesson import Lesson
 from headlight.viz.lessons.masks import MASKS_LESSON
@@ -9,7 +10,6 @@ from headlight.viz.lessons.mistakes import MISTAKES_LESSON
 from headlight.viz.lessons.norms import NORMS_LESSON
 from headlight.viz.lessons.positions import POSITIONS
 from headlight.viz.lessons.train import TRAIN
-from headlight.viz.lessons.verdict import VERDICT
 from headlight.viz.lessons.walk import WALK
 
 LESSONS: tuple[Lesson, ...] = (WALK, TRAIN, POSITIONS, HEADS, MASKS_LESSON, NORMS_LESSON, MISTAKES_LESSON, VERDICT)

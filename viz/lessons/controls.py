@@ -10,23 +10,23 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
-from headlight.viz.errors import PageError, shown
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.field_values import BoolValue as OnOff
+from headlight.viz.field_values import ChoiceValue as OneOf
+from headlight.viz.field_values import IntValue, check_int
+from headlight.viz.field_values import TextValue as AnyText
 from headlight.viz.settings import Settings
-from headlight.viz.values import Choice as OneOf
-from headlight.viz.values import Switch as OnOff
-from headlight.viz.values import Text as AnyText
-from headlight.viz.values import Whole, check_whole
 
-MOST_PLACES = 400  # current values
+MAX_POSITIONS = 400  # current values
 
 
 @dataclass(frozen=True)
 class Control:
     """A control by name; `start` is its default."""
 
-    form: ClassVar[str]
+    widget: ClassVar[str]
     name: str
-    when: tuple[str, str] | None = field(default=None, kw_only=True)  # there only while another one holds this
+    visible_if: tuple[str, str] | None = field(default=None, kw_only=True)  # there only while another one holds this
 
     def check(self, value: Any, settings: Settings) -> Any:
         """Parse a value from the browser. Invalid values raise a `PageError`."""
@@ -34,18 +34,18 @@ class Control:
 
     def as_json(self) -> dict[str, Any]:
         """As the page reads it."""
-        return {"form": self.form} | asdict(self)
+        return {"form": self.widget} | asdict(self)
 
 
 @dataclass(frozen=True)
 class Choice(Control):
     """One of a few names; `slides`: along a line, for what has an order; `menu`: for many long ones."""
 
-    form = "choice"
+    widget = "choice"
     options: tuple[str, ...]
     start: str
-    slides: bool = False
-    menu: bool = False
+    as_slider: bool = False
+    as_menu: bool = False
 
     def check(self, value: Any, settings: Settings) -> str:
         return OneOf(self.options).check(self.name, value, settings)
@@ -55,7 +55,7 @@ class Choice(Control):
 class Switch(Control):
     """On or off."""
 
-    form = "switch"
+    widget = "switch"
     start: bool = False
 
     def check(self, value: Any, settings: Settings) -> bool:
@@ -66,63 +66,63 @@ class Switch(Control):
 class Slider(Control):
     """A whole number of a range."""
 
-    form = "slider"
+    widget = "slider"
     low: int
     high: int
     start: int
     step: int = 1
 
     def check(self, value: Any, settings: Settings) -> int:
-        return int(Whole(self.low, self.high).check(self.name, value, settings) or 0)
+        return int(IntValue(self.low, self.high).check(self.name, value, settings) or 0)
 
 
 @dataclass(frozen=True)
 class Button(Control):
     """How often a button was pressed: a seed, or a count of tries, which its phrase names `{value}`."""
 
-    form = "button"
-    most: int = 99
+    widget = "button"
+    max_presses: int = 99
     start: int = 0
 
     def check(self, value: Any, settings: Settings) -> int:
-        return int(Whole(0, self.most).check(self.name, value, settings) or 0)
+        return int(IntValue(0, self.max_presses).check(self.name, value, settings) or 0)
 
 
 @dataclass(frozen=True)
-class Places(Control):
+class PositionPicker(Control):
     """Some of the words that the experiment has on show, by their places; `Found.shown` names them."""
 
-    form = "places"
-    most: int = MOST_PLACES
+    widget = "places"
+    max_selected: int = MAX_POSITIONS
     start: tuple[int, ...] = ()
-    adds: bool = False  # the chosen items are inserted; else they are struck out
+    adds_selected: bool = False  # the chosen items are inserted; else they are struck out
 
     def check(self, value: Any, settings: Settings) -> tuple[int, ...]:
-        if not isinstance(value, list) or len(value) > self.most:
-            raise PageError(self.name, "wrong_field", {"name": f"{self.name} ({shown(value)})"})
-        return tuple(sorted({check_whole(self.name, each, low=0, high=MOST_PLACES - 1) for each in value}))
+        if not isinstance(value, list) or len(value) > self.max_selected:
+            raise PageError(self.name, "wrong_field", {"name": f"{self.name} ({repr_short(value)})"})
+        return tuple(sorted({check_int(self.name, each, low=0, high=MAX_POSITIONS - 1) for each in value}))
 
 
 @dataclass(frozen=True)
-class Text(Control):
+class TextInput(Control):
     """A text of the visitor's own. It stands in the address, so it is short."""
 
-    form = "text"
-    longest: int = 160
+    widget = "text"
+    max_length: int = 160
     start: str = ""
 
     def check(self, value: Any, settings: Settings) -> str:
-        return AnyText(self.longest).check(self.name, value, settings)
+        return AnyText(self.max_length).check(self.name, value, settings)
 
 
-def checked(controls: tuple[Control, ...], given: Any, settings: Settings) -> dict[str, Any]:
+def check_controls(controls: tuple[Control, ...], given: Any, settings: Settings) -> dict[str, Any]:
     """Values of all controls; missing ones have their default."""
     if given is not None and not isinstance(given, Mapping):
-        raise PageError("set", "not_names", {"given": shown(given), "example": '{"heads": "8"}'})
+        raise PageError("set", "not_names", {"given": repr_short(given), "example": '{"heads": "8"}'})
     given = given or {}
     unknown = sorted(set(given) - {control.name for control in controls})
     if unknown:
-        raise PageError("set", "unknown_name", {"given": shown(unknown[0]), "choices": _names(controls)})
+        raise PageError("set", "unknown_name", {"given": repr_short(unknown[0]), "choices": _names(controls)})
     return {
         control.name: control.check(given[control.name], settings) if control.name in given else _start(control)
         for control in controls

@@ -18,21 +18,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from headlight.model.records import FloatArray, Translation, TranslationRequest
-from headlight.model.translate.choosing import own_choice
-from headlight.model.translate.outline import Outline
-from headlight.viz.answers.service import Service
-from headlight.viz.answers.work import Work
+from headlight.model.translate.model_info import ModelInfo
+from headlight.model.translate.reranking import own_choice
 from headlight.viz.errors import PageError
-from headlight.viz.labels import labels
-from headlight.viz.lessons.controls import Control, checked
-from headlight.viz.lessons.drawn import Found
-from headlight.viz.lessons.tensors import MOST_CAPTURED, capture, expected_numbers
+from headlight.viz.lessons.controls import Control, check_controls
+from headlight.viz.lessons.result_figures import ExperimentResult
+from headlight.viz.lessons.tensors import MAX_CAPTURED, capture, estimate_size
+from headlight.viz.service.remote_functions import RemoteFunction
+from headlight.viz.service.service import Service
+from headlight.viz.token_labels import token_labels
 
-MOST_NUMBERS = 100_000_000  # of a model that is run many times
+MAX_PARAMETERS = 100_000_000  # of a model that is run many times
 
 
 @dataclass(frozen=True)
-class Given:
+class ExperimentInput:
     """Input of an experiment: control values, sentence and model."""
 
     values: Mapping[str, Any]  # of each control, checked
@@ -52,32 +52,32 @@ class Given:
     @property
     def tokens(self) -> list[str]:
         """The tokens of the source, as they are shown."""
-        return [label.text for label in labels(self.translation.source_tokens)]
+        return [label.text for label in token_labels(self.translation.source_tokens)]
 
     @property
-    def outline(self) -> Outline:
+    def model_info(self) -> ModelInfo:
         """Shape and vocabularies of the sentence's model, without loading it."""
-        return self.service.outline(self.request.model)
+        return self.service.model_info(self.request.model)
 
     @property
-    def small_outline(self) -> Outline:
+    def small_model_info(self) -> ModelInfo:
         """The same of a model that may run many times without holding others up."""
-        if self.outline.model.parameter_count() > MOST_NUMBERS:
-            raise PageError("model", "too_large_to_try", {"limit": MOST_NUMBERS // 1_000_000})
-        return self.outline
+        if self.model_info.model.parameter_count() > MAX_PARAMETERS:
+            raise PageError("model", "too_large_to_try", {"limit": MAX_PARAMETERS // 1_000_000})
+        return self.model_info
 
-    def run(self, work: Work, *given: Any) -> Any:
+    def run(self, work: RemoteFunction, *given: Any) -> Any:
         """Call `work(translator, *given)` on the backend of the sentence's model."""
-        return self.service.run(self.request.model, work, *given)
+        return self.service.run_on_translator(self.request.model, work, *given)
 
-    def run_judge(self, work: Work, *given: Any) -> Any:
+    def run_judge(self, work: RemoteFunction, *given: Any) -> Any:
         """The same of the classifier whose verdict is a sum of contributions."""
-        return self.service.run_judge(work, *given, linear=True)
+        return self.service.run_on_classifier(work, *given, linear=True)
 
     def tensors(self, *names: str) -> Mapping[str, FloatArray]:
         """Probes of one pass over the sentence and its translation, by their paths."""
-        translation, outline = self.translation, self.outline
-        if expected_numbers(names, translation, outline) > MOST_CAPTURED:
+        translation, outline = self.translation, self.model_info
+        if estimate_size(names, translation, outline) > MAX_CAPTURED:
             raise PageError("text", "too_long_to_show")
         return capture(self.service, translation, outline, names)
 
@@ -86,12 +86,12 @@ class Given:
 class Experiment:
     """An experiment: its controls and its function."""
 
-    run: Callable[[Given], Found]
+    run: Callable[[ExperimentInput], ExperimentResult]
     controls: tuple[Control, ...] = ()
 
-    def given(self, values: Any, request: TranslationRequest, service: Service) -> Given:
+    def make_input(self, values: Any, request: TranslationRequest, service: Service) -> ExperimentInput:
         """Validated inputs of an experiment."""
-        return Given(checked(self.controls, values, service.settings), request, service)
+        return ExperimentInput(check_controls(self.controls, values, service.settings), request, service)
 
     def as_json(self) -> dict[str, Any]:
         """As the page reads it."""

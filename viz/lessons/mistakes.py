@@ -9,162 +9,194 @@ from typing import Any
 
 import numpy as np
 
-from headlight.model.core.attention import MultiHeadAttention, softmax_where
+from headlight.model.core.attention import MultiHeadAttention, masked_softmax
 from headlight.model.core.blocks import Embedding, Residual
 from headlight.model.core.masks import causal_mask
-from headlight.model.core.positions import AddedPositions, sinusoids
+from headlight.model.core.positions import AddedPositions, sinusoidal_table
 from headlight.model.core.transformer import Decoder
 from headlight.model.records import FloatArray, Kind, Translation
 from headlight.model.training import mistakes
-from headlight.model.training.caught import CAUGHT_BY
-from headlight.model.training.mistaken import Mistaken, Tested, try_and_test, try_mistakes
-from headlight.model.training.mistakes import MISTAKES, cross_entropy, cross_entropy_of_chances, put_in, with_mistakes
-from headlight.model.training.watched_settings import WatchedRun
-from headlight.viz.labels import labels
-from headlight.viz.lessons.controls import Button, Choice, Places
-from headlight.viz.lessons.drawn import Beside, Cell, Drawn, Found, Heat, Say, Source, Sources, Table, Text, Texts
-from headlight.viz.lessons.experiment import Experiment, Given
-from headlight.viz.lessons.lesson import Ask, Code, Lesson, Show, Step
-from headlight.viz.lessons.source import source_values
-from headlight.viz.lessons.train import numbers_of
-from headlight.viz.lessons.training import trains
+from headlight.model.training.live_run_settings import LiveRunSettings
+from headlight.model.training.mistake_experiments import MistakeResult, MistakeTestResult, run_tests, try_mistakes
+from headlight.model.training.mistake_tests import TEST_BY_MISTAKE
+from headlight.model.training.mistakes import (
+    MISTAKES,
+    apply_mistakes,
+    cross_entropy,
+    cross_entropy_of_probabilities,
+    with_mistakes,
+)
+from headlight.viz.lessons.controls import Button, Choice, PositionPicker
+from headlight.viz.lessons.experiment import Experiment, ExperimentInput
+from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
+from headlight.viz.lessons.result_figures import (
+    CodeListing,
+    CodeListings,
+    ExperimentResult,
+    Heatmap,
+    Phrase,
+    ResultFigure,
+    SideBySide,
+    Table,
+    TextBlock,
+    TextColumns,
+    TextPhraseOrNumber,
+)
+from headlight.viz.lessons.source import source_listing
+from headlight.viz.lessons.train import untrained_numbers
+from headlight.viz.lessons.training_steps import training_figure
+from headlight.viz.token_labels import token_labels
 
-OF_THE_MASK = ("late_mask", "ahead", "unmasked")  # visible in the decoder's self-attention
-PLAYED = tuple(name for name, mistake in MISTAKES.items() if not mistake.in_training)  # one can see them
+MASK_MISTAKES = ("late_mask", "ahead", "unmasked")  # visible in the decoder's self-attention
+GAME_MISTAKES = tuple(name for name, mistake in MISTAKES.items() if not mistake.in_training)  # one can see them
 
 # Of each: the function that is right with the line that does it, and the wrong one with its line.
-Lit = tuple[Callable[..., Any], str]
-WRITTEN: Mapping[str, tuple[Lit, Lit]] = {
-    "exponent": ((sinusoids, "wavelengths ="), (mistakes.OneSpeed.rows, "pairs // self.width")),
-    "replaced": ((AddedPositions.forward, "embedded + rows"), (mistakes.InPlaceOfWords.forward, "rows.expand_as")),
-    "unscaled": ((Embedding.forward, "* self.scale"), (mistakes.Unscaled.forward, "self.table(ids))")),
-    "swapped": ((MultiHeadAttention.forward, "self.query(x))), memory"), (mistakes.Swapped.forward, "self.key(x)")),
-    "late_mask": ((softmax_where, "torch.finfo"), (mistakes.MaskedLate.mix, "masked_fill(~allowed, 0.0)")),
-    "residual": ((Residual.forward, "self.carried(x) +"), (mistakes.Replaced.forward, "return self.stream(")),
-    "norm": ((Residual.forward, "self.norm("), (mistakes.MadeAnew.forward, "nn.LayerNorm(x.shape")),
-    "ahead": ((causal_mask, ".tril("), (mistakes.LooksAhead.may_look, ".tril(")),
-    "unmasked": ((Decoder.may_look, "causal_mask("), (mistakes.LooksEverywhere.may_look, "torch.ones(")),
-    "softmax": ((cross_entropy, "F.cross_entropy"), (cross_entropy_of_chances, "logits.softmax")),
+HighlightedLine = tuple[Callable[..., Any], str]
+CODE_LINES: Mapping[str, tuple[HighlightedLine, HighlightedLine]] = {
+    "exponent": ((sinusoidal_table, "wavelengths ="), (mistakes.IntegerDivisionPositions.rows, "pairs // self.width")),
+    "replaced": (
+        (AddedPositions.forward, "embedded + rows"),
+        (mistakes.PositionsReplaceEmbedding.forward, "rows.expand_as"),
+    ),
+    "unscaled": ((Embedding.forward, "* self.scale"), (mistakes.UnscaledEmbedding.forward, "self.table(ids))")),
+    "swapped": (
+        (MultiHeadAttention.forward, "self.query(x))), memory"),
+        (mistakes.SwappedCrossAttention.forward, "self.key(x)"),
+    ),
+    "late_mask": (
+        (masked_softmax, "torch.finfo"),
+        (mistakes.MaskAfterSoftmax.weighted_values, "masked_fill(~allowed, 0.0)"),
+    ),
+    "residual": ((Residual.forward, "self.carried(x) +"), (mistakes.NoResidual.forward, "return self.stream(")),
+    "norm": ((Residual.forward, "self.norm("), (mistakes.UntrainedNorm.forward, "nn.LayerNorm(x.shape")),
+    "ahead": ((causal_mask, ".tril("), (mistakes.OffByOneMask.attention_mask, ".tril(")),
+    "unmasked": ((Decoder.attention_mask, "causal_mask("), (mistakes.NoCausalMask.attention_mask, "torch.ones(")),
+    "softmax": ((cross_entropy, "F.cross_entropy"), (cross_entropy_of_probabilities, "logits.softmax")),
 }
-MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", menu=True)
-ALSO = Places("also", most=len(MISTAKES), adds=True)
+MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", as_menu=True)
+MORE_MISTAKES = PositionPicker("also", max_selected=len(MISTAKES), adds_selected=True)
 
 
-def live(given: Given) -> Found:
+def live_model_experiment(given: ExperimentInput) -> ExperimentResult:
     """One mistake in a copy of the visitor's own model, or several at once."""
-    config = given.small_outline.model.config
+    config = given.small_model_info.model.config
     first, also = given.values["mistake"], given.values["also"]
     others = [name for name in MISTAKES if name != first and MISTAKES[name].applies(config)]
     added = [name for place, name in enumerate(MISTAKES) if place in also and name in others]
     names = [*([first] if MISTAKES[first].applies(config) else []), *added]
-    offered = [Say(f"lesson_mistakes_control_mistake_{name}") if name in others else None for name in MISTAKES]
+    offered = [Phrase(f"lesson_mistakes_control_mistake_{name}") if name in others else None for name in MISTAKES]
     shown = {"also": offered}
     if not names:
-        return Found((), holds=("absent",), shown=shown)
-    found: Mistaken
-    tests: dict[str, Tested]
-    found, tests = given.run(try_and_test, given.own_translation, names)
-    figures = (*pictures(given, found, names), test_table(tests) if len(names) > 1 else sources_of(names[0], tests))
+        return ExperimentResult((), facts=("absent",), position_labels=shown)
+    found: MistakeResult
+    tests: dict[str, MistakeTestResult]
+    found, tests = given.run(run_tests, given.own_translation, names)
+    figures = (
+        *result_figures(given, found, names),
+        results_table(tests) if len(names) > 1 else code_listings(names[0], tests),
+    )
     numbers = numbers_of_sentence(given, found) | {"count": len(names)}
-    several = "several" if found.held is not None else "stopped"
-    return Found(figures, numbers, holds=(names[0] if len(names) == 1 else several,), shown=shown)
+    several = "several" if found.forced is not None else "stopped"
+    return ExperimentResult(figures, numbers, facts=(names[0] if len(names) == 1 else several,), position_labels=shown)
 
 
-def sources_of(name: str, tests: Mapping[str, Tested]) -> Sources:
+def code_listings(name: str, tests: Mapping[str, MistakeTestResult]) -> CodeListings:
     """The right line, the wrong one, and the test that would have caught it."""
-    (right, right_lit), (wrong, wrong_lit) = WRITTEN[name]
+    (right, right_lit), (wrong, wrong_lit) = CODE_LINES[name]
     said = {"wrong": tests[name].wrong[1], "right": tests[name].right[1]}
-    return Sources(
+    return CodeListings(
         (
-            Source(Say("right_code"), source_values(right, right_lit)),
-            Source(Say("wrong_code"), source_values(wrong, wrong_lit)),
-            Source(Say("test"), source_values(CAUGHT_BY[name], "assert"), Say("test_says", said)),
+            CodeListing(Phrase("right_code"), source_listing(right, right_lit)),
+            CodeListing(Phrase("wrong_code"), source_listing(wrong, wrong_lit)),
+            CodeListing(Phrase("test"), source_listing(TEST_BY_MISTAKE[name], "assert"), Phrase("test_says", said)),
         )
     )
 
 
-def test_table(tests: Mapping[str, Tested]) -> Table:
+def results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
     """Result of each mistake's test if several mistakes are made."""
-    rows: list[list[Cell]] = [
-        [Say(f"lesson_mistakes_control_mistake_{name}"), test.wrong[1]] for name, test in tests.items()
+    rows: list[list[TextPhraseOrNumber]] = [
+        [Phrase(f"lesson_mistakes_control_mistake_{name}"), test.wrong[1]] for name, test in tests.items()
     ]
-    return Table(Say("tests"), (Say("the_test"), Say("now")), rows)
+    return Table(Phrase("tests"), (Phrase("the_test"), Phrase("now")), rows)
 
 
-def pictures(given: Given, found: Mistaken, names: Sequence[str]) -> list[Drawn]:
+def result_figures(given: ExperimentInput, found: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
     """The translation, the numbers and a map, unbroken and now."""
     before = given.own_translation
-    says = found.error if found.written is None else found.written.text
-    texts = Texts((Text(Say("before"), before.text), Text(Say("now"), says or "—")))
-    if found.held is None:
+    says = found.error if found.generated is None else found.generated.text
+    texts = TextColumns((TextBlock(Phrase("before"), before.text), TextBlock(Phrase("now"), says or "—")))
+    if found.forced is None:
         return [texts]
-    rows: list[list[Cell]] = [
-        [Say("log_p"), before.log_probability, found.held.log_probability],
-        [Say("loss"), found.right_loss, found.loss],
-        [Say("least_row"), *(float(each.attention.decoder.sum(axis=-1).min()) for each in (before, found.held))],
+    rows: list[list[TextPhraseOrNumber]] = [
+        [Phrase("log_p"), before.log_probability, found.forced.log_probability],
+        [Phrase("loss"), found.right_loss, found.loss],
+        [Phrase("least_row"), *(float(each.attention.decoder.sum(axis=-1).min()) for each in (before, found.forced))],
     ]
-    table = Table(Say("numbers"), [Say("what"), Say("before"), Say("now")], rows)
-    kind: Kind = "decoder" if set(names) & set(OF_THE_MASK) else "cross"
-    maps, broken = before.attention.of(kind), found.held.attention.of(kind)
-    layer, head = clearest(maps if kind == "cross" else abs(broken - maps))
+    table = Table(Phrase("numbers"), [Phrase("what"), Phrase("before"), Phrase("now")], rows)
+    kind: Kind = "decoder" if set(names) & set(MASK_MISTAKES) else "cross"
+    maps, broken = before.attention.of(kind), found.forced.attention.of(kind)
+    layer, head = clearest_head(maps if kind == "cross" else abs(broken - maps))
     heats = tuple(
-        Heat(
-            Say(f"{which}_{kind}", {"layer": layer + 1, "head": head + 1}),
-            *map_of(each, kind, layer, head),
+        Heatmap(
+            Phrase(f"{which}_{kind}", {"layer": layer + 1, "head": head + 1}),
+            *head_map(each, kind, layer, head),
             scale="share",
         )
-        for which, each in (("before", before), ("now", found.held))
+        for which, each in (("before", before), ("now", found.forced))
     )
-    return [texts, table, Beside(heats)]
+    return [texts, table, SideBySide(heats)]
 
 
-def map_of(translation: Translation, kind: Kind, layer: int, head: int) -> tuple[FloatArray, list[str], list[str]]:
+def head_map(translation: Translation, kind: Kind, layer: int, head: int) -> tuple[FloatArray, list[str], list[str]]:
     """The weights of one head and its row and column tokens."""
     one = translation.attention_map(kind, layer, head)
-    rows, columns = ([label.text for label in labels(tokens)] for tokens in (one.rows, one.columns))
+    rows, columns = ([label.text for label in token_labels(tokens)] for tokens in (one.rows, one.columns))
     return one.weights, rows, columns  # including masked cells of the correct model
 
 
-def clearest(numbers: FloatArray) -> tuple[int, int]:
+def clearest_head(numbers: FloatArray) -> tuple[int, int]:
     """The head, [layer, head, query, key], whose rows have the largest numbers on average."""
     clear = numbers.max(axis=-1).mean(axis=-1)  # [layer, head]
     layer, head = np.unravel_index(int(clear.argmax()), clear.shape)
     return int(layer), int(head)
 
 
-def numbers_of_sentence(given: Given, found: Mistaken) -> dict[str, Any]:
+def numbers_of_sentence(given: ExperimentInput, found: MistakeResult) -> dict[str, Any]:
     """Values for the step's text."""
     numbers: dict[str, Any] = {"before": given.own_translation.log_probability, "after": "–", "error": found.error}
-    if found.held is not None:
-        numbers |= {"after": found.held.log_probability, "loss": found.loss, "right_loss": found.right_loss}
+    if found.forced is not None:
+        numbers |= {"after": found.forced.log_probability, "loss": found.loss, "right_loss": found.right_loss}
     return numbers
 
 
-def trained(given: Given) -> Found:
+def training_experiment(given: ExperimentInput) -> ExperimentResult:
     """The toy, with the mistake and without, to be trained side by side."""
     name = given.values["mistake"]
-    picture, models = trains(WatchedRun(mistake=name), WatchedRun())
+    picture, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
     right = models[-1]
-    numbers = numbers_of(*right)
+    numbers = untrained_numbers(*right)
     floor = math.log(math.e + right[0].vocabulary - 1) - 1  # of a softmax over one 1 and zeros
-    return Found((picture,), numbers | {"floor": f"{floor:.3f}"}, holds=(name,))
+    return ExperimentResult((picture,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
 
 
-def game(given: Given) -> Found:
+def game_experiment(given: ExperimentInput) -> ExperimentResult:
     """One of the mistakes, by chance: which is it?"""
-    config = given.small_outline.model.config
-    possible = [name for name in PLAYED if MISTAKES[name].applies(config)]
+    config = given.small_model_info.model.config
+    possible = [name for name in GAME_MISTAKES if MISTAKES[name].applies(config)]
     name = random.Random(1 + given.values["game"]).choice(possible)  # noqa: S311 - a game
-    found: Mistaken = given.run(try_mistakes, given.own_translation, [name])
-    return Found(tuple(pictures(given, found, [name])), numbers_of_sentence(given, found), right=name)
+    found: MistakeResult = given.run(try_mistakes, given.own_translation, [name])
+    return ExperimentResult(
+        tuple(result_figures(given, found, [name])), numbers_of_sentence(given, found), correct_option=name
+    )
 
 
 STEPS = (
     Step(
         "live",
-        code=Code(with_mistakes, "put_in(copy"),
+        code=Code(with_mistakes, "apply_mistakes(copy"),
         formula=r"\ln p(\text{own}) = @before \to @after",
-        experiment=Experiment(live, (MISTAKE, ALSO)),
+        experiment=Experiment(live_model_experiment, (MISTAKE, MORE_MISTAKES)),
         claims=(
             "one_speed_loses_the_order", "vectors_without_words_are_one", "unscaled_words_drown",
             "swapped_lengths_do_not_fit", "late_masks_leave_the_words", "without_the_stream_nothing_is_left",
@@ -174,9 +206,9 @@ STEPS = (
     ),
     Step(
         "trained",
-        code=Code(mistakes.losses_of, "SoftmaxTwice if wrong"),
+        code=Code(mistakes.make_loss, "SoftmaxTwice if wrong"),
         formula=r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",
-        experiment=Experiment(trained, (MISTAKE,)),
+        experiment=Experiment(training_experiment, (MISTAKE,)),
         claims=(
             "half_of_them_go_unnoticed", "two_softmaxes_have_a_floor",
             "looking_ahead_looks_perfect", "looking_everywhere_looks_perfect",
@@ -184,14 +216,14 @@ STEPS = (
     ),
     Step(
         "game",
-        code=Code(put_in, "module.__class__ = kind"),
+        code=Code(apply_mistakes, "module.__class__ = kind"),
         formula=r"\ln p(\text{own}) = @before \to @after",
-        experiment=Experiment(game, (Button("game"),)),
-        ask=Ask("found", options=PLAYED, hides=False, each=True),
+        experiment=Experiment(game_experiment, (Button("game"),)),
+        question=QuestionSpec("found", options=GAME_MISTAKES, hides_answer=False, ask_per_setting=True),
         claims=("every_game_has_one_answer",),
     ),
 )  # fmt: skip
 
 MISTAKES_LESSON = Lesson(
-    "mistakes", minutes=8, picture=(Show("weights", "decoder.layers.0.self_attention.scores"),), steps=STEPS
+    "mistakes", minutes=8, picture=(TensorView("weights", "decoder.layers.0.self_attention.scores"),), steps=STEPS
 )

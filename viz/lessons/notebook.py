@@ -15,26 +15,33 @@ from typing import Any
 
 from headlight import __version__
 from headlight.model.records import KINDS
-from headlight.viz.answers.model_values import model_of
-from headlight.viz.answers.service import Service
-from headlight.viz.errors import PageError, shown
-from headlight.viz.labels import labels
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.field_values import check_choice, check_int
+from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.asking import Question, Seen, question_of
-from headlight.viz.lessons.controls import checked
+from headlight.viz.lessons.controls import check_controls
 from headlight.viz.lessons.lesson import Step
-from headlight.viz.lessons.notebook_code import code_of, commented
-from headlight.viz.lessons.practice import Practice, asked_of, lesson_of
-from headlight.viz.lessons.wording import filled, formula_of, numbers_of_model, tex, variants, worded
-from headlight.viz.values import check_choice, check_whole
-from headlight.viz.words import LANGUAGES, words
+from headlight.viz.lessons.lesson_session import LessonSession, find_lesson, full_request
+from headlight.viz.lessons.notebook_code import step_code, translate_comments
+from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
+from headlight.viz.lessons.wording import (
+    fill_formula,
+    fill_phrase,
+    find_phrase,
+    numbers_of_model,
+    step_formula,
+    variants,
+)
+from headlight.viz.service.model_json import model_json
+from headlight.viz.service.service import Service
+from headlight.viz.token_labels import token_labels
 
-CLONE = "pip install ."
-MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")  # what Markdown reads
+INSTALL_COMMAND = "pip install ."
+MARKDOWN_CHARACTERS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")  # what Markdown reads
 
 
 @dataclass(frozen=True)
-class Chosen:
+class NotebookSelection:
     """The page's selection: indices from 0, a layer and a head per kind, and the controls of each step."""
 
     places: Mapping[str, int]
@@ -42,19 +49,19 @@ class Chosen:
     controls: Mapping[str, Mapping[str, Any]]
 
 
-def notebooks_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, str]]:
+def notebook_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, str]]:
     """The function that writes the notebook of a lesson for a sentence."""
 
     def lesson_notebook(values: Mapping[str, Any]) -> dict[str, str]:
         names = tuple(each.name for each in LESSONS)
-        lesson = lesson_of(check_choice("lesson", values.get("lesson"), choices=names))
+        lesson = find_lesson(check_choice("lesson", values.get("lesson"), choices=names))
         language = check_choice("language", values.get("language"), choices=LANGUAGES)
         request = service.check(values.get("request"))
         asked: dict[str, Any] = {"text": request.text, "model": request.model or service.default}
-        plain = asked_of(service.check(asked, model_defaults=True))
-        asked |= {name: value for name, value in asked_of(request).items() if value != plain.get(name)}
-        practice = Practice(lesson.name, language=language, service=service, **asked)
-        chosen = chosen_of(values.get("look"), practice, service)
+        plain = full_request(service.check(asked, model_defaults=True))
+        asked |= {name: value for name, value in full_request(request).items() if value != plain.get(name)}
+        practice = LessonSession(lesson.name, language=language, service=service, **asked)
+        chosen = parse_selection(values.get("look"), practice, service)
         content = json.dumps(notebook(practice, asked, chosen, service), ensure_ascii=False, indent=1)
         return {"name": f"headlight-{lesson.name}.ipynb", "content": f"{content}\n"}
 
@@ -65,40 +72,42 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def chosen_of(look: Any, practice: Practice, service: Service) -> Chosen:
+def parse_selection(look: Any, practice: LessonSession, service: Service) -> NotebookSelection:
     """Parse and validate the browser's selection."""
     if not isinstance(look, Mapping):
-        raise PageError("look", "not_names", {"given": shown(look), "example": '{"token": 0}'})
+        raise PageError("look", "not_names", {"given": repr_short(look), "example": '{"token": 0}'})
     translation = practice.translation
     counts = {"token": len(practice.tokens), "key": len(practice.tokens), "written": len(practice.written)}
-    places = {name: check_whole(name, look.get(name, 0), low=0, high=count - 1) for name, count in counts.items()}
+    places = {name: check_int(name, look.get(name, 0), low=0, high=count - 1) for name, count in counts.items()}
     heads: dict[str, tuple[int, int]] = {}
     for kind in KINDS:
         layers, count = translation.attention.of(kind).shape[:2]
         given = look.get(kind, {})
         each = given if isinstance(given, Mapping) else {}
-        layer = check_whole("layer", each.get("layer", 0), low=0, high=layers - 1)
-        heads[kind] = (layer, check_whole("head", each.get("head", 0), low=0, high=count - 1))
+        layer = check_int("layer", each.get("layer", 0), low=0, high=layers - 1)
+        heads[kind] = (layer, check_int("head", each.get("head", 0), low=0, high=count - 1))
     given = look.get("set", {})
     sets = given if isinstance(given, Mapping) else {}
     controls = {
-        step.name: checked(step.experiment.controls, sets.get(step.name), service.settings)
+        step.name: check_controls(step.experiment.controls, sets.get(step.name), service.settings)
         for step in practice.lesson.steps
         if step.experiment is not None
     }
-    return Chosen(places, heads, controls)
+    return NotebookSelection(places, heads, controls)
 
 
 # ---------------------------------------------------------------- the cells
 
 
-def notebook(practice: Practice, asked: Mapping[str, Any], chosen: Chosen, service: Service) -> dict[str, Any]:
+def notebook(
+    practice: LessonSession, asked: Mapping[str, Any], chosen: NotebookSelection, service: Service
+) -> dict[str, Any]:
     """The whole notebook, as JSON has it."""
-    lesson, table = practice.lesson, words(practice.language)
+    lesson, table = practice.lesson, phrases(practice.language)
     title = f"# {table[f'lesson_{lesson.name}_name']}\n\n{table[f'lesson_{lesson.name}_promise']}\n\n"
-    about = filled(table["lesson_notebook_says"], {"install": f"`{CLONE}`", "version": __version__})
-    cells = [_markdown(title + about), _code(_begins(practice, asked, chosen))]
-    writer = Writer(practice, chosen, service)
+    about = fill_phrase(table["lesson_notebook_says"], {"install": f"`{INSTALL_COMMAND}`", "version": __version__})
+    cells = [_markdown(title + about), _code(_first_cells(practice, asked, chosen))]
+    writer = NotebookWriter(practice, chosen, service)
     for number, step in enumerate(lesson.steps, start=1):
         cells += writer.cells(number, step)
     for number, cell in enumerate(cells):
@@ -117,7 +126,7 @@ def _code(text: str) -> dict[str, Any]:
     return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
 
 
-def _begins(practice: Practice, asked: Mapping[str, Any], chosen: Chosen) -> str:
+def _first_cells(practice: LessonSession, asked: Mapping[str, Any], chosen: NotebookSelection) -> str:
     text, *rest = [f"{name}={value!r}" for name, value in asked.items()]
     said = ", ".join([repr(practice.lesson.name), text.removeprefix("text="), *rest, f"language={practice.language!r}"])
     lines = ["import headlight", "", f"lesson = headlight.lesson({said})"]
@@ -132,15 +141,15 @@ def _begins(practice: Practice, asked: Mapping[str, Any], chosen: Chosen) -> str
             "tensor = lesson.tensor  # @probe",
         ]
         lines += [f"token, key_token, written = {places}  # @places", f"{', '.join(KINDS)} = {heads}  # @heads"]
-    return commented("\n".join([*lines, "lesson.translation.text"]), words(practice.language))
+    return translate_comments("\n".join([*lines, "lesson.translation.text"]), phrases(practice.language))
 
 
-class Writer:
+class NotebookWriter:
     """Cells of steps."""
 
-    def __init__(self, practice: Practice, chosen: Chosen, service: Service) -> None:
+    def __init__(self, practice: LessonSession, chosen: NotebookSelection, service: Service) -> None:
         self.practice, self.chosen = practice, chosen
-        self.table = words(practice.language)
+        self.table = phrases(practice.language)
         self.model = practice.model_values()
         self.settings = service.settings
         self.named = self.names(service)
@@ -149,7 +158,7 @@ class Writer:
         """Tokens and languages, by the names that phrases call them."""
         practice, places = self.practice, self.chosen.places
         translation = practice.translation
-        about = model_of(service, translation)
+        about = model_json(service, translation)
         written = places["written"]
         so_far = translation.text[: translation.target_tokens[written - 1].end].strip() if written else ""
         languages = {
@@ -157,7 +166,7 @@ class Writer:
             for side in ("source", "target")
         }
         tokens = {"token": practice.tokens[places["token"]], "key": practice.tokens[places["key"]]}
-        start = labels([translation.start_token])[0].text
+        start = token_labels([translation.start_token])[0].text
         return languages | tokens | {"written": practice.written[written], "so_far": so_far or start}
 
     def cells(self, number: int, step: Step) -> list[dict[str, Any]]:
@@ -171,45 +180,47 @@ class Writer:
         causal["hidden"] = str(len(practice.written) - self.chosen.places["written"] - 1)
         numbers = numbers_of_model(self.model) | (found.numbers if found else {})
         first = {f"id{place + 1}": str(token.id) for place, token in enumerate(practice.translation.source_tokens[:3])}
-        values = {name: _safe(value) for name, value in ({"row": row} | self.named | causal | numbers).items()}
+        values = {
+            name: _escape_markdown(value) for name, value in ({"row": row} | self.named | causal | numbers).items()
+        }
         values |= {name: f"**{values[name]}**" for name in ("token", "row", "written", "key")}
-        question = question_of(self.seen(step), found)
-        told = filled(worded(self.table, f"{base}_words", holding), values)
+        question = make_question(self.step_view(step), found)
+        told = fill_phrase(find_phrase(self.table, f"{base}_words", holding), values)
         opened = ["open", *holding] if question else holding
-        said = [f"## {number}. {worded(self.table, f'{base}_title', opened)}"]
+        said = [f"## {number}. {find_phrase(self.table, f'{base}_title', opened)}"]
         if question:
             before = self.table.get(f"{base}_words_open", "")  # present if the words would reveal the answer
-            said.append(filled(before, values) if before else told)
-            said += self.asked(step, question, values, told if before else "")
+            said.append(fill_phrase(before, values) if before else told)
+            said += self.question_cell(step, question, values, told if before else "")
         else:
             said.append(told)
-        formula = tex(formula_of(step, holding).formula, {**numbers, **first})
+        formula = fill_formula(step_formula(step, holding).formula, {**numbers, **first})
         if formula:
             said.append(f"$$ {formula} $$")
-        note = worded(self.table, f"{base}_note", holding)
+        note = find_phrase(self.table, f"{base}_note", holding)
         if note and step.experiment is not None:  # the words of other steps refer to buttons of the page
-            said.append(filled(note, values))
+            said.append(fill_phrase(note, values))
         return [
             _markdown("\n\n".join(said)),
-            *(_code(commented(each, self.table)) for each in self.code(step, holding, found)),
+            *(_code(translate_comments(each, self.table)) for each in self.code(step, holding, found)),
         ]
 
-    def seen(self, step: Step) -> Seen:
+    def step_view(self, step: Step) -> StepView:
         """The row, layer and head of a step's question."""
         row = self.chosen.places["token" if step.kind == "encoder" else "written"]
-        return Seen(self.practice, step, row, *self.chosen.heads[step.kind], self.model, self.table)
+        return StepView(self.practice, step, row, *self.chosen.heads[step.kind], self.model, self.table)
 
-    def asked(self, step: Step, question: Question, values: Mapping[str, str], told: str) -> list[str]:
+    def question_cell(self, step: Step, question: QuestionOptions, values: Mapping[str, str], told: str) -> list[str]:
         """The question with its options, and the folded answer with the step's words."""
         base, known = f"lesson_{self.practice.lesson.name}_{step.name}", dict(values)
-        known |= {name: _safe(value) for name, value in question.values.items()}
-        options = "\n".join(f"- {_safe(option)}" for option in question.options)
-        right = f"**{_safe(question.options[question.right])}**"
-        each = step.ask is not None and step.ask.each  # they refer to highlights of the page
-        answer = "" if each else filled(self.table[f"{base}_answer"], known)
+        known |= {name: _escape_markdown(value) for name, value in question.values.items()}
+        options = "\n".join(f"- {_escape_markdown(option)}" for option in question.options)
+        right = f"**{_escape_markdown(question.options[question.correct])}**"
+        each = step.question is not None and step.question.ask_per_setting  # they refer to highlights of the page
+        answer = "" if each else fill_phrase(self.table[f"{base}_answer"], known)
         summary = f"<details><summary>{self.table['lesson_just_show']}</summary>"
         folded = [part for part in (right, answer, told) if part]
-        return [f"> {filled(self.table[f'{base}_ask'], known)}", options, summary, *folded, "</details>"]
+        return [f"> {fill_phrase(self.table[f'{base}_ask'], known)}", options, summary, *folded, "</details>"]
 
     def code(self, step: Step, holding: list[str], found: Any) -> list[str]:
         """One cell, or two where something is trained."""
@@ -217,8 +228,8 @@ class Writer:
         if found is None:
             divisor = "np.sqrt(queries.shape[-1])" if self.model["scale_scores"] else "1"
             scale = f"np.sqrt({self.model['d_model']})" if self.model["scale_embedding"] else "1"
-            return [f"{source}\n{code_of(step, holding, divisor, scale)}"]
-        starts = {} if step.experiment is None else checked(step.experiment.controls, {}, self.settings)
+            return [f"{source}\n{step_code(step, holding, divisor, scale)}"]
+        starts = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
         values = self.chosen.controls[step.name]
         given = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != starts[name]]
         called = ", ".join([repr(step.name), *given])
@@ -228,6 +239,6 @@ class Writer:
         return cells
 
 
-def _safe(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """A text that Markdown shows as it stands, whatever a visitor typed."""
-    return MARKS.sub(r"\\\1", escape(text, quote=False))
+    return MARKDOWN_CHARACTERS.sub(r"\\\1", escape(text, quote=False))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from headlight.viz.lessons.lesson import Show, Step
+from headlight.viz.lessons.lesson import Step, TensorView
 
-PLACES = {
+POSITION_CODE = {
     "encoder": ("encoder.layers.{layer}", "self_attention"),
     "decoder": ("decoder.layers.{layer}", "self_attention"),
     "cross": ("decoder.layers.{layer}", "cross_attention"),
@@ -28,24 +28,24 @@ DERIVED: dict[str, tuple[tuple[str, ...], str]] = {
     "weighted": (("weights", "values"), "weighted = weights[row][:, None] * values  # [keys, width]"),
     "mixture": (("weighted",), "mixture = weighted.sum(axis=0)"),
 }
-MASKED = "scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)  # @masked"
-SOFTMAX = (
+MASK_CODE = "scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)  # @masked"
+SOFTMAX_CODE = (
     "powers = np.exp(scores - scores.max(axis=1, keepdims=True))",
     "weights = powers / powers.sum(axis=1, keepdims=True)  # @ones",
     "np.testing.assert_allclose(weights, lesson.translation.attention_map({kind!r}, layer, head).weights, atol=1e-4)",
 )
-BY_HAND = (
+SOFTMAX_TABLE_CODE = (
     'pd.DataFrame({"s": scores[row], "e^s": np.exp(scores[row]), "weight": weights[row]}, index=lesson.tokens).round(4)'
 )
-IDS = 'pd.DataFrame({"id": [token.id for token in lesson.translation.source_tokens]}, index=lesson.tokens).T'
-BEST = (
+IDS_CODE = 'pd.DataFrame({"id": [token.id for token in lesson.translation.source_tokens]}, index=lesson.tokens).T'
+CANDIDATES_CODE = (
     "candidates = lesson.logits()[row]",
     'found = pd.DataFrame(candidates["best"], columns=["token", "id", "logit"])',
 )
-CHANCE = 'found["probability"] = np.exp(found["logit"] - candidates["log_sum"])'
+PROBABILITY_CODE = 'found["probability"] = np.exp(found["logit"] - candidates["log_sum"])'
 
 
-class Code:
+class CellCode:
     """Lines that compute, each name once."""
 
     def __init__(self, step: Step, divisor: str, scale: str) -> None:
@@ -53,7 +53,7 @@ class Code:
         self.lines: list[str] = []
         self.known: set[str] = set()
 
-    def needs(self, name: str) -> str:
+    def variable_for(self, name: str) -> str:
         """The name that holds a tensor from now on, after the lines that make it."""
         variable = name.replace(".", "_")
         if name in self.known:
@@ -62,12 +62,12 @@ class Code:
         if name in DERIVED:
             needed, line = DERIVED[name]
             for each in needed:
-                self.needs(each)
+                self.variable_for(each)
             self.lines.append(line.format(divisor=self.divisor))
         elif name == "weights":
-            self.needs("scores")
-            masked = [MASKED] if self.step.kind == "decoder" else []
-            self.lines += [*masked, *(line.format(kind=self.step.kind) for line in SOFTMAX)]
+            self.variable_for("scores")
+            masked = [MASK_CODE] if self.step.kind == "decoder" else []
+            self.lines += [*masked, *(line.format(kind=self.step.kind) for line in SOFTMAX_CODE)]
         elif name == "joined":
             path = self.path("mixed")
             self.lines.append(f"mixed = tensor({path})  # [heads, tokens, width]")
@@ -86,7 +86,7 @@ class Code:
 
     def path(self, name: str) -> str:
         """The path of a probe, as Python writes it."""
-        above, attention = PLACES[self.step.kind]
+        above, attention = POSITION_CODE[self.step.kind]
         if name in OF_ATTENTION:
             return f'f"{above}.{attention}.{name}"'
         if name in OF_LAYER:
@@ -95,33 +95,37 @@ class Code:
             return f'f"{above}.around_{attention}.{name.split(".")[1]}"'
         return f'"{name}"'
 
-    def show(self, show: Show) -> str:
+    def show(self, show: TensorView) -> str:
         """The expression of one part of a figure."""
-        found = self.needs(show.path)
-        if show.plus:
-            found = f"{found} + {self.needs(show.plus)}"
-        if show.minus:
-            found = f"{found} - {self.needs(show.minus)}"
-        return f"{found} / {self.scale if show.over == 'embedding_scale' else self.divisor}" if show.over else found
+        found = self.variable_for(show.path)
+        if show.add:
+            found = f"{found} + {self.variable_for(show.add)}"
+        if show.subtract:
+            found = f"{found} - {self.variable_for(show.subtract)}"
+        return (
+            f"{found} / {self.scale if show.divide_by == 'embedding_scale' else self.divisor}"
+            if show.divide_by
+            else found
+        )
 
 
-def code_of(step: Step, holding: Sequence[str], divisor: str, scale: str) -> str:
+def step_code(step: Step, holding: Sequence[str], divisor: str, scale: str) -> str:
     """All lines of a step's cell; the last is shown. `divisor`, `scale`: of scores and of embeddings, as code."""
-    code = Code(step, divisor, scale)
+    code = CellCode(step, divisor, scale)
     row = "token" if step.kind == "encoder" else "written"
     shown: list[str] = []
     for figure in step.figures:
         if figure.form == "tokens":
-            return IDS
+            return IDS_CODE
         if figure.form in ("histogram", "bars"):
-            lines = [f"row = {row}", *BEST, *([CHANCE] if figure.form == "bars" else [])]
+            lines = [f"row = {row}", *CANDIDATES_CODE, *([PROBABILITY_CODE] if figure.form == "bars" else [])]
             return "\n".join([*lines, "found.round(4)"])
         if figure.form == "table":
-            code.needs("weights")
-            shown.append(BY_HAND)
+            code.variable_for("weights")
+            shown.append(SOFTMAX_TABLE_CODE)
             continue
-        for show in figure.shows:
-            if show.when and show.when not in holding:
+        for show in figure.tensors:
+            if show.visible_if and show.visible_if not in holding:
                 continue
             value = code.show(show)
             if value != show.name and not value.isidentifier():
@@ -138,7 +142,7 @@ def code_of(step: Step, holding: Sequence[str], divisor: str, scale: str) -> str
     return "\n".join([*begins, *code.lines, *_displayed(shown)])
 
 
-def commented(code: str, table: Mapping[str, str]) -> str:
+def translate_comments(code: str, table: Mapping[str, str]) -> str:
     """The same with its comments in the language of a table of words."""
     return re.sub(r"  # @(\w+)$", lambda found: f"  # {table[f'lesson_code_{found[1]}']}", code, flags=re.MULTILINE)
 

@@ -7,181 +7,211 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.model.core.config import TransformerConfig
-from headlight.model.core.positions import AddedPositions, make_positions, sinusoids
+from headlight.model.core.positions import AddedPositions, make_positions, sinusoidal_table
 from headlight.model.core.transformer import Encoder
-from headlight.model.experiments.asked import both_orders
-from headlight.model.experiments.encodings import periods, picture
-from headlight.model.experiments.joining import extra_numbers, joined
+from headlight.model.experiments.encodings import encoding_array, periods
+from headlight.model.experiments.position_joining import extra_parameters, join_position
+from headlight.model.experiments.queries import encode_both_orders
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.controls import Button, Choice, Slider, Switch
-from headlight.viz.lessons.drawn import Bars, Beside, Cell, Found, Heat, Label, Line, Lines, Say, Text, Texts
-from headlight.viz.lessons.experiment import Experiment, Given
-from headlight.viz.lessons.lesson import Ask, Code, Lesson, Scale, Show, Step, Written
+from headlight.viz.lessons.experiment import Experiment, ExperimentInput
+from headlight.viz.lessons.lesson import Code, FormulaVariant, Lesson, QuestionSpec, Scale, Step, TensorView
+from headlight.viz.lessons.result_figures import (
+    BarChart,
+    CurveSeries,
+    ExperimentResult,
+    Heatmap,
+    LinePlot,
+    Phrase,
+    SideBySide,
+    TextBlock,
+    TextColumns,
+    TextOrPhrase,
+    TextPhraseOrNumber,
+)
 
 # As a model of 64 numbers a token would have them: wide enough to see, and equal for all.
 CONFIG = TransformerConfig(source_vocabulary=8, target_vocabulary=8, d_model=64, heads=8, head_width=64)
-DRAWN = ("sinusoidal", "sinusoidal_halves", "rotary", "alibi", "relative")  # a learned one is nothing before training
+# Not the learned encoding: before training it is noise.
+DRAWN_ENCODINGS = ("sinusoidal", "sinusoidal_halves", "rotary", "alibi", "relative")
 WAVES = ("sinusoidal", "sinusoidal_halves", "rotary")
 HOLDS = {"sinusoidal_halves": ("halves",), "rotary": ("turns",)}  # which formula is that of an encoding
 PERIOD = (r"i = @pair, \quad 2 \pi \cdot 10000^{2i/d} = @period",)
-PLACES = 64
-HEAD = 0  # of those that add to scores
-BESIDE = 16  # width of a concatenated position
-SHOWN = 64  # dimensions
-SAME = 1e-5  # vectors that differ less are the same
-CLEAR = 0.1
+MAX_LENGTH = 64
+BIAS_HEAD = 0  # of those that add to scores
+CONCATENATED_WIDTH = 16  # width of a concatenated position
+SHOWN_DIMENSIONS = 64  # dimensions
+EQUAL_TOLERANCE = 1e-5  # vectors that differ less are the same
+MIN_CHANGE = 0.1
 
-LENGTH = Slider("length", 4, PLACES, 24)
+LENGTH = Slider("length", 4, MAX_LENGTH, 24)
 EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
 
 # How word and place are joined by the control, whichever way the model in use does it.
 LENGTHS = r"|E| = @length_word, \quad |PE| = @length_place"
-ADDED = Written(("add",), r"x = E[\text{id}] + PE(p)", (LENGTHS, r"\cos(E, x) = @kept"))
-SET_BESIDE = Written(
+ADDED = FormulaVariant(("add",), r"x = E[\text{id}] + PE(p)", (LENGTHS, r"\cos(E, x) = @kept"))
+CONCATENATED = FormulaVariant(
     ("beside",),
     r"x = [\,E[\text{id}];\, PE(p)\,]",
     (LENGTHS, r"@d_model + @beside = @width", r"\cos(E, x_{0 \ldots @last}) = @kept"),
 )
 
 
-def name_of(encoding: str) -> Say:
+def encoding_name(encoding: str) -> Phrase:
     """The name that the page has for it."""
-    return Say(f"positions_name_{encoding}")
+    return Phrase(f"positions_name_{encoding}")
 
 
-def doors(given: Given) -> Found:
+def encodings_experiment(given: ExperimentInput) -> ExperimentResult:
     """All encodings that need no training, side by side."""
     length = given.values["length"]
     pictures = []
-    for encoding in DRAWN:
-        table = picture(CONFIG, encoding, length)
+    for encoding in DRAWN_ENCODINGS:
+        table = encoding_array(CONFIG, encoding, length)
         biases = table.ndim == 3
-        axis: Sequence[Label] = [str(place) for place in range(length)]
+        axis: Sequence[TextOrPhrase] = [str(place) for place in range(length)]
         columns = axis if biases else [str(dimension) for dimension in range(table.shape[1])]
         scale: Scale = "positive" if encoding == "relative" else "signed"  # buckets are counted from 0
-        matrix = table[HEAD] if biases else table
-        pictures.append(Heat(name_of(encoding), matrix, axis, columns, scale, bare=True))
-    return Found((Beside(pictures),), {"length": length})
+        matrix = table[BIAS_HEAD] if biases else table
+        pictures.append(Heatmap(encoding_name(encoding), matrix, axis, columns, scale, without_labels=True))
+    return ExperimentResult((SideBySide(pictures),), {"length": length})
 
 
-def similarity(given: Given) -> Found:
+def similarity_experiment(given: ExperimentInput) -> ExperimentResult:
     """Dot products of two positions; for waves they depend only on the distance."""
     length = given.values["length"]
     axis = [str(place) for place in range(length)]
-    alike = {encoding: likeness(encoding, length) for encoding in WAVES}
-    pictures = [Heat(name_of(encoding), matrix, axis, axis, most=1.0, bare=True) for encoding, matrix in alike.items()]
+    alike = {encoding: cosine_matrix(encoding, length) for encoding in WAVES}
+    pictures = [
+        Heatmap(encoding_name(encoding), matrix, axis, axis, max_abs=1.0, without_labels=True)
+        for encoding, matrix in alike.items()
+    ]
     far = list(range(length))
-    lines = [Line(name_of(encoding), [float(matrix[0, place]) for place in far]) for encoding, matrix in alike.items()]
+    lines = [
+        CurveSeries(encoding_name(encoding), [float(matrix[0, place]) for place in far])
+        for encoding, matrix in alike.items()
+    ]
     table = alike["sinusoidal"]
     first, second = float(table[0, 1]), float(table[length - 2, length - 1])
-    right = "same" if abs(first - second) < SAME else "more" if first > second else "less"
-    numbers: dict[str, Cell] = {
+    right = "same" if abs(first - second) < EQUAL_TOLERANCE else "more" if first > second else "less"
+    numbers: dict[str, TextPhraseOrNumber] = {
         "near": first, "far": float(table[0, length - 1]), "distance": length - 1, "length": length,
         "first": first, "second": second, "before": length - 2, "last": length - 1,
     }  # fmt: skip
-    pictured = Beside(pictures)
-    return Found((pictured, Lines(Say("by_distance"), far, lines, Say("distance"))), numbers, right=right)
+    pictured = SideBySide(pictures)
+    return ExperimentResult(
+        (pictured, LinePlot(Phrase("by_distance"), far, lines, Phrase("distance"))), numbers, correct_option=right
+    )
 
 
-def likeness(encoding: str, length: int) -> FloatArray:
+def cosine_matrix(encoding: str, length: int) -> FloatArray:
     """The cosine between the rows of any two positions, `[positions, positions]`."""
-    rows = picture(CONFIG, encoding, length).astype(np.float64)
+    rows = encoding_array(CONFIG, encoding, length).astype(np.float64)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, dtype=np.float32)
 
 
-def wave(given: Given) -> Found:
+def wave_experiment(given: ExperimentInput) -> ExperimentResult:
     """One dimension at every position, next to the fastest one."""
     encoding, dimension = given.values["encoding"], given.values["dimension"]
-    table = picture(CONFIG, encoding, PLACES)
+    table = encoding_array(CONFIG, encoding, MAX_LENGTH)
     lengths = periods(CONFIG, encoding) or []
     lines = [
-        Line(Say("dimension", {"dimension": each}), [float(value) for value in table[:, each]])
+        CurveSeries(Phrase("dimension", {"dimension": each}), [float(value) for value in table[:, each]])
         for each in dict.fromkeys((dimension, 0))
     ]
-    numbers: dict[str, Cell] = {
+    numbers: dict[str, TextPhraseOrNumber] = {
         "dimension": dimension, "period": lengths[dimension], "fastest": min(lengths), "slowest": max(lengths),
     }  # fmt: skip
     pair = dimension % (table.shape[1] // 2) if encoding == "sinusoidal_halves" else dimension // 2
-    pictured = Lines(Say("wave"), list(range(PLACES)), lines, Say("position"))
-    return Found((pictured,), numbers | {"pair": pair}, HOLDS.get(encoding, ()))
+    pictured = LinePlot(Phrase("wave"), list(range(MAX_LENGTH)), lines, Phrase("position"))
+    return ExperimentResult((pictured,), numbers | {"pair": pair}, HOLDS.get(encoding, ()))
 
 
-def word(given: Given) -> Found:
+def word_experiment(given: ExperimentInput) -> ExperimentResult:
     """A word of the sentence and a place: added, or side by side."""
     embedded = given.tensors(EMBEDDED)[EMBEDDED]
-    at = longest(given)
+    at = longest_token(given)
     token, place, beside = given.tokens[at], given.values["place"], given.values["joining"] == "beside"
-    found = joined(embedded[at], place, PLACES, beside=beside, width=BESIDE)
+    found = join_position(embedded[at], place, MAX_LENGTH, beside=beside, width=CONCATENATED_WIDTH)
     width = len(found.result)
     rows = np.zeros((3, width), dtype=np.float32)
     rows[0, : len(found.word)] = found.word
-    rows[1, width - len(found.place) :] = found.place
+    rows[1, width - len(found.position) :] = found.position
     rows[2] = found.result
-    names: list[Label] = [token, Say("place", {"place": str(place)}), Say("result")]
-    heat = Heat(Say("joined"), rows, names)
-    lines = Lines(Say("elsewhere"), list(range(PLACES)), [Line(token, found.apart)], Say("position"), mark=place)
-    numbers: dict[str, Cell] = {
-        "token": token, "place": place, "kept": found.kept, "d_model": len(found.word), "width": width,
+    names: list[TextOrPhrase] = [token, Phrase("place", {"place": str(place)}), Phrase("result")]
+    heat = Heatmap(Phrase("joined"), rows, names)
+    lines = LinePlot(
+        Phrase("elsewhere"),
+        list(range(MAX_LENGTH)),
+        [CurveSeries(token, found.similarities_by_position)],
+        Phrase("position"),
+        mark=place,
+    )
+    numbers: dict[str, TextPhraseOrNumber] = {
+        "token": token, "place": place, "kept": found.similarity_to_word, "d_model": len(found.word), "width": width,
         "last": len(found.word) - 1,  # dimension
-        "length_word": float(np.linalg.norm(found.word)), "length_place": float(np.linalg.norm(found.place)),
-        "lowest": min(found.apart), "extra": f"{extra_numbers(len(found.word), BESIDE):,}", "beside": BESIDE,
+        "length_word": float(np.linalg.norm(found.word)), "length_place": float(np.linalg.norm(found.position)),
+        "lowest": min(found.similarities_by_position),
+        "extra": f"{extra_parameters(len(found.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
     }  # fmt: skip
-    return Found((heat, lines), numbers, (given.values["joining"],))
+    return ExperimentResult((heat, lines), numbers, (given.values["joining"],))
 
 
-def longest(given: Given) -> int:
+def longest_token(given: ExperimentInput) -> int:
     """The longest token of the sentence: its place."""
     return int(np.argmax([0 if token.special else len(token.text) for token in given.translation.source_tokens]))
 
 
-def shuffle(given: Given) -> Found:
+def shuffle_experiment(given: ExperimentInput) -> ExperimentResult:
     """The same tokens in another order, through the live encoder, with its positions and without."""
     ids = [token.id for token in given.translation.source_tokens]
-    tokens, at = given.tokens, longest(given)
-    with_positions, without = given.run(both_orders, ids, given.values["seed"])
+    tokens, at = given.tokens, longest_token(given)
+    with_positions, without = given.run(encode_both_orders, ids, given.values["seed"])
     found = with_positions if given.values["positions"] else without
-    most = max(float(np.abs(found.before[:, :SHOWN]).max()), SAME)
-    texts = Texts(
+    most = max(float(np.abs(found.before[:, :SHOWN_DIMENSIONS]).max()), EQUAL_TOLERANCE)
+    texts = TextColumns(
         (
-            Text(Say("sentence"), " ".join(tokens), language=given.translation.request.source_language or ""),
-            Text(Say("shuffled"), " ".join(tokens[place] for place in found.order)),
+            TextBlock(Phrase("sentence"), " ".join(tokens), language=given.translation.request.source_language or ""),
+            TextBlock(Phrase("shuffled"), " ".join(tokens[place] for place in found.order)),
         )
     )
     pictures = [
-        Heat(Say(name), vectors[:, :SHOWN], tokens, most=0.75 * most)
+        Heatmap(Phrase(name), vectors[:, :SHOWN_DIMENSIONS], tokens, max_abs=0.75 * most)
         for name, vectors in (("vectors", found.before), ("vectors_after", found.after))
     ]
-    largest = float(with_positions.moved.max())  # one scale for both
-    bars = Bars(Say("moved"), tokens, [float(each) for each in found.moved], most=largest, lit=(at,))
-    numbers: dict[str, Cell] = {
-        "token": tokens[at], "without": float(without.moved.max()), "with": float(with_positions.moved.max()),
+    largest = float(with_positions.max_change.max())  # one scale for both
+    bars = BarChart(
+        Phrase("moved"), tokens, [float(each) for each in found.max_change], most=largest, highlighted=(at,)
+    )
+    numbers: dict[str, TextPhraseOrNumber] = {
+        "token": tokens[at], "without": float(without.max_change.max()), "with": float(with_positions.max_change.max()),
     }  # fmt: skip
-    clear = without.moved.max() < SAME and with_positions.moved.max() > CLEAR
-    holds = "with" if given.values["positions"] and found.moved.max() > SAME else "without"
-    return Found((texts, Beside(pictures), bars), numbers, (holds,), "same" if clear else "")
+    clear = without.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
+    holds = "with" if given.values["positions"] and found.max_change.max() > EQUAL_TOLERANCE else "without"
+    return ExperimentResult((texts, SideBySide(pictures), bars), numbers, (holds,), "same" if clear else "")
 
 
 POSITIONS = Lesson(
     "positions",
     minutes=6,
-    picture=(Show("position", POSITIONED, minus=EMBEDDED, rows="positions"),),
+    picture=(TensorView("position", POSITIONED, subtract=EMBEDDED, rows="positions"),),
     steps=(
         Step(
             "doors",
             code=Code(make_positions, "return POSITIONS["),
             formula=r"x_p = E[\text{id}] + PE(p)",
-            experiment=Experiment(doors, (LENGTH,)),
+            experiment=Experiment(encodings_experiment, (LENGTH,)),
             tab="positions",
             claims=("encodings_use_one_of_three_doors",),
         ),
         Step(
             "similarity",
-            code=Code(sinusoids, "sines, cosines = angles.sin(), angles.cos()"),
+            code=Code(sinusoidal_table, "sines, cosines = angles.sin(), angles.cos()"),
             formula=r"\cos(PE(p), PE(q)) = f(p - q)",
             numbers=(r"\cos(PE(0), PE(1)) = @near", r"\cos(PE(0), PE(@distance)) = @far"),
-            experiment=Experiment(similarity, (LENGTH,)),
-            ask=Ask("found", options=("more", "same", "less")),
+            experiment=Experiment(similarity_experiment, (LENGTH,)),
+            question=QuestionSpec("found", options=("more", "same", "less")),
             tab="positions",
             claims=(
                 "likeness_depends_on_the_distance",
@@ -191,14 +221,16 @@ POSITIONS = Lesson(
         ),
         Step(
             "wave",
-            code=Code(sinusoids, "wavelengths = 10_000 **"),
+            code=Code(sinusoidal_table, "wavelengths = 10_000 **"),
             formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}}",
             numbers=PERIOD,
-            otherwise=(
-                Written(("halves",), r"PE(p, i) = \sin \frac{p}{10000^{2i/d}}", PERIOD),
-                Written(("turns",), r"\theta_i = \frac{p}{10000^{2i/d}}", PERIOD),
+            formula_variants=(
+                FormulaVariant(("halves",), r"PE(p, i) = \sin \frac{p}{10000^{2i/d}}", PERIOD),
+                FormulaVariant(("turns",), r"\theta_i = \frac{p}{10000^{2i/d}}", PERIOD),
             ),
-            experiment=Experiment(wave, (Choice("encoding", WAVES, "sinusoidal"), Slider("dimension", 0, 63, 20))),
+            experiment=Experiment(
+                wave_experiment, (Choice("encoding", WAVES, "sinusoidal"), Slider("dimension", 0, 63, 20))
+            ),
             tab="positions",
             claims=("waves_have_their_periods",),
         ),
@@ -207,9 +239,9 @@ POSITIONS = Lesson(
             code=Code(AddedPositions.forward, "return embedded + rows", ("beside", "torch.cat([embedded, rows")),
             formula=ADDED.formula,
             numbers=ADDED.numbers,
-            otherwise=(ADDED, SET_BESIDE),
+            formula_variants=(ADDED, CONCATENATED),
             experiment=Experiment(
-                word, (Choice("joining", ("add", "beside"), "add"), Slider("place", 0, PLACES - 1, 5))
+                word_experiment, (Choice("joining", ("add", "beside"), "add"), Slider("place", 0, MAX_LENGTH - 1, 5))
             ),
             claims=(
                 "adding_changes_every_number",
@@ -222,9 +254,11 @@ POSITIONS = Lesson(
             code=Code(Encoder.forward, "self.embedding(ids)"),
             formula=r"f(\pi(x)) = \pi(f(x))",
             numbers=(r"\max|f(\pi(x)) - \pi(f(x))| = @without",),
-            otherwise=(Written(("with",), r"f(\pi(x)) \neq \pi(f(x))", (r"\max|f(\pi(x)) - \pi(f(x))| = @with",)),),
-            experiment=Experiment(shuffle, (Switch("positions"), Button("seed"))),
-            ask=Ask("found", options=("same", "little", "other")),
+            formula_variants=(
+                FormulaVariant(("with",), r"f(\pi(x)) \neq \pi(f(x))", (r"\max|f(\pi(x)) - \pi(f(x))| = @with",)),
+            ),
+            experiment=Experiment(shuffle_experiment, (Switch("positions"), Button("seed"))),
+            question=QuestionSpec("found", options=("same", "little", "other")),
             claims=(
                 "without_positions_order_is_lost",
                 "with_positions_it_is_not",

@@ -10,7 +10,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def source_values(function: Callable[..., Any], lit: str) -> dict[str, Any]:
+def source_listing(function: Callable[..., Any], lit: str) -> dict[str, Any]:
     """File, name, numbered lines, and the numbers of those that hold `lit`.
 
     Raises:
@@ -24,10 +24,10 @@ def source_values(function: Callable[..., Any], lit: str) -> dict[str, Any]:
         raise LookupError(f"{function.__qualname__} has no line with {lit!r} any more. Name the line that does it now.")
     file = Path(inspect.getsourcefile(function) or "").resolve()
     named = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
-    return {"file": named, "name": function.__qualname__, "lines": _dedented(numbered), "lit": found}
+    return {"file": named, "name": function.__qualname__, "lines": _dedent(numbered), "lit": found}
 
 
-def _dedented(lines: list[tuple[int, str]]) -> list[list[Any]]:
+def _dedent(lines: list[tuple[int, str]]) -> list[list[Any]]:
     """Without the indentation that all lines share."""
     shared = min((len(line) - len(line.lstrip()) for _, line in lines if line.strip()), default=0)
     return [[number, line[shared:]] for number, line in lines]

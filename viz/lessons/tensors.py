@@ -16,40 +16,40 @@ from typing import Any
 
 import numpy as np
 
+from headlight.model.checkpoints.base64_arrays import encode_array
 from headlight.model.core.probes import all_probes
-from headlight.model.experiments.asked import attended, normed
-from headlight.model.folders.packed import packed
+from headlight.model.experiments.queries import apply_norm, apply_output_projection
 from headlight.model.records import FloatArray, Translation
-from headlight.model.translate.outline import Outline
-from headlight.viz.answers.service import Service
-from headlight.viz.answers.work import Work
-from headlight.viz.errors import PageError, shown
-from headlight.viz.labels import candidate
+from headlight.model.translate.model_info import ModelInfo
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.service.remote_functions import RemoteFunction
+from headlight.viz.service.service import Service
+from headlight.viz.token_labels import candidate_label
 
-MOST_NAMES = 40  # of one request: the deepest of our models has a stream of 17 stages
-MOST_NUMBERS = 4_000_000  # of one answer: 16 MB
-MOST_CAPTURED = 16_000_000  # of one pass: the logits of large vocabularies are many, and travel as a summary
+MAX_NAMES = 40  # of one request: the deepest of our models has a stream of 17 stages
+MAX_NUMBERS = 4_000_000  # of one answer: 16 MB
+MAX_CAPTURED = 16_000_000  # of one pass: the logits of large vocabularies are many, and travel as a summary
 LOGITS, BEST, BARS = "decoder.output.logits", 6, 48
-ATTENDED, NORMED, MEMORY = "attended", "normed", "encoder.memory"
+OUTPUT_PROJECTED, NORMED, MEMORY = "attended", "normed", "encoder.memory"
 
 
-def tensors_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that brings the named tensors of a sentence."""
 
     def lesson_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
-        outline = service.outline(request.model)
-        names = checked_names(values.get("names"), outline)
+        outline = service.model_info(request.model)
+        names = check_names(values.get("names"), outline)
         translation = service.translate(request)
-        if expected_numbers(names, translation, outline) > MOST_CAPTURED:
+        if estimate_size(names, translation, outline) > MAX_CAPTURED:
             raise PageError("text", "too_long_to_show")
         captured = capture(service, translation, outline, names)
         found = {name: _tensor(name, captured, service, outline) for name in names if name != LOGITS}
-        if sum(tensor.size for tensor in found.values()) > MOST_NUMBERS:
+        if sum(tensor.size for tensor in found.values()) > MAX_NUMBERS:
             raise PageError("text", "too_long_to_show")
         answer: dict[str, Any] = {
             "model": model_values(outline),
-            "tensors": {name: packed(tensor) for name, tensor in found.items()},
+            "tensors": {name: encode_array(tensor) for name, tensor in found.items()},
         }
         if LOGITS in names:
             answer["logits"] = [_row(row, outline) for row in captured[LOGITS]]
@@ -58,31 +58,31 @@ def tensors_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
     return lesson_tensors
 
 
-def checked_names(names: Any, outline: Outline) -> tuple[str, ...]:
+def check_names(names: Any, outline: ModelInfo) -> tuple[str, ...]:
     """Names of tensors that this model has."""
     probes = all_probes(outline.model)
-    if not isinstance(names, list) or not 0 < len(names) <= MOST_NAMES:
-        raise PageError("names", "not_names", {"given": shown(names), "example": '["encoder.embedding.embedded"]'})
+    if not isinstance(names, list) or not 0 < len(names) <= MAX_NAMES:
+        raise PageError("names", "not_names", {"given": repr_short(names), "example": '["encoder.embedding.embedded"]'})
     for name in names:
-        if not isinstance(name, str) or not set(needed(name, outline)) <= set(probes):
-            raise PageError("names", "unknown_name", {"given": shown(name), "choices": "encoder.*, decoder.*"})
+        if not isinstance(name, str) or not set(required_probes(name, outline)) <= set(probes):
+            raise PageError("names", "unknown_name", {"given": repr_short(name), "choices": "encoder.*, decoder.*"})
     return tuple(dict.fromkeys(names))
 
 
-def needed(name: str, outline: Outline) -> tuple[str, ...]:
+def required_probes(name: str, outline: ModelInfo) -> tuple[str, ...]:
     """The probes that a tensor is read from, or computed from."""
     if name == MEMORY:
         last_layer = outline.model.config.encoder_layers - 1
         return (f"encoder.layers.{last_layer}.around_feed_forward.stream",)
     above, _, last = name.rpartition(".")
-    if last == ATTENDED:
+    if last == OUTPUT_PROJECTED:
         return (f"{above}.mixed",)
     if last == NORMED:
         return (f"{above}.carried", f"{above}.stream")
     return (name,)
 
 
-def expected_numbers(names: Sequence[str], translation: Translation, outline: Outline) -> int:
+def estimate_size(names: Sequence[str], translation: Translation, outline: ModelInfo) -> int:
     """How many numbers the probes behind these names would hold, before anything is computed."""
     config = outline.model.config
     tokens = max(len(translation.source_tokens), len(translation.target_tokens))
@@ -93,29 +93,29 @@ def expected_numbers(names: Sequence[str], translation: Translation, outline: Ou
     }  # fmt: skip
     probes = all_probes(outline.model)
     found = 0
-    for probe in {probe for name in names for probe in needed(name, outline)}:
+    for probe in {probe for name in names for probe in required_probes(name, outline)}:
         axes = [axis for axis in probes[probe].axes if axis != "batch"]
         per_head = "heads" in axes and "width" in axes
-        found += math.prod(config.width_of_head if per_head and axis == "width" else sizes[axis] for axis in axes)
+        found += math.prod(config.resolved_head_width if per_head and axis == "width" else sizes[axis] for axis in axes)
     return found
 
 
 def capture(
-    service: Service, translation: Translation, outline: Outline, names: Sequence[str]
+    service: Service, translation: Translation, outline: ModelInfo, names: Sequence[str]
 ) -> Mapping[str, FloatArray]:
     """The probes behind these names, of one pass over the finished translation."""
-    probes = tuple(sorted({probe for name in names for probe in needed(name, outline)}))
+    probes = tuple(sorted({probe for name in names for probe in required_probes(name, outline)}))
     written = tuple(token.id for token in translation.target_tokens)
     return service.translate(replace(translation.request, target=written, prefix=None, capture=probes)).captured
 
 
-def model_values(outline: Outline) -> dict[str, Any]:
+def model_values(outline: ModelInfo) -> dict[str, Any]:
     """Values of a model in words and formulas."""
     config = outline.model.config
     names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers", "positions", "activation", "norm")
     return {
         **{name: getattr(config, name) for name in names},
-        "head_width": config.width_of_head,
+        "head_width": config.resolved_head_width,
         "source_vocabulary": config.source_vocabulary,
         "target_vocabulary": config.target_vocabulary,
         "norm_first": config.norm_first,
@@ -132,28 +132,28 @@ def model_values(outline: Outline) -> dict[str, Any]:
     }
 
 
-def _tensor(name: str, captured: Mapping[str, FloatArray], service: Service, outline: Outline) -> FloatArray:
+def _tensor(name: str, captured: Mapping[str, FloatArray], service: Service, outline: ModelInfo) -> FloatArray:
     """One tensor: a captured probe or a derived tensor."""
     above, _, last = name.rpartition(".")
-    work: Work
+    work: RemoteFunction
     if name == MEMORY:
-        stream = captured[needed(name, outline)[0]]
+        stream = captured[required_probes(name, outline)[0]]
         if not outline.model.config.final_norm:
             return stream
-        work, path, given = normed, "encoder.final_norm", stream
-    elif last == ATTENDED:
-        work, path, given = attended, f"{above}.output", captured[f"{above}.mixed"]
+        work, path, given = apply_norm, "encoder.final_norm", stream
+    elif last == OUTPUT_PROJECTED:
+        work, path, given = apply_output_projection, f"{above}.output", captured[f"{above}.mixed"]
     elif last == NORMED:
         if not outline.model.config.norm_first:
             return captured[f"{above}.stream"]
-        work, path, given = normed, f"{above}.norm", captured[f"{above}.carried"]
+        work, path, given = apply_norm, f"{above}.norm", captured[f"{above}.carried"]
     else:
         return captured[name]
-    found: FloatArray = service.run(outline.name, work, path, given)
+    found: FloatArray = service.run_on_translator(outline.name, work, path, given)
     return found
 
 
-def _row(logits: FloatArray, outline: Outline) -> dict[str, Any]:
+def _row(logits: FloatArray, outline: ModelInfo) -> dict[str, Any]:
     """One row of logits: its best tokens, the logarithm of the sum of all powers, and how many lie where."""
     wide = logits.astype(np.float64)
     finite = wide[np.isfinite(wide)]
@@ -171,5 +171,5 @@ def _row(logits: FloatArray, outline: Outline) -> dict[str, Any]:
     }
 
 
-def _name(outline: Outline, place: int) -> str:
-    return candidate(outline.target_tokenizer.label(place)).text
+def _name(outline: ModelInfo, place: int) -> str:
+    return candidate_label(outline.target_tokenizer.label(place)).text

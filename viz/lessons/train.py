@@ -6,87 +6,97 @@ import math
 from typing import Any
 
 from headlight.model.core.transformer import Encoder
+from headlight.model.training.live_run import RunHeader, Snapshot, uniform_loss
+from headlight.model.training.live_run_settings import CORPUS_BY_NAME, SMOOTHING
 from headlight.model.training.loop import Trainer
 from headlight.model.training.schedule import constant
-from headlight.model.training.validation import greedy
-from headlight.model.training.watched import Beginning, Moment, guessing_loss
-from headlight.model.training.watched_settings import CORPUS, SMOOTHING
+from headlight.model.training.validation import greedy_decode
 from headlight.viz.lessons.controls import Choice
-from headlight.viz.lessons.drawn import Found
-from headlight.viz.lessons.experiment import Experiment, Given
-from headlight.viz.lessons.lesson import Ask, Code, Lesson, Show, Step
-from headlight.viz.lessons.training import LEARNING, SIZES, run_of, trains
+from headlight.viz.lessons.experiment import Experiment, ExperimentInput
+from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
+from headlight.viz.lessons.result_figures import ExperimentResult
+from headlight.viz.lessons.training_steps import LEARNING, SIZES, run_from_controls, training_figure
 
-CLEAR = 0.1  # margin by which the untrained model must be worse than a guess
-SAME = 1e-4  # vectors that differ less are the same
-HIGH = 0.02  # a rate that is ten times the default
-GENTLE = 60  # steps of its warm-up
+MIN_EXCESS_LOSS = 0.1  # margin by which the untrained model must be worse than a guess
+EQUAL_TOLERANCE = 1e-4  # vectors that differ less are the same
+HIGH_RATE = 0.02  # a rate that is ten times the default
+LONG_WARM_UP = 60  # steps of its warm-up
 
 
-def watch(given: Given) -> Found:
+def watch_experiment(given: ExperimentInput) -> ExperimentResult:
     """The two-sentence toy."""
-    picture, models = trains(run_of(given.values, corpus="toy"))
-    return Found((picture,), numbers_of(*models[0]), right=_guess(*models[0]))
+    picture, models = training_figure(run_from_controls(given.values, corpus="toy"))
+    return ExperimentResult((picture,), untrained_numbers(*models[0]), correct_option=_guess(*models[0]))
 
 
-def order(given: Given) -> Found:
+def order_experiment(given: ExperimentInput) -> ExperimentResult:
     """Two sentences of the same words, with positions and without."""
-    runs = [run_of(given.values, corpus="order", positions=positions) for positions in (True, False)]
-    picture, models = trains(*runs)
+    runs = [run_from_controls(given.values, corpus="order", positions=positions) for positions in (True, False)]
+    picture, models = training_figure(*runs)
     (_, without) = models[1]
-    firsts = [shown.chances[0] for shown in without.shown]
+    firsts = [shown.probabilities[0] for shown in without.shown]
     # Without positions both sentences are one to the model: the chances of both first words are of one row.
-    return Found((picture,), numbers_of(*models[0]), right="half" if sum(firsts) <= 1 + SAME else "")
+    return ExperimentResult(
+        (picture,), untrained_numbers(*models[0]), correct_option="half" if sum(firsts) <= 1 + EQUAL_TOLERANCE else ""
+    )
 
 
-def warm_up(given: Given) -> Found:
+def warm_up_experiment(given: ExperimentInput) -> ExperimentResult:
     """A high rate, with its warm-up and without."""
-    picture, models = trains(*(run_of(given.values, corpus="mini", rate=HIGH, warmup=steps) for steps in (GENTLE, 0)))
-    return Found((picture,), numbers_of(*models[0]) | {"peak": f"{HIGH:g}", "gentle": str(GENTLE)})
+    picture, models = training_figure(
+        *(run_from_controls(given.values, corpus="mini", rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
+    )
+    return ExperimentResult(
+        (picture,), untrained_numbers(*models[0]) | {"peak": f"{HIGH_RATE:g}", "gentle": str(LONG_WARM_UP)}
+    )
 
 
-def unseen(given: Given) -> Found:
+def unseen_experiment(given: ExperimentInput) -> ExperimentResult:
     """A corpus, and a sentence that it lacks."""
-    corpus = CORPUS["mini"]
-    picture, models = trains(run_of(given.values, corpus="mini"), sentence=len(corpus.shown))
+    corpus = CORPUS_BY_NAME["mini"]
+    picture, models = training_figure(run_from_controls(given.values, corpus="mini"), sentence=len(corpus.shown))
     pair = corpus.unseen[0]
-    return Found((picture,), numbers_of(*models[0]) | {"sentence": pair.source, "right": pair.target})
+    return ExperimentResult((picture,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
 
 
-def own(given: Given) -> Found:
+def own_settings_experiment(given: ExperimentInput) -> ExperimentResult:
     """A run with the chosen settings, alone or next to a run without one component."""
     first = {name: value for name, value in given.values.items() if name != "beside"}
     lacking: dict[str, dict[str, Any]] = {"alone": {}, "positions": {"positions": False}, "warmup": {"warmup": 0}}
     other = first | lacking[given.values["beside"]]
     has = first | ({"positions": True} if given.values["beside"] == "positions" else {})
     has |= {"warmup": "20"} if given.values["beside"] == "warmup" and has["warmup"] == "0" else {}
-    runs = [run_of(has)] if given.values["beside"] == "alone" else [run_of(has), run_of(other)]
-    picture, models = trains(*runs)
-    return Found((picture,), numbers_of(*models[0]))
+    runs = (
+        [run_from_controls(has)]
+        if given.values["beside"] == "alone"
+        else [run_from_controls(has), run_from_controls(other)]
+    )
+    picture, models = training_figure(*runs)
+    return ExperimentResult((picture,), untrained_numbers(*models[0]))
 
 
-def numbers_of(beginning: Beginning, moment: Moment) -> dict[str, str]:
+def untrained_numbers(beginning: RunHeader, moment: Snapshot) -> dict[str, str]:
     """Values of an untrained run for the words."""
-    start = starting_loss(moment)
+    start = initial_loss(moment)
     return {
         "parameters": f"{beginning.parameters:,}",
         "vocabulary": str(beginning.vocabulary),
-        "guess": f"{guessing_loss(beginning.vocabulary):.2f}",
+        "guess": f"{uniform_loss(beginning.vocabulary):.2f}",
         "start": f"{start:.2f}",
         "steps": str(beginning.run.steps),
-        "pairs": str(CORPUS[beginning.run.corpus].pairs),
+        "pairs": str(CORPUS_BY_NAME[beginning.run.corpus].pairs),
         "most": f"{1 - SMOOTHING:.2f}",
     }
 
 
-def starting_loss(moment: Moment) -> float:
+def initial_loss(moment: Snapshot) -> float:
     """Per token of the sentences that are shown."""
-    chances = [chance for shown in moment.shown for chance in shown.chances]
+    chances = [chance for shown in moment.shown for chance in shown.probabilities]
     return -sum(map(math.log, chances)) / len(chances)
 
 
-def _guess(beginning: Beginning, moment: Moment) -> str:
-    return "logarithm" if starting_loss(moment) > guessing_loss(beginning.vocabulary) + CLEAR else ""
+def _guess(beginning: RunHeader, moment: Snapshot) -> str:
+    return "logarithm" if initial_loss(moment) > uniform_loss(beginning.vocabulary) + MIN_EXCESS_LOSS else ""
 
 
 STEPS = (
@@ -95,8 +105,8 @@ STEPS = (
         code=Code(Trainer.step, "self.optimiser.step()"),
         formula=r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",
         numbers=(r"\ln @vocabulary = @guess",),
-        experiment=Experiment(watch, (*SIZES, *LEARNING)),
-        ask=Ask("found", options=("one", "logarithm", "all")),
+        experiment=Experiment(watch_experiment, (*SIZES, *LEARNING)),
+        question=QuestionSpec("found", options=("one", "logarithm", "all")),
         claims=("it_learns_by_heart", "smoothing_asks_for_no_more", "it_begins_worse_than_a_guess"),
     ),
     Step(
@@ -104,8 +114,8 @@ STEPS = (
         code=Code(Encoder.forward, "self.embedding(ids)"),
         formula=r"p(\text{anna} | s_1) = p(\text{anna} | s_2)",
         numbers=(r"p(\text{anna} | s_1) + p(\text{ben} | s_2) \le 1",),
-        experiment=Experiment(order, SIZES),
-        ask=Ask("found", options=("sure", "half", "never")),
+        experiment=Experiment(order_experiment, SIZES),
+        question=QuestionSpec("found", options=("sure", "half", "never")),
         claims=("without_positions_both_are_one", "with_positions_both_are_right"),
     ),
     Step(
@@ -113,24 +123,24 @@ STEPS = (
         code=Code(constant, "step / max(1, warmup)"),
         formula=r"r_t = r \cdot \min(1, \frac{t}{w})",
         numbers=(r"r = @peak, \quad w = @gentle",),
-        experiment=Experiment(warm_up, SIZES),
+        experiment=Experiment(warm_up_experiment, SIZES),
         claims=("a_high_rate_needs_a_warm_up",),
     ),
     Step(
         "unseen",
-        code=Code(greedy, "argmax(dim=-1)"),
+        code=Code(greedy_decode, "argmax(dim=-1)"),
         formula=r"w_{t+1} = \text{argmax}\, p(w | w_1, \ldots, w_t)",
-        experiment=Experiment(unseen, SIZES),
+        experiment=Experiment(unseen_experiment, SIZES),
         claims=("what_was_never_seen_is_not_learnt",),
     ),
     Step(
         "own",
-        code=Code(Trainer.gradients, "(losses.smoothed * weight).backward()"),
+        code=Code(Trainer.accumulate_gradients, "(losses.smoothed * weight).backward()"),
         formula=r"\theta \leftarrow \theta - r \cdot g(\theta)",
         experiment=Experiment(
-            own,
+            own_settings_experiment,
             (
-                Choice("corpus", tuple(CORPUS), "mini"),
+                Choice("corpus", tuple(CORPUS_BY_NAME), "mini"),
                 Choice("beside", ("alone", "positions", "warmup"), "alone"),
                 *SIZES,
                 *LEARNING,
@@ -140,4 +150,6 @@ STEPS = (
     ),
 )
 
-TRAIN = Lesson("train", minutes=6, picture=(Show("weights", "decoder.layers.0.cross_attention.scores"),), steps=STEPS)
+TRAIN = Lesson(
+    "train", minutes=6, picture=(TensorView("weights", "decoder.layers.0.cross_attention.scores"),), steps=STEPS
+)

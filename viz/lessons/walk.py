@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from headlight.model.core.attention import MultiHeadAttention, attention_scores, softmax_where
-from headlight.model.core.blocks import Embedding, FeedForward, Output, Residual
+from headlight.model.core.attention import MultiHeadAttention, attention_scores, masked_softmax
+from headlight.model.core.blocks import Embedding, FeedForward, OutputProjection, Residual
 from headlight.model.core.masks import causal_mask
 from headlight.model.core.positions import AddedPositions
-from headlight.model.core.transformer import DecoderLayer, through
+from headlight.model.core.transformer import DecoderLayer, run_layers
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.capture import score_target
-from headlight.viz.lessons.lesson import Ask, Code, Figure, Lesson, Pick, Show, Step, Written
+from headlight.viz.lessons.lesson import (
+    Code,
+    Figure,
+    FormulaVariant,
+    Lesson,
+    PickTarget,
+    QuestionSpec,
+    Step,
+    TensorView,
+)
 
 EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
 SCALED = r"\frac{@raw}{\sqrt{@head_width}} = \frac{@raw}{@divisor} = @score"
-HEAD: tuple[Pick, ...] = ("layer", "head", "token")
+HEAD: tuple[PickTarget, ...] = ("layer", "head", "token")
 
 CROSS = (r"\max_j w_j = @best_weight", r"\sum_j w_j = @row_sum")
 
@@ -25,7 +34,7 @@ STEPS = (
         figures=(Figure("tokens"),),
         formula=r"x = [\,@id1, @id2, @id3, \ldots\,]",
         numbers=(r"@count \times \text{id} \in [0, @last_id]",),
-        ask=Ask("count", options=("counts",)),
+        question=QuestionSpec("count", options=("counts",)),
         claims=("ids_within_vocabulary", "ends_with_end"),
     ),
     Step(
@@ -35,13 +44,16 @@ STEPS = (
         figures=(
             Figure(
                 "stack",
-                (Show("table", EMBEDDED, over="embedding_scale"), Show("embedded", EMBEDDED, when="enlarged")),
+                (
+                    TensorView("table", EMBEDDED, divide_by="embedding_scale"),
+                    TensorView("embedded", EMBEDDED, visible_if="enlarged"),
+                ),
                 signs=("×√d",),
             ),
         ),
         formula=r"x = \sqrt{d} \cdot E[\text{id}]",
         numbers=(r"@embedding_scale \cdot @a = @b", r"|E[@id]| = @length_a \to @length_b"),
-        otherwise=(Written(("plain",), r"x = E[\text{id}]", (r"|E[@id]| = @length_a",)),),
+        formula_variants=(FormulaVariant(("plain",), r"x = E[\text{id}]", (r"|E[@id]| = @length_a",)),),
         picks=("token", "dimension"),
         claims=("embedding_is_scaled",),
     ),
@@ -53,37 +65,37 @@ STEPS = (
             Figure(
                 "stack",
                 (
-                    Show("word", EMBEDDED),
-                    Show("position", POSITIONED, minus=EMBEDDED, rows="positions", when="summed"),
-                    Show("word_and_position", POSITIONED),
+                    TensorView("word", EMBEDDED),
+                    TensorView("position", POSITIONED, subtract=EMBEDDED, rows="positions", visible_if="summed"),
+                    TensorView("word_and_position", POSITIONED),
                 ),
                 signs=("+", "="),
             ),
         ),
         formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}}",
         numbers=(r"p = @place, \quad @a + @b = @c",),
-        otherwise=(
-            Written(("beside",), r"x = [\,E[\text{id}],\, PE(p)\,]", (r"p = @place",)),
-            Written(
+        formula_variants=(
+            FormulaVariant(("beside",), r"x = [\,E[\text{id}],\, PE(p)\,]", (r"p = @place",)),
+            FormulaVariant(
                 ("sinusoidal_halves", "closed"),
                 r"PE(p, i) = \sin \frac{p}{10000^{i/(d/2 - 1)}}",
                 (r"p = @place, \quad @a + @b = @c",),
             ),
-            Written(
+            FormulaVariant(
                 ("sinusoidal", "closed"),
                 r"PE(p, i) = \sin \frac{p}{10000^{i/(d/2 - 1)}}",
                 (r"p = @place, \quad @a + @b = @c",),
             ),
-            Written(
+            FormulaVariant(
                 ("sinusoidal_halves",),
                 r"PE(p, i) = \sin \frac{p}{10000^{2i/d}}",
                 (r"p = @place, \quad @a + @b = @c",),
             ),
-            Written(("learned",), r"x \leftarrow x + P[p]", (r"p = @place, \quad @a + @b = @c",)),
-            Written(("rotary",), r"\theta_i = \frac{p}{@its_base^{2i/d_k}}", (r"p = @place",)),
-            Written(("alibi",), r"s_{ij} \leftarrow s_{ij} - m \cdot |i - j|"),
-            Written(("relative",), r"s_{ij} \leftarrow s_{ij} + b_{j - i}"),
-            Written(("none",), ""),
+            FormulaVariant(("learned",), r"x \leftarrow x + P[p]", (r"p = @place, \quad @a + @b = @c",)),
+            FormulaVariant(("rotary",), r"\theta_i = \frac{p}{@its_base^{2i/d_k}}", (r"p = @place",)),
+            FormulaVariant(("alibi",), r"s_{ij} \leftarrow s_{ij} - m \cdot |i - j|"),
+            FormulaVariant(("relative",), r"s_{ij} \leftarrow s_{ij} + b_{j - i}"),
+            FormulaVariant(("none",), ""),
         ),
         picks=("token", "dimension"),
         claims=("positions_add_up", "positions_are_waves"),
@@ -91,8 +103,12 @@ STEPS = (
     Step(
         "qkv",
         node="e.qkv",
-        code=Code(MultiHeadAttention.project, "return self.split"),
-        figures=(Figure("stack", (Show("queries", "queries"), Show("keys", "keys"), Show("values", "values"))),),
+        code=Code(MultiHeadAttention.project_qkv, "return self.split"),
+        figures=(
+            Figure(
+                "stack", (TensorView("queries", "queries"), TensorView("keys", "keys"), TensorView("values", "values"))
+            ),
+        ),
         formula=r"q = x W_Q @its_b_q, \quad k = x W_K @its_b_k, \quad v = x W_V @its_b_v",
         numbers=(r"q_{@dimension} = @a, \quad k_{@dimension} = @b, \quad v_{@dimension} = @c",),
         picks=(*HEAD, "dimension"),
@@ -103,37 +119,39 @@ STEPS = (
         node="e.scores",
         code=Code(attention_scores, "@ key.to(wide)"),
         figures=(
-            Figure("heat", (Show("raw", "raw"),), square=True),
-            Figure("strip", (Show("query", "query"), Show("key", "key"), Show("products", "products"))),
+            Figure("heat", (TensorView("raw", "raw"),), square=True),
+            Figure(
+                "strip", (TensorView("query", "query"), TensorView("key", "key"), TensorView("products", "products"))
+            ),
         ),
         formula=r"q \cdot k = \sum_i q_i k_i",
         numbers=(r"@products + \ldots", r"= @raw"),
         picks=(*HEAD, "key"),
-        about=("token", "key"),
+        concerns=("token", "key"),
         claims=("products_add_up",),
     ),
     Step(
         "scale",
         node="e.scale",
         code=Code(attention_scores, "query.to(wide) * scale"),
-        figures=(Figure("pair", (Show("raw", "raw"), Show("scaled", "scaled")), square=True),),
+        figures=(Figure("pair", (TensorView("raw", "raw"), TensorView("scaled", "scaled")), square=True),),
         formula=r"s = \frac{q \cdot k}{\sqrt{d_k}}",
         numbers=(SCALED,),
-        otherwise=(
-            Written(("unscaled", "biased"), r"s = q \cdot k + b", (r"q \cdot k = @raw",)),
-            Written(("unscaled",), r"s = q \cdot k", (r"s = @raw",)),
-            Written(("biased",), r"s = \frac{q \cdot k}{\sqrt{d_k}} + b", (SCALED,)),
+        formula_variants=(
+            FormulaVariant(("unscaled", "biased"), r"s = q \cdot k + b", (r"q \cdot k = @raw",)),
+            FormulaVariant(("unscaled",), r"s = q \cdot k", (r"s = @raw",)),
+            FormulaVariant(("biased",), r"s = \frac{q \cdot k}{\sqrt{d_k}} + b", (SCALED,)),
         ),
         picks=(*HEAD, "key"),
-        about=("token", "key"),
-        ask=Ask("unscaled", options=("larger", "smaller", "same"), hides=False),
+        concerns=("token", "key"),
+        question=QuestionSpec("unscaled", options=("larger", "smaller", "same"), hides_answer=False),
         claims=("scaled_is_divided",),
     ),
     Step(
         "softmax",
         node="e.softmax",
-        code=Code(softmax_where, "return scores.softmax"),
-        figures=(Figure("table", (Show("scores", "scores", rows="keys"),), scale="share"),),
+        code=Code(masked_softmax, "return scores.softmax"),
+        figures=(Figure("table", (TensorView("scores", "scores", rows="keys"),), scale="share"),),
         formula=r"w_j = \frac{e^{s_j}}{\sum_k e^{s_k}}",
         numbers=(
             r"s = @best_score",
@@ -143,21 +161,21 @@ STEPS = (
         ),
         parts=("scores", "powers", "sum", "divide"),
         picks=HEAD,
-        about=("token", "best_key"),
-        ask=Ask("shifted", options=("grow", "nothing", "even"), hides=False),
+        concerns=("token", "best_key"),
+        question=QuestionSpec("shifted", options=("grow", "nothing", "even"), hides_answer=False),
         claims=("weights_sum_to_one", "hand_softmax_is_the_models", "shift_changes_nothing"),
     ),
     Step(
         "mix",
         node="e.mix",
-        code=Code(MultiHeadAttention.mix, "@ values"),
+        code=Code(MultiHeadAttention.weighted_values, "@ values"),
         figures=(
             Figure(
                 "stack",
                 (
-                    Show("head_values", "values", rows="keys"),
-                    Show("weighted", "weighted", rows="keys"),
-                    Show("mixture", "mixture", rows="one"),
+                    TensorView("head_values", "values", rows="keys"),
+                    TensorView("weighted", "weighted", rows="keys"),
+                    TensorView("mixture", "mixture", rows="one"),
                 ),
                 signs=("×w", "="),
             ),
@@ -170,10 +188,10 @@ STEPS = (
     Step(
         "join",
         node="e.join",
-        code=Code(MultiHeadAttention.forward, "self.output(self.merge("),
+        code=Code(MultiHeadAttention.forward, "self.output(self.merge_heads("),
         figures=(
-            Figure("heat", (Show("joined", "joined"),), heads=True),
-            Figure("heat", (Show("attended", "attended"),)),
+            Figure("heat", (TensorView("joined", "joined"),), heads=True),
+            Figure("heat", (TensorView("attended", "attended"),)),
         ),
         formula=r"a = [z_1, \ldots, z_{@heads}]\, W_O @its_b_o",
         numbers=(r"@heads \cdot @head_width = @joined_width \to @d_model", r"a_{@dimension} = @b"),
@@ -188,18 +206,18 @@ STEPS = (
             Figure(
                 "stack",
                 (
-                    Show("carried", "around_attention.carried"),
-                    Show("found", "attended"),
-                    Show("sum", "around_attention.carried", plus="attended"),
-                    Show("normed", "around_attention.stream", when="post"),
+                    TensorView("carried", "around_attention.carried"),
+                    TensorView("found", "attended"),
+                    TensorView("sum", "around_attention.carried", add="attended"),
+                    TensorView("normed", "around_attention.stream", visible_if="post"),
                 ),
                 signs=("+", "=", "norm"),
             ),
         ),
         formula=r"x \leftarrow x + a",
         numbers=(r"@a + @b = @c", r"\mu = @mean_c, \quad \sigma = @spread_c"),
-        otherwise=(
-            Written(
+        formula_variants=(
+            FormulaVariant(
                 ("post",),
                 r"x \leftarrow \text{norm}(x + a)",
                 (r"@a + @b = @c", r"\mu = @mean_c, \quad \sigma = @spread_c"),
@@ -213,22 +231,22 @@ STEPS = (
         node="e.ff",
         code=Code(FeedForward.forward, "self.narrow("),
         figures=(
-            Figure("heat", (Show("hidden", "feed_forward.hidden"),), scale="positive"),
-            Figure("heat", (Show("feed_forward", "feed_forward.output"),)),
+            Figure("heat", (TensorView("hidden", "feed_forward.hidden"),), scale="positive"),
+            Figure("heat", (TensorView("feed_forward", "feed_forward.output"),)),
         ),
         formula=r"@its_hidden \, W_2 @its_b_2",
         numbers=(r"\frac{@awake}{@d_ff} = @awake_share",),
         picks=("layer", "token"),
-        ask=Ask("awake", options=("most", "some", "few")),
+        question=QuestionSpec("awake", options=("most", "some", "few")),
         claims=("relu_is_never_negative", "feed_forward_is_added"),
     ),
     Step(
         "memory",
         node="e.memory",
-        code=Code(through, "x = layer(x, mask, bias, positions)"),
+        code=Code(run_layers, "x = layer(x, mask, bias, positions)"),
         figures=(
-            Figure("heat", (Show("stages", "stages", rows="stages"),)),
-            Figure("heat", (Show("memory", "encoder.memory"),)),
+            Figure("heat", (TensorView("stages", "stages", rows="stages"),)),
+            Figure("heat", (TensorView("memory", "encoder.memory"),)),
         ),
         formula=r"x^{(l)} = \text{layer}_l (x^{(l-1)})",
         numbers=(r"|x^{(0)}| = @length_first, \quad |x^{(@encoder_layers)}| = @length_last",),
@@ -240,12 +258,12 @@ STEPS = (
         node="d.mask",
         kind="decoder",
         code=Code(causal_mask, ".tril("),
-        figures=(Figure("heat", (Show("weights", "weights"),), scale="share", square=True, masked=True),),
+        figures=(Figure("heat", (TensorView("weights", "weights"),), scale="share", square=True, masked=True),),
         formula=r"s_{ij} = -\infty \quad (j > i)",
         numbers=(r"@allowed + @hidden = @keys", r"\sum_j w_{ij} = @row_sum"),
         parts=("with", "without"),
         picks=("layer", "head", "written"),
-        ask=Ask("later", options=("upper", "lower", "diagonal")),
+        question=QuestionSpec("later", options=("upper", "lower", "diagonal")),
         claims=("later_keys_get_nothing", "causal_rows_sum_to_one"),
     ),
     Step(
@@ -253,21 +271,21 @@ STEPS = (
         node="d.cross",
         kind="cross",
         code=Code(DecoderLayer.forward, "self.cross_attention(y, source"),
-        figures=(Figure("heat", (Show("weights", "weights"),), scale="share", square=True),),
+        figures=(Figure("heat", (TensorView("weights", "weights"),), scale="share", square=True),),
         formula=r"\text{softmax}\left(\frac{q K^T}{\sqrt{d_k}}\right) V",
         numbers=CROSS,
-        otherwise=(Written(("unscaled",), r"\text{softmax}\left(q K^T\right) V", CROSS),),
+        formula_variants=(FormulaVariant(("unscaled",), r"\text{softmax}\left(q K^T\right) V", CROSS),),
         picks=("layer", "head", "written"),
-        about=("written", "best_key"),
-        ask=Ask("strongest", options=("keys",)),
+        concerns=("written", "best_key"),
+        question=QuestionSpec("strongest", options=("keys",)),
         claims=("cross_rows_sum_to_one",),
     ),
     Step(
         "logits",
         node="d.logits",
         kind="cross",
-        code=Code(Output.forward, "self.logits(self.words("),
-        figures=(Figure("histogram", (Show("logits", "logits"),)),),
+        code=Code(OutputProjection.forward, "self.logits(self.words("),
+        figures=(Figure("histogram", (TensorView("logits", "logits"),)),),
         formula=r"\text{logit}_t = @its_y \cdot E[t] @its_c",
         numbers=(r"\text{logit}_{@best_id} = @best_logit", r"\mu = @logit_mean, \quad \sigma = @logit_spread"),
         picks=("written",),
@@ -278,13 +296,13 @@ STEPS = (
         node="d.next",
         kind="cross",
         code=Code(score_target, "log_softmax"),
-        figures=(Figure("bars", (Show("candidates", "logits"),), scale="share"),),
+        figures=(Figure("bars", (TensorView("candidates", "logits"),), scale="share"),),
         formula=r"p_t = \frac{e^{\text{logit}_t}}{\sum_u e^{\text{logit}_u}}",
         numbers=(r"\frac{e^{@best_logit}}{e^{@log_sum}} = e^{@best_less} = @best_chance",),
         picks=("written",),
-        ask=Ask("next", options=("candidates",)),
+        question=QuestionSpec("next", options=("candidates",)),
         claims=("chances_are_the_translations",),
     ),
 )
 
-WALK = Lesson("walk", minutes=10, picture=(Show("queries", "queries"),), steps=STEPS, drawing=True)
+WALK = Lesson("walk", minutes=10, picture=(TensorView("queries", "queries"),), steps=STEPS, drawing=True)

@@ -1,6 +1,6 @@
 """Which words, titles and formulas of a step fit the model in use, and the numbers in them, for a notebook.
 
-The page decides the same in `widgets/lessons/phrases.js`, `scene.js` and `numbers.js`.
+The page decides the same in `widgets/lessons/step-phrases.js`, `step-scene.js` and `step-numbers.js`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headlight.viz.lessons.drawn import said
-from headlight.viz.lessons.lesson import Step, Written
+from headlight.viz.lessons.lesson import FormulaVariant, Step
+from headlight.viz.lessons.result_figures import format_number
 
-BENDS = {
+ACTIVATION_LABELS = {
     "relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "swiglu": "SiLU", "geglu": "GELU",
     "reglu": "ReLU",
 }  # fmt: skip
 GATED = ("swiglu", "geglu", "reglu")
-Model = Mapping[str, Any]  # result of `tensors.model_values`
+ModelValues = Mapping[str, Any]  # result of `tensors.model_values`
 
 
-def variants(model: Model, holds: Sequence[str] = ()) -> list[str]:
+def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
     """What holds, the more telling first: `holds` is what an experiment found."""
     positions = model["positions"]
     added = positions in ("sinusoidal", "sinusoidal_halves", "learned")
@@ -39,29 +39,29 @@ def variants(model: Model, holds: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def worded(table: Mapping[str, str], base: str, holding: Sequence[str]) -> str:
+def find_phrase(table: Mapping[str, str], base: str, holding: Sequence[str]) -> str:
     """A phrase by its key or by its matching variant, or an empty string."""
     return next((table[key] for each in holding if (key := f"{base}_{each}") in table), table.get(base, ""))
 
 
-def formula_of(step: Step, holding: Sequence[str]) -> Step | Written:
+def step_formula(step: Step, holding: Sequence[str]) -> Step | FormulaVariant:
     """The formula as it stands for what holds."""
-    return next((each for each in step.otherwise if set(each.when) <= set(holding)), step)
+    return next((each for each in step.formula_variants if set(each.conditions) <= set(holding)), step)
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def fill_phrase(template: str, values: Mapping[str, str]) -> str:
     """A phrase with its values."""
     return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), template)
 
 
-def tex(formula: str, values: Mapping[str, str]) -> str:
+def fill_formula(formula: str, values: Mapping[str, str]) -> str:
     """A formula with numbers in the place of `@name`."""
     while (found := re.sub(r"@(\w+)", lambda name: values.get(name[1], r"\text{?}"), formula)) != formula:
         formula = found
     return formula
 
 
-def numbers_of_model(model: Model) -> dict[str, str]:
+def numbers_of_model(model: ModelValues) -> dict[str, str]:
     """Sizes and scales, as words and formulas call them."""
     root = math.sqrt(model["d_model"]) if model["scale_embedding"] else 1.0
     divisor = math.sqrt(model["head_width"]) if model["scale_scores"] else 1.0
@@ -72,12 +72,12 @@ def numbers_of_model(model: Model) -> dict[str, str]:
         "source_vocabulary": f"{model['source_vocabulary']:,}",
         "target_vocabulary": f"{model['target_vocabulary']:,}",
         "last_id": f"{model['source_vocabulary'] - 1:,}",
-        "embedding_scale": said(root, 3),
-        "divisor": said(divisor, 3),
-    } | parts_of(model)
+        "embedding_scale": format_number(root, 3),
+        "divisor": format_number(divisor, 3),
+    } | formula_parts(model)
 
 
-def parts_of(model: Model) -> dict[str, str]:
+def formula_parts(model: ModelValues) -> dict[str, str]:
     """The parts of formulas that differ from model to model."""
 
     def plus(there: bool, name: str) -> str:
@@ -87,7 +87,7 @@ def parts_of(model: Model) -> dict[str, str]:
         return f"x W_{letter} {plus(model['feed_forward_bias'], f'b_{letter}')}"
 
     relu = model["activation"] == "relu"
-    bend = BENDS[model["activation"]]
+    bend = ACTIVATION_LABELS[model["activation"]]
     inner = wide("g" if model["activation"] in GATED else "1")
     bent = rf"\max(0, {inner})" if relu else rf"\text{{{bend}}}({inner})"
     hidden = rf"({bent} \cdot ({wide('1')}))" if model["activation"] in GATED else bent

@@ -12,19 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from headlight.model.arrays.files import json_text, npz
-from headlight.model.arrays.recording import ArraysError, Recording
-from headlight.model.folders import formats
-from headlight.model.folders.aligning import cross_heads
-from headlight.model.folders.shipped import find_folder
+from headlight.model.checkpoints import formats
+from headlight.model.checkpoints.alignment_heads import cross_heads
+from headlight.model.checkpoints.shipped import find_folder
+from headlight.model.recordings.files import to_json, to_npz
+from headlight.model.recordings.recording import Recording, RecordingError
 from headlight.model.records import KINDS, Translation
-from headlight.viz.answers.payload import answer_values
-from headlight.viz.notebook.frame import frame_page
-from headlight.viz.notebook.still import wall
-from headlight.viz.notebook.values import AT_ONCE, all_maps, recording_values, weights_of
-from headlight.viz.words import LANGUAGES, say
+from headlight.viz.figure_phrases import LANGUAGES, phrase
+from headlight.viz.notebook.iframe import frame_page
+from headlight.viz.notebook.recording_json import MAX_EMBEDDED_WEIGHTS, count_weights, embedded_maps, recording_values
+from headlight.viz.notebook.thumbnail import wall_pixels
+from headlight.viz.service.payload import answer_dict
 
-LOOK = ("kind", "layer", "head", "row", "column")
+SYNCED = ("kind", "layer", "head", "row", "column")
 HEIGHT = 640  # pixels of a frame that has not measured itself yet
 
 
@@ -46,7 +46,7 @@ class View:
 
     def __init__(self, things: Sequence[Translation | Recording], look: dict[str, Any], language: str) -> None:
         if language and language not in LANGUAGES:
-            raise ArraysError(f"There are no words in {language!r}: choose one of {', '.join(LANGUAGES)}.")
+            raise RecordingError(f"There are no words in {language!r}: choose one of {', '.join(LANGUAGES)}.")
         self.things = tuple(things)
         self.language = language
         self._look = look
@@ -54,20 +54,20 @@ class View:
         if look["kind"] is None:
             look["kind"] = "cross" if "cross" in kinds else kinds[0]
         elif look["kind"] not in kinds:
-            raise ArraysError(f"kind must be one of {', '.join(kinds)}, but {look['kind']!r} was given.")
-        free = look["kind"] == "cross" and all(look[name] is None for name in LOOK[1:])
+            raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {look['kind']!r} was given.")
+        free = look["kind"] == "cross" and all(look[name] is None for name in SYNCED[1:])
         first = _values(things[0])["opening"] if free and isinstance(things[0], Translation) else None
         look |= first or {name: look[name] or 0 for name in ("layer", "head")}
 
     # ------------------------------------------------------------ what one looks at
 
     def __getattr__(self, name: str) -> Any:
-        if name not in LOOK:
+        if name not in SYNCED:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return getattr(self.widget, name) if "widget" in self.__dict__ else self._look[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in LOOK:
+        if name not in SYNCED:
             super().__setattr__(name, value)
         elif "widget" in self.__dict__:
             setattr(self.widget, name, value)
@@ -78,50 +78,51 @@ class View:
     def widget(self) -> Any:
         """The widget itself, with `observe` and all that widgets have. It needs `headlight-attention[notebook]`."""
         if importlib.util.find_spec("anywidget") is None:
-            raise ArraysError("Widgets need anywidget: pip install 'headlight-attention[notebook]'.")
+            raise RecordingError("Widgets need anywidget: pip install 'headlight-attention[notebook]'.")
         from headlight.viz.notebook.widget import HeadlightWidget
 
         recordings = [each for each in self.things if isinstance(each, Recording)]
-        return HeadlightWidget(self._shown(), all_maps(recordings), recordings, self._look)
+        return HeadlightWidget(self._page_data(), embedded_maps(recordings), recordings, self._look)
 
     # ------------------------------------------------------------ showing
 
-    def _shown(self) -> dict[str, Any]:
+    def _page_data(self) -> dict[str, Any]:
         return {"views": [_values(each) for each in self.things], "language": self.language}
 
     @property
     def too_large(self) -> bool:
         """Whether there are more weights than one page carries: then single heads come to the widget on demand."""
-        return sum(weights_of(each) for each in self.things if isinstance(each, Recording)) > AT_ONCE
+        return sum(count_weights(each) for each in self.things if isinstance(each, Recording)) > MAX_EMBEDDED_WEIGHTS
 
     def page(self) -> str:
         """The view as a stand-alone page, which needs neither Python nor a network."""
         if self.too_large:
-            raise ArraysError(
+            raise RecordingError(
                 f"This is more attention than one page carries ({_size(self.things)}). Name some layers, "
                 "such as layers=[0, 1], or look at it as a widget (pip install 'headlight-attention[notebook]')."
             )
         recordings = [each for each in self.things if isinstance(each, Recording)]
-        maps = {name: base64.b64encode(content).decode() for name, content in all_maps(recordings).items()}
-        look = {name: getattr(self, name) for name in LOOK}
-        return frame_page({**self._shown(), "look": look, "maps": maps}, self.language)
+        maps = {name: base64.b64encode(content).decode() for name, content in embedded_maps(recordings).items()}
+        look = {name: getattr(self, name) for name in SYNCED}
+        return frame_page({**self._page_data(), "look": look, "maps": maps}, self.language)
 
     def _repr_html_(self) -> str:
         """A frame with the page in it, after a picture for readers whose viewer runs no scripts."""
         language = self.language or LANGUAGES[0]
         if self.too_large:
-            return f"<p>{html.escape(say('notebook_too_large', language, size=_size(self.things)))}</p>"
+            return f"<p>{html.escape(phrase('notebook_too_large', language, size=_size(self.things)))}</p>"
         frame = html.escape(self.page(), quote=True)
         style = f"display:block;width:100%;height:{HEIGHT}px;border:0"
-        return f'<div>{self._still(language)}<iframe title="Headlight" style="{style}" srcdoc="{frame}"></iframe></div>'
+        frame = f'<iframe title="Headlight" style="{style}" srcdoc="{frame}"></iframe>'
+        return f"<div>{self._thumbnail(language)}{frame}</div>"
 
-    def _still(self, language: str) -> str:
+    def _thumbnail(self, language: str) -> str:
         first = self.things[0]
         recording = first if isinstance(first, Recording) else None
         if recording is None:
             return ""
-        picture = base64.b64encode(wall(recording.of(getattr(self, "kind")))).decode()  # noqa: B009 (a look, not a field)
-        said = html.escape(say("notebook_still", language), quote=True)
+        picture = base64.b64encode(wall_pixels(recording.of(getattr(self, "kind")))).decode()  # noqa: B009 (a look, not a field)
+        said = html.escape(phrase("notebook_still", language), quote=True)
         return f'<p class="headlight-still"><img alt="{said}" title="{said}" src="data:image/png;base64,{picture}"></p>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -147,17 +148,17 @@ class View:
         if path.suffix in (".html", ".htm"):
             path.write_text(self.page(), encoding="utf-8")
         elif path.suffix == ".npz":
-            path.write_bytes(formats.npz(thing) if isinstance(thing, Translation) else npz(thing))
+            path.write_bytes(formats.to_npz(thing) if isinstance(thing, Translation) else to_npz(thing))
         elif path.suffix == ".json":
-            path.write_bytes(formats.json_text(thing) if isinstance(thing, Translation) else json_text(thing))
+            path.write_bytes(formats.to_json(thing) if isinstance(thing, Translation) else to_json(thing))
         else:
-            raise ArraysError(f"{path} has none of the endings .html, .npz and .json.")
+            raise RecordingError(f"{path} has none of the endings .html, .npz and .json.")
 
 
 def _values(thing: Translation | Recording) -> dict[str, Any]:
     if isinstance(thing, Recording):
         return recording_values(thing)
-    values = answer_values(thing, _about(thing), cross_heads(find_folder(thing.request.model)))
+    values = answer_dict(thing, _about(thing), cross_heads(find_folder(thing.request.model)))
     json.dumps(values, allow_nan=False)
     return values
 
@@ -165,14 +166,14 @@ def _values(thing: Translation | Recording) -> dict[str, Any]:
 def _about(translation: Translation) -> dict[str, Any]:
     """The model card of a translation's model, or None."""
     # Cards know all families of models, and so load PyTorch; arrays are shown without it.
-    from headlight.viz.answers.cards import ODD, read_card
-    from headlight.viz.answers.model_values import about
+    from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
+    from headlight.viz.service.model_json import card_json
 
     request = translation.request
     folder = find_folder(request.model)
     try:
-        found = about(read_card(folder))
-    except ODD:
+        found = card_json(read_card(folder))
+    except UNREADABLE_ERRORS:
         found = {"name": request.model, "source": "", "target": "", "best_head": None}
     languages = {"source": request.source_language, "target": request.target_language}
     named = {side: language for side, language in languages.items() if language}

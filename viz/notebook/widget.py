@@ -9,11 +9,11 @@ from typing import Any
 import anywidget
 import traitlets
 
-from headlight.model.arrays.recording import Recording
-from headlight.viz.notebook.frame import widget_module
-from headlight.viz.notebook.values import Heads
+from headlight.model.recordings.recording import Recording
+from headlight.viz.notebook.iframe import widget_module
+from headlight.viz.notebook.recording_json import HeadServer
 
-AT_MOST = 256  # heads of one message
+MAX_HEADS_PER_MESSAGE = 256  # heads of one message
 
 
 class HeadlightWidget(anywidget.AnyWidget):
@@ -36,14 +36,14 @@ class HeadlightWidget(anywidget.AnyWidget):
         look: Mapping[str, Any],
     ) -> None:
         super().__init__(_shown=json.dumps(shown, ensure_ascii=False), _maps=dict(maps), **look)
-        self._heads = [Heads(each) for each in recordings]
-        self.on_msg(self._asked)
+        self._heads = [HeadServer(each) for each in recordings]
+        self.on_msg(self._on_message)
 
-    def _asked(self, _: Any, message: Any, __: Any) -> None:
+    def _on_message(self, _: Any, message: Any, __: Any) -> None:
         """Handle map requests from the view; ignore other messages."""
         if not isinstance(message, dict) or message.get("what") != "maps":
             return
-        heads = message["heads"][:AT_MOST]
-        shape, content = self._heads[message["place"]].answer(message["kind"], heads, small=bool(message["small"]))
+        heads = message["heads"][:MAX_HEADS_PER_MESSAGE]
+        shape, content = self._heads[message["place"]].maps_for(message["kind"], heads, small=bool(message["small"]))
         told = {name: message[name] for name in ("place", "kind", "small")}
         self.send({"what": "maps", "heads": heads, "shape": shape, **told}, [content])

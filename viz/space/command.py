@@ -7,7 +7,7 @@ import argparse
 from headlight.model.errors import CommandError
 from headlight.viz.space.files import find_root, space_files
 from headlight.viz.space.rules import faults, needs_large_storage
-from headlight.viz.space.upload import address_of, read_name, upload
+from headlight.viz.space.upload import read_name, space_url, upload
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if upload(name, files, private=arguments.private, hardware=arguments.hardware, replace=arguments.replace):
         print(
-            f"All files have arrived. {address_of(name)} builds them now, which takes some minutes, and shows the log."
+            f"All files have arrived. {space_url(name)} builds them now, which takes some minutes, and shows the log."
         )
     else:
-        print(f"{address_of(name)} has these files already.")
+        print(f"{space_url(name)} has these files already.")
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from headlight.model.errors import CommandError, shown
+from headlight.model.errors import CommandError, repr_short
 
 HOME = Path(__file__).resolve().parents[2]
 ROOT_FILES = ("README.md", "requirements.txt", "app.py", "headlight.py", "LICENSE", "LICENSES.md")
@@ -48,5 +48,7 @@ def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Pa
 def _model_files(models: Path, name: str) -> list[Path]:
     folder = models / name
     if Path(name).name != name or not (folder / "config.json").is_file():
-        raise CommandError(f"{models} has no model {shown(name)}. Put its folder there, and give the folder's name.")
+        raise CommandError(
+            f"{models} has no model {repr_short(name)}. Put its folder there, and give the folder's name."
+        )
     return [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]

@@ -14,8 +14,8 @@ from logging import ERROR
 from pathlib import Path
 from typing import Any
 
-from headlight.model.errors import CommandError, shown
-from headlight.model.foreign.hub.plans import AGENT, endpoint, host
+from headlight.model.errors import CommandError, repr_short
+from headlight.model.families.hub.download_plan import AGENT, endpoint, host
 
 TOKENS = "https://huggingface.co/settings/tokens"
 PREFIX = re.compile(r"https?://[^/]+/spaces/")
@@ -32,8 +32,8 @@ def read_name(text: str) -> str:
     name = PREFIX.sub("", text.strip()).rstrip("/")
     if len(name) > MAX_NAME or not re.fullmatch(f"{PART}/{PART}", name) or "--" in name or name.endswith(".git"):
         raise CommandError(
-            f"{shown(text, 60)} is not the name of a Space. Write user/name, such as ada/headlight: letters, digits "
-            "and single - _ . between them."
+            f"{repr_short(text, 60)} is not the name of a Space. Write user/name, such as ada/headlight: letters, "
+            "digits and single - _ . between them."
         )
     return name
 
@@ -81,7 +81,7 @@ def upload(
     return bool(done.oid != commit)
 
 
-def address_of(name: str) -> str:
+def space_url(name: str) -> str:
     """Where a Space is seen."""
     return f"{endpoint()}/spaces/{name}"
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headlight.viz.answers.service import Service
-from headlight.viz.tabs.beside import build as build_beside
+from headlight.viz.service.service import Service
+from headlight.viz.tabs.attribution import build as build_word
+from headlight.viz.tabs.classifier import build as build_sentiment
 from headlight.viz.tabs.decoding import build as build_decoding
 from headlight.viz.tabs.heads import build as build_heads
 from headlight.viz.tabs.learn import build as build_learn
 from headlight.viz.tabs.models import build as build_models
 from headlight.viz.tabs.positions import build as build_positions
-from headlight.viz.tabs.sentiment import build as build_sentiment
+from headlight.viz.tabs.two_models import build as build_beside
 from headlight.viz.tabs.whatif import build as build_whatif
 from headlight.viz.tabs.why import build as build_why
-from headlight.viz.tabs.word import build as build_word
 
 Tab = Callable[[Service], object]  # builds it, inside a `gr.Blocks`
 TABS: dict[str, Tab] = {

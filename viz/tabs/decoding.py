@@ -11,41 +11,53 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from headlight.model.decoding.step import ends_of
+from headlight.model.decoding.step import end_ids
 from headlight.model.records import BeamNode, BeamTree, Hypothesis, Translation
-from headlight.viz.answers.service import Service
-from headlight.viz.labels import candidate
-from headlight.viz.tabs.drawn import drawn, look_from
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.widget import widget
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.service import Service
+from headlight.viz.tabs.figure_json import figure_json, parse_style
+from headlight.viz.token_labels import candidate_label
 
 Reason = Literal["kept", "ended", "limit", "worse", "late_end", "over"]
 
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("decoding/decoding", server=[answering(search_of(service)), answering(chances_of(service))])
+    return widget(
+        "decoding/decoding",
+        server=[rpc_function(search_function(service)), rpc_function(probabilities_function(service))],
+    )
 
 
-def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that gives the tree of a request in numbers: the page draws it."""
 
     def draw_search(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        outline = service.outline(translation.request.model)
+        outline = service.model_info(translation.request.model)
         nodes = translation.tree.nodes
-        ends = ends_of(outline.model.config, outline.generation_defaults)
-        texts = texts_of(nodes, lambda ids: outline.target_tokenizer.decode(list(ids)), translation)
+        ends = end_ids(outline.model.config, outline.generation_defaults)
+        texts = path_texts(nodes, lambda ids: outline.target_tokenizer.decode(list(ids)), translation)
         why = reasons(nodes, translation.request.options.beam_size, ends)
         return {
             "beam": translation.request.options.beam_size,
             "samples": translation.request.options.samples,
             "nodes": [
-                [node.parent, node.step, node.id, candidate(node.text).text, kept, added, *numbers(node), reason]
+                [
+                    node.parent,
+                    node.step,
+                    node.id,
+                    candidate_label(node.text).text,
+                    kept,
+                    added,
+                    *node_numbers(node),
+                    reason,
+                ]
                 for node, (kept, added), reason in zip(nodes, texts, why, strict=True)
             ],
             "finished": (ended := finished(translation.tree, ends, translation.hypotheses)),
-            "backs": backs(translation, ended),
+            "backs": reverse_scores(translation, ended),
             "back_weight": translation.request.options.back_weight,
             "written": {
                 "ids": [token.id for token in translation.target_tokens],
@@ -58,23 +70,23 @@ def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
     return draw_search
 
 
-def chances_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def probabilities_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that draws the probability of each written token."""
 
     def draw_chances(values: Mapping[str, Any]) -> dict[str, Any]:
-        look = look_from(values)
+        look = parse_style(values)
         translation = service.translate(service.check(values.get("request")))
-        return {"figure": drawn("probabilities", look, translation)}
+        return {"figure": figure_json("probabilities", look, translation)}
 
     return draw_chances
 
 
-def numbers(node: BeamNode) -> tuple[float, float, str]:
+def node_numbers(node: BeamNode) -> tuple[float, float, str]:
     """Log probability, score and outcome, as they travel."""
     return round(node.log_probability, 6), round(node.score, 6), node.outcome
 
 
-def texts_of(
+def path_texts(
     nodes: Sequence[BeamNode], decode: Callable[[tuple[int, ...]], str], translation: Translation
 ) -> Iterator[tuple[int, str]]:
     """The text up to each node as a diff to its parent: number of kept characters and the appended text.
@@ -98,7 +110,7 @@ def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothe
     Before all stand the hypotheses that were read back, in the order in which that ranked them.
     """
     nodes = tree.nodes
-    ranks = {each.ids: rank for rank, each in enumerate(hypotheses) if each.back is not None}
+    ranks = {each.ids: rank for rank, each in enumerate(hypotheses) if each.reverse_score is not None}
 
     def order(place: int) -> tuple[int, bool, float]:
         return ranks.get(tree.path(place), len(ranks)), nodes[place].id not in ends, -nodes[place].score
@@ -106,9 +118,9 @@ def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothe
     return sorted((place for place, node in enumerate(nodes) if node.outcome == "finished"), key=order)
 
 
-def backs(translation: Translation, places: Sequence[int]) -> list[float | None]:
+def reverse_scores(translation: Translation, places: Sequence[int]) -> list[float | None]:
     """Reverse score of each of these nodes, if reranking ran."""
-    known = {each.ids: each.back for each in translation.hypotheses}
+    known = {each.ids: each.reverse_score for each in translation.hypotheses}
     found = [known.get(translation.tree.path(place)) for place in places]
     return [None if back is None else round(back, 6) for back in found]
 

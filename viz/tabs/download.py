@@ -16,24 +16,24 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.model.foreign.hub import Progress
-from headlight.model.text.languages import languages_of
-from headlight.viz.answers.cards import ModelCard
-from headlight.viz.answers.line import Visitor, own_machine
-from headlight.viz.answers.model_values import classifiers, translators
-from headlight.viz.answers.payload import error_json
-from headlight.viz.answers.service import Service
-from headlight.viz.errors import PageError, shown
-from headlight.viz.wire.rpc import answering, asked_of
-from headlight.viz.wire.visitors import VISITOR, OneEach, with_turn
-from headlight.viz.wire.widget import widget
+from headlight.model.families.hub import DownloadProgress
+from headlight.model.text.languages import languages_from_name
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.server.rpc import parse_call, rpc_function
+from headlight.viz.server.visitors import VISITOR, OneJobPerVisitor, with_request_number
+from headlight.viz.server.widget import widget
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.model_json import classifiers, translators
+from headlight.viz.service.payload import error_json
+from headlight.viz.service.request_queue import Visitor, is_loopback
+from headlight.viz.service.service import Service
 
-AT_ONCE = 8  # running or waiting downloads; each takes a thread
+MAX_DOWNLOADS = 8  # running or waiting downloads; each takes a thread
 
 LOG = logging.getLogger(__name__)
 
 
-class DownloadWidget(OneEach):
+class DownloadWidget(OneJobPerVisitor):
     """The events of an invisible widget: the translate widget draws the messages."""
 
     def __init__(self, service: Service) -> None:
@@ -43,23 +43,23 @@ class DownloadWidget(OneEach):
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
-        asked = [answering(each, computes=False) for each in (self.offer, self.models, self.look)]
-        hidden = widget("translate/fetching", server=asked)
+        asked = [rpc_function(each, computes=False) for each in (self.download_info, self.models, self.look)]
+        hidden = widget("translate/hub-client", "fetching", server=asked)
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
-        hidden.submit(self.fetch, None, hidden, concurrency_limit=AT_ONCE, trigger_mode="multiple", **quiet)
+        hidden.submit(self.fetch, None, hidden, concurrency_limit=MAX_DOWNLOADS, trigger_mode="multiple", **quiet)
         hidden.stop(self.stop, None, None, queue=False, **quiet)
         return hidden
 
     # ------------------------------------------------------------ events
 
-    def offer(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def download_info(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Languages, licence and size of a model on the Hub, before any download."""
         name = _name(values)
         card = self.service.catalogue.card(name)
         if card.downloaded:  # another visitor downloaded it since the page was opened
-            return {"here": True, **self._arrived(card)}
-        plan = self.service.offer(name)
-        source, target = (*languages_of(name), "", "")[:2]
+            return {"here": True, **self._downloaded_json(card)}
+        plan = self.service.download_info(name)
+        source, target = (*languages_from_name(name), "", "")[:2]
         return {
             "name": name,
             "here": False,
@@ -83,27 +83,27 @@ class DownloadWidget(OneEach):
         """The download of one visitor, as messages: its progress, then the models that are here now."""
         turn = None
         try:
-            values, turn = asked_of(getattr(event, "request", None))
+            values, turn = parse_call(getattr(event, "request", None))
             name, visitor = _name(values), VISITOR.get()._replace(session=request.session_hash or "")
-            with self._one_of(visitor, name), self._only(visitor.session) as stop:
+            with self._claim_download(visitor, name), self._replace_job(visitor.session) as stop:
                 for message in self._messages(name, stop):
-                    yield with_turn(message, turn)
+                    yield with_request_number(message, turn)
         except PageError as error:
-            yield with_turn(error_json(error.field, error.word, error.values), turn)
+            yield with_request_number(error_json(error.field, error.word, error.values), turn)
 
-    def _arrived(self, card: ModelCard) -> dict[str, Any]:
+    def _downloaded_json(self, card: ModelCard) -> dict[str, Any]:
         """A model that is here, with all of its kind."""
         listed = translators if card.kind == "transformer" else classifiers
         return {"name": card.name, "kind": card.kind, "models": listed(self.service)}
 
     @contextmanager
-    def _one_of(self, visitor: Visitor, name: str) -> Iterator[None]:
+    def _claim_download(self, visitor: Visitor, name: str) -> Iterator[None]:
         """Let an address download one model; several of its pages may wait for it. Localhost has no such limit."""
         fetch = (visitor, name)
         with self._lock:
             theirs = [other for other in self._fetches if other[0].address == visitor.address]
             others = [other for other, what in theirs if what != name and other.session != visitor.session]
-            if others and not own_machine(visitor.address):
+            if others and not is_loopback(visitor.address):
                 raise PageError("model", "one_download")
             self._fetches.append(fetch)
         try:
@@ -124,7 +124,7 @@ class DownloadWidget(OneEach):
     def _work(self, name: str, messages: Queue[str | None], stop: Event) -> None:
         try:
             card = self.service.fetch(name, lambda progress: messages.put(_progress(progress)), stop)
-            messages.put(_json({"what": "fetched", **self._arrived(card)}))
+            messages.put(_json({"what": "fetched", **self._downloaded_json(card)}))
         except PageError as error:
             messages.put(error_json(error.field, error.word, error.values))
         except Exception:
@@ -137,11 +137,11 @@ class DownloadWidget(OneEach):
 def _name(values: Mapping[str, Any]) -> str:
     name = values.get("name")
     if not isinstance(name, str):
-        raise PageError("model", "hub_bad_id", {"given": shown(name)})
+        raise PageError("model", "hub_bad_id", {"given": repr_short(name)})
     return name
 
 
-def _progress(progress: Progress) -> str:
+def _progress(progress: DownloadProgress) -> str:
     return _json({"what": "fetching", "done": progress.done, "total": progress.total})
 
 

@@ -12,29 +12,29 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.viz.answers.service import Service
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.notebook import notebooks_of
-from headlight.viz.lessons.running import experiments_of
-from headlight.viz.lessons.tensors import tensors_of
-from headlight.viz.lessons.training import training_calls
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.widget import widget
+from headlight.viz.lessons.experiment_server import experiment_function
+from headlight.viz.lessons.notebook import notebook_function
+from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.lessons.training_steps import training_calls
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.service import Service
 
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    computing = (tensors_of(service), experiments_of(service), notebooks_of(service))
+    computing = (tensors_function(service), experiment_function(service), notebook_function(service))
     quick = (read_lessons, *training_calls(service))  # runs have separate processes and a separate queue
-    server = [answering(each, computes=False) for each in quick]
-    return widget("learn/learn", server=[*server, *map(answering, computing)])
+    server = [rpc_function(each, computes=False) for each in quick]
+    return widget("learn/learn-tab", "learn", server=[*server, *map(rpc_function, computing)])
 
 
-def page_closed(service: Service) -> Callable[[gr.Request], None]:
+def close_page_function(service: Service) -> Callable[[gr.Request], None]:
     """Stop the training run when the page closes."""
 
     def left(request: gr.Request) -> None:
-        service.training.left_session(request.session_hash or "")
+        service.training.on_session_closed(request.session_hash or "")
 
     return left
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.model.foreign.importing import licence_in
-from headlight.model.translate.reliability import FILE, measured_reliability
-from headlight.viz.answers.cards import ODD, ModelCard, card_text
-from headlight.viz.answers.markdown import Block, curve_of, licence_of, scores_of, sections
-from headlight.viz.answers.service import Service
-from headlight.viz.errors import logged
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.widget import widget
+from headlight.model.families.importing import licence_in
+from headlight.model.translate.reliability import RELIABILITY_FILE, reliability_report
+from headlight.viz.errors import escape_for_log
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.markdown import Block, find_licence, find_test_scores, sections, training_curve
+from headlight.viz.service.model_cards import UNREADABLE_ERRORS, ModelCard, card_text
+from headlight.viz.service.service import Service
 
 LOG = logging.getLogger(__name__)
 
@@ -27,14 +27,14 @@ LOG = logging.getLogger(__name__)
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
 
-    @answering
+    @rpc_function
     def cards(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return cards_values(service)
+        return cards_json(service)
 
     return widget("models/models", server=[cards])
 
 
-def cards_values(service: Service) -> list[dict[str, Any]]:
+def cards_json(service: Service) -> list[dict[str, Any]]:
     """Every model: those that are here, translators first and among them the default one, then those of the Hub."""
 
     def rank(card: ModelCard) -> tuple[bool, bool, bool, str]:
@@ -56,16 +56,17 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "parameters": card.parameters,
         "bytes": card.bytes,
         "default": card.default,
-        "linear": card.linear,
-        "where": card.where,
+        "linear": card.is_additive,
+        "where": card.location,
         "downloaded": card.downloaded,
-        "licence": licence_of(introduction.source) or licence_in(text),
+        "licence": find_licence(introduction.source) or licence_in(text),
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
-        "scores": next((scores for section in rest if (scores := scores_of(section.blocks))), None),
+        "scores": next((scores for section in rest if (scores := find_test_scores(section.blocks))), None),
         "reliability": _reliability(folder) if folder else None,
         "sections": [
-            {"title": section.title, "blocks": section.blocks, "curve": curve_of(section.blocks)} for section in rest
+            {"title": section.title, "blocks": section.blocks, "curve": training_curve(section.blocks)}
+            for section in rest
         ],
     }
 
@@ -76,7 +77,7 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
     A folder may be third-party: invalid values are left out of the card.
     """
     try:
-        measured = measured_reliability(folder)
+        measured = reliability_report(folder)
         if measured is None:
             return None
         held_out = measured.get("with_back") or measured["alone"]
@@ -91,8 +92,8 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
             "curve": curve,  # [answers, probability stated, share right] each
             "plain": {"right": int(plain["right"]), "read": read} if read else None,
         }
-    except ODD as error:
-        LOG.warning("%s: its %s is left out: %s", logged(folder), FILE, logged(error))
+    except UNREADABLE_ERRORS as error:
+        LOG.warning("%s: its %s is left out: %s", escape_for_log(folder), RELIABILITY_FILE, escape_for_log(error))
         return None
 
 

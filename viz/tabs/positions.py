@@ -9,17 +9,17 @@ from typing import Any
 import gradio as gr
 
 from headlight.model.core.positions import POSITIONS
-from headlight.model.experiments.asked import position_table
-from headlight.model.experiments.encodings import LEARNED, periods, picture
+from headlight.model.experiments.encodings import LEARNED_ENCODINGS, encoding_array, periods
+from headlight.model.experiments.queries import position_table
 from headlight.model.records import FloatArray
-from headlight.viz.answers.service import Service
-from headlight.viz.errors import PageError, shown
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.field_values import check_choice
+from headlight.viz.figure_phrases import figure_words, phrases
 from headlight.viz.figures.positions import positions as draw
-from headlight.viz.tabs.drawn import look_from
-from headlight.viz.values import check_choice
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.widget import widget
-from headlight.viz.words import figure_words, words
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.service import Service
+from headlight.viz.tabs.figure_json import parse_style
 
 SHORTEST, LONGEST = 2, 100  # positions
 
@@ -27,29 +27,29 @@ SHORTEST, LONGEST = 2, 100  # positions
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
 
-    @answering
+    @rpc_function
     def encoding(values: Mapping[str, Any]) -> dict[str, Any]:
-        return encoding_values(service, values)
+        return encoding_json(service, values)
 
     return widget("positions/positions", server=[encoding])
 
 
-def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:
+def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:
     """One encoding for a model of this size, with its figure; by default the model's own."""
     names = tuple(card.name for card in service.models() if card.kind == "transformer")
     name = check_choice("model", values.get("model"), choices=names)
-    look = look_from(values)
+    look = parse_style(values)
     length = _length(values.get("length"))
-    config = service.outline(name).model.config
+    config = service.model_info(name).model.config
     own = config.positions
     given = values.get("encoding")
     encoding = own if given is None else check_choice("encoding", given, choices=tuple(POSITIONS))
-    trained = encoding == own and encoding in LEARNED
+    trained = encoding == own and encoding in LEARNED_ENCODINGS
     if trained:
-        table: FloatArray = service.run(name, position_table, length)
+        table: FloatArray = service.run_on_translator(name, position_table, length)
     else:
-        table = picture(config, encoding, length)
-    form = form_of(encoding, trained=trained)
+        table = encoding_array(config, encoding, length)
+    form = drawing_form(encoding, trained=trained)
     about = {
         "encoding": encoding,
         "own": own,
@@ -57,7 +57,7 @@ def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, An
         "form": form,
         "trained": trained,
         "length": len(table) if table.ndim == 2 and table.size else length,
-        "width": config.width_of_head if encoding == "rotary" else table.shape[-1],
+        "width": config.resolved_head_width if encoding == "rotary" else table.shape[-1],
         "heads": config.heads,
         "beside": config.position_width > 0 and form == "table",
         "base": config.rotary_base,
@@ -72,9 +72,9 @@ def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, An
     return about | {"periods": periods(config, encoding), "figure": drawn}
 
 
-def form_of(encoding: str, *, trained: bool) -> str:
+def drawing_form(encoding: str, *, trained: bool) -> str:
     """What can honestly be drawn of an encoding."""
-    if encoding in LEARNED and not trained:
+    if encoding in LEARNED_ENCODINGS and not trained:
         return "untrained" if encoding == "learned" else "buckets"
     forms = {"none": "nothing", "rotary": "turns", "alibi": "bias", "relative": "bias"}
     return forms.get(encoding, "table")
@@ -83,14 +83,14 @@ def form_of(encoding: str, *, trained: bool) -> str:
 def _figure_words(language: str, form: str) -> dict[str, str]:
     said = figure_words("positions", language)
     if form == "buckets":  # whole numbers; the doubled braces leave this part to Plotly
-        said["added"] = words(language)["positions_figure_bucket"].replace("{bucket}", "%{{z:.0f}}")
-        said["head"] = words(language)["positions_figure_bucket_distance"].replace("{bucket}", "%{{y:.0f}}")
+        said["added"] = phrases(language)["positions_figure_bucket"].replace("{bucket}", "%{{z:.0f}}")
+        said["head"] = phrases(language)["positions_figure_bucket_distance"].replace("{bucket}", "%{{y:.0f}}")
     return said
 
 
 def _length(given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not SHORTEST <= given <= LONGEST:
         raise PageError(
-            "length", "not_whole", {"name": "length", "low": SHORTEST, "high": LONGEST, "given": shown(given)}
+            "length", "not_whole", {"name": "length", "low": SHORTEST, "high": LONGEST, "given": repr_short(given)}
         )
     return given

@@ -14,33 +14,33 @@ import gradio as gr
 from gradio.context import get_blocks_context
 
 from headlight.model.records import Translation
-from headlight.viz.answers.examples import EXAMPLES
-from headlight.viz.answers.first import first_answer
-from headlight.viz.answers.line import fingerprint
-from headlight.viz.answers.model_values import answer_of, default_request, translators
-from headlight.viz.answers.payload import (
-    busy_json,
-    error_json,
-    parcel_json,
-    progress_json,
-    reliability_values,
-    waiting_json,
-)
-from headlight.viz.answers.service import MEGABYTE, Cached, Service
 from headlight.viz.errors import PageError
-from headlight.viz.fields import OPTIONS
-from headlight.viz.settings import ANY
-from headlight.viz.wire.gradio_inside import threads_of
-from headlight.viz.wire.parcels import LARGE, Parcels
-from headlight.viz.wire.rpc import answering, asked_of
-from headlight.viz.wire.told import Step, Wait, messages_of, telling
-from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
-from headlight.viz.wire.widget import widget
+from headlight.viz.request_fields import OPTIONS
+from headlight.viz.server.deferred_answers import DEFER_FROM_CHARACTERS, DeferredAnswers
+from headlight.viz.server.event_stream import Step, Wait, stream_messages, streams_messages
+from headlight.viz.server.gradio_internals import thread_limiter
+from headlight.viz.server.rpc import parse_call, rpc_function
+from headlight.viz.server.visitors import HAS_LEFT, VISITOR, OneJobPerVisitor, with_request_number
+from headlight.viz.server.widget import widget
+from headlight.viz.service.examples import EXAMPLES
+from headlight.viz.service.first_answer import load_first_answer
+from headlight.viz.service.model_json import answer_json, default_request, translators
+from headlight.viz.service.payload import (
+    busy_json,
+    deferred_json,
+    error_json,
+    partial_json,
+    queue_position_json,
+    reliability_values,
+)
+from headlight.viz.service.request_queue import fingerprint
+from headlight.viz.service.service import MEGABYTE, CachedResult, Service
+from headlight.viz.settings import ANY_MODEL
 
-BREATH = 0.06  # seconds between progress messages
-LIVE_PATIENCE = 1.0  # seconds until a live request reports that the server is busy
+MESSAGE_INTERVAL = 0.06  # seconds between progress messages
+LIVE_TIMEOUT = 1.0  # seconds until a live request reports that the server is busy
 # Options of live answers: one pass over the current sentence.
-LIVE: Mapping[str, Any] = {
+LIVE_OPTIONS: Mapping[str, Any] = {
     "beam_size": 1,
     "n_best": 1,
     "back_weight": 0.0,
@@ -53,25 +53,28 @@ OUR_FAULT = "our_fault"
 LOG = logging.getLogger(__name__)
 
 
-class TranslateWidget(OneEach):
+class TranslateWidget(OneJobPerVisitor):
     """The widget with its events. Each visitor runs one translation at a time: a new one stops the last."""
 
     def __init__(self, service: Service) -> None:
         super().__init__()
         self.service = service
-        self.parcels = Parcels()
+        self.parcels = DeferredAnswers()
         self.page: gr.Blocks | None = None  # that it was built in
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         self.page = cast("gr.Blocks", get_blocks_context())
-        first = first_answer(self.service)
-        server: list[Callable[..., Any]] = [telling(self.ask), answering(self.read_back, background=True)]
-        server.append(answering(self.collect, computes=False, written=True))
+        first = load_first_answer(self.service)
+        server: list[Callable[..., Any]] = [
+            streams_messages(self.stream_messages),
+            rpc_function(self.read_back, background=True),
+        ]
+        server.append(rpc_function(self.fetch_deferred, computes=False, written=True))
         made = widget("translate/translate", value=first, server=server, config=self._config())
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
-        made.submit(self.tell, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)
+        made.submit(self.stream_through_gradio, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)
         made.stop(self.stop, None, None, queue=False, **quiet)
         return made
 
@@ -84,10 +87,10 @@ class TranslateWidget(OneEach):
             "models": models,
             "examples": [example._asdict() for example in EXAMPLES if example.model in names],
             "limits": {"characters": settings.max_characters},
-            "options": [row.as_json(settings) for row in OPTIONS if row.page],
+            "options": [row.as_json(settings) for row in OPTIONS if row.on_page],
             "defaults": default_request(self.service),
-            "any_model": ANY in settings.models,
-            "through_queue": self.service.backend.through_queue,
+            "any_model": ANY_MODEL in settings.models,
+            "through_queue": self.service.backend.uses_gradio_queue,
         }
 
     def _config(self) -> str:
@@ -100,88 +103,88 @@ class TranslateWidget(OneEach):
         translation = self.service.translate(self.service.check(values.get("request"), model_defaults=True))
         return {"reliability": reliability_values(self.service.read_back(translation))}
 
-    def collect(self, values: Mapping[str, Any]) -> bytes:
+    def fetch_deferred(self, values: Mapping[str, Any]) -> bytes:
         """An answer that was too large for a message."""
-        return self.parcels.take(values.get("name"))
+        return self.parcels.pop(values.get("name"))
 
-    def ask(self, asked: str, stop: Event) -> Generator[Step]:
+    def stream_messages(self, asked: str, stop: Event) -> Generator[Step]:
         """The messages of one request, as the middleware sends them, until `stop` is set."""
-        with closing(self._answered(asked, VISITOR.get().session, stop)) as found:
+        with closing(self._messages_for_visitor(asked, VISITOR.get().session, stop)) as found:
             for step, turn in found:
                 yield _numbered(step, turn)
 
-    async def tell(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
+    async def stream_through_gradio(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
         """The same for Gradio's queue, which would repeat the last one at the end, after those of a later request."""
         asked, session = getattr(event, "request", None), request.session_hash or ""
         stop = Event()
         steps = self._parcelled(asked, session, stop)
-        async with aclosing(messages_of(steps, stop, threads_of(self.page))) as messages:
+        async with aclosing(stream_messages(steps, stop, thread_limiter(self.page))) as messages:
             async for message in messages:
                 yield message
         yield gr.skip()
 
     def _parcelled(self, asked: object, session: str, stop: Event) -> Generator[Step]:
-        with closing(self._answered(asked, session, stop)) as found:
+        with closing(self._messages_for_visitor(asked, session, stop)) as found:
             for step, turn in found:
-                if isinstance(step, str) and len(step) >= LARGE:
-                    step = parcel_json(self.parcels.keep(step))
+                if isinstance(step, str) and len(step) >= DEFER_FROM_CHARACTERS:
+                    step = deferred_json(self.parcels.store(step))
                 yield _numbered(step, turn)
 
-    def _answered(self, asked: object, session: str, stop: Event) -> Generator[tuple[Step, Any]]:
+    def _messages_for_visitor(self, asked: object, session: str, stop: Event) -> Generator[tuple[Step, Any]]:
         """One request of one visitor, as messages with its number, until the visitor sends another one."""
         try:
-            values, turn = asked_of(asked)
+            values, turn = parse_call(asked)
         except PageError as error:
             yield error_json(error.field, error.word, error.values), None
             return
-        messages = self._live if values.pop("live", None) is True else self._in_line
-        with self._only(session, turn, stop), closing(messages(values, stop)) as found:
+        messages = self._live_translation if values.pop("live", None) is True else self._wait_in_queue
+        with self._replace_job(session, turn, stop), closing(messages(values, stop)) as found:
             if stop.is_set():  # a newer one has come first
                 return
             for step in found:
                 if stop.is_set():
                     return
-                yield step if isinstance(step, Wait) else self._sized(step), turn
+                yield step if isinstance(step, Wait) else self._limit_size(step), turn
 
-    def _sized(self, message: str) -> str:
+    def _limit_size(self, message: str) -> str:
         """The message, or an error if it exceeds the size limit."""
         most = self.service.settings.max_answer_mb
         if len(message) <= most * MEGABYTE:
             return message
         return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": most})
 
-    def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
+    def _wait_in_queue(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """How many requests are before this one, until its turn comes; then its messages, or an equal one's answer."""
         size, same = len(json.dumps(values)), fingerprint(values)
         try:
-            place = self.service.line.join(VISITOR.get(), kind="translate", size=size, same=same)
+            place = self.service.line.enqueue(VISITOR.get(), kind="translate", size=size, same=same)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
         with place:
             while not place.settled:
-                yield Wait(place, says=waiting_json)
-                if stop.is_set() or GONE.get()():
+                yield Wait(place, says=queue_position_json)
+                if stop.is_set() or HAS_LEFT.get()():
                     return
             if place.result is not None:
-                yield answer_of(self.service, place.result, cached=True)
+                yield answer_json(self.service, place.result, cached=True)
             elif place.granted:
-                with closing(self._messages(values, stop, place.done)) as found:
+                with closing(self._messages(values, stop, place.finish)) as found:
                     yield from found
 
-    def _live(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
+    def _live_translation(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """Live translation: greedy, lowest priority, no progress messages."""
         if stop.is_set():  # a newer one has come first: its place must stay
             return
         try:
-            place = self.service.line.join_live(VISITOR.get())
+            place = self.service.line.enqueue_live(VISITOR.get())
         except PageError:
             yield busy_json()
             return
         with place:
             if not place.granted:
-                yield Wait(place, LIVE_PATIENCE)
-            if stop.is_set() or place.over or GONE.get()():
+                yield Wait(place, LIVE_TIMEOUT)
+            if stop.is_set() or place.cancelled or HAS_LEFT.get()():
                 return
             if not place.granted:
                 yield busy_json()
@@ -190,12 +193,12 @@ class TranslateWidget(OneEach):
 
     def _live_messages(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         try:
-            asked = self.service.check({**values, **LIVE}, model_defaults=True)
+            asked = self.service.check({**values, **LIVE_OPTIONS}, model_defaults=True)
             with closing(self.service.stream(asked, stop)) as steps:
                 for progress in steps:
                     if progress.translation is not None:
-                        yield answer_of(self.service, progress.translation, cached=isinstance(progress, Cached))
-                    elif not self.service.line.is_quiet():
+                        yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
+                    elif not self.service.line.is_idle():
                         yield busy_json()
                         return
         except PageError as error:
@@ -211,10 +214,10 @@ class TranslateWidget(OneEach):
             for progress in self.service.stream(asked, stop):
                 if progress.translation is not None:
                     done(progress.translation)
-                    yield answer_of(self.service, progress.translation, cached=isinstance(progress, Cached))
-                elif time.monotonic() - told >= BREATH:
+                    yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
+                elif time.monotonic() - told >= MESSAGE_INTERVAL:
                     told = time.monotonic()
-                    yield progress_json(progress.text, progress.tokens)
+                    yield partial_json(progress.text, progress.tokens)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
         except Exception:
@@ -225,6 +228,6 @@ class TranslateWidget(OneEach):
 def _numbered(step: Step, turn: Any) -> Step:
     """A message with the number of its request, also one about the line."""
     if isinstance(step, str):
-        return with_turn(step, turn)
+        return with_request_number(step, turn)
     says = step.says
-    return step if says is None else step._replace(says=lambda before: with_turn(says(before), turn))
+    return step if says is None else step._replace(says=lambda before: with_request_number(says(before), turn))

@@ -14,33 +14,39 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.model.errors import shown
-from headlight.model.experiments.asked import first_change
-from headlight.model.experiments.importance import Part, all_losses, heads_of, parts_of, rows_at_once
+from headlight.model.errors import repr_short
+from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_heads, all_parts, batch_size
 from headlight.model.experiments.pruning import read_curve
-from headlight.model.measures.changed_words import Written, pair_words, words_written
+from headlight.model.experiments.queries import first_change
 from headlight.model.measures.chrf import chrf
+from headlight.model.measures.word_diff import WrittenWord, diff_words, written_words
 from headlight.model.records import KINDS, Translation
-from headlight.model.translate.choosing import own_choice
-from headlight.viz.answers.model_values import values_of
-from headlight.viz.answers.own_choice import ids_of, own_translation
-from headlight.viz.answers.service import Service
+from headlight.model.translate.reranking import own_choice
 from headlight.viz.errors import PageError
-from headlight.viz.values import check_choice, check_whole
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.widget import widget
+from headlight.viz.field_values import check_choice, check_int
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.model_json import translation_dict
+from headlight.viz.service.own_choice import own_translation, target_ids
+from headlight.viz.service.service import Service
 
-AT_ONCE = 4  # ablated translations per call; a long call delays other visitors
-LEAST = 1e-45  # the smallest probability: its logarithm is still a number
+BATCH_SIZE = 4  # ablated translations per call; a long call delays other visitors
+MIN_PROBABILITY = 1e-45  # the smallest probability: its logarithm is still a number
 
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    asked = (changed_of, importance_of, interactions_of, curve_of, pruned_of)
-    return widget("whatif/whatif", server=[answering(function(service)) for function in asked])
+    asked = (
+        changed_answer_function,
+        importance_function,
+        interactions_function,
+        pruning_curve_function,
+        pruning_search_function,
+    )
+    return widget("whatif/whatif", server=[rpc_function(function(service)) for function in asked])
 
 
-def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that answers a request again with its `interventions`."""
 
     def answer_changed(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,21 +56,21 @@ def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
         before, own = own_translation(service, plain)
         after = service.translate(request)
         # The words of the original, as the changed model scores them: the maps of both then have the same rows.
-        held = service.translate(replace(request, target=ids_of(before), prefix=None))
+        held = service.translate(replace(request, target=target_ids(before), prefix=None))
         return {
-            "answer": values_of(service, after),
-            "held": values_of(service, held),
+            "answer": translation_dict(service, after),
+            "held": translation_dict(service, held),
             "before": round(before.log_probability, 6),
             "after": round(held.log_probability, 6),
             "chrf": round(chrf(after.text, before.text), 2),
-            "words": word_values(before, held, after),
+            "words": compare_words(before, held, after),
             "own": own,
         }
 
     return answer_changed
 
 
-def importance_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that measures what the answer loses without each kind, layer and head: one batch of them a call.
 
     A browser asks again from `next` on, and each call waits for its turn, so that no other visitor waits for all.
@@ -73,12 +79,12 @@ def importance_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, A
     def measure_importance(values: Mapping[str, Any]) -> dict[str, Any]:
         request = own_choice(service.check(values.get("request")))
         answer = service.translate(request)
-        return next_losses(values, service, answer, parts_of(service.outline(request.model).model.config))
+        return measure_next_batch(values, service, answer, all_parts(service.model_info(request.model).model.config))
 
     return measure_importance
 
 
-def interactions_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def interactions_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that measures what the answer loses without one head and another one together, a batch a call.
 
     The browser knows what each loses alone: what is more than both sums is their interaction.
@@ -87,24 +93,26 @@ def interactions_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
     def measure_interactions(values: Mapping[str, Any]) -> dict[str, Any]:
         request = own_choice(service.check(values.get("request")))
         answer = service.translate(request)
-        heads = heads_of(service.outline(request.model).model.config)
-        return next_losses(values, service, answer, heads, (part_from(values.get("part"), heads),))
+        heads = all_heads(service.model_info(request.model).model.config)
+        return measure_next_batch(values, service, answer, heads, (parse_part(values.get("part"), heads),))
 
     return measure_interactions
 
 
-def next_losses(
+def measure_next_batch(
     values: Mapping[str, Any],
     service: Service,
     answer: Translation,
-    parts: Sequence[Part],
-    together: tuple[Part, ...] = (),
+    parts: Sequence[AttentionPart],
+    together: tuple[AttentionPart, ...] = (),
 ) -> dict[str, Any]:
     """What the answer loses without each of the parts from the `first` on, a batch of them, and where to go on."""
-    first = check_whole("first", values.get("first", 0), low=0, high=len(parts) - 1)
+    first = check_int("first", values.get("first", 0), low=0, high=len(parts) - 1)
     name = answer.request.model
-    batch = parts[first : first + rows_at_once(service.outline(name).model.config, answer)]
-    found: list[float] = service.run(name, all_losses, answer, [(*together, part) for part in batch])
+    batch = parts[first : first + batch_size(service.model_info(name).model.config, answer)]
+    found: list[float] = service.run_on_translator(
+        name, all_ablation_losses, answer, [(*together, part) for part in batch]
+    )
     return {
         "losses": [
             {"kind": part.kind, "layer": part.layer, "head": part.head, "loss": round(loss, 4)}
@@ -115,23 +123,23 @@ def next_losses(
     }
 
 
-def part_from(values: Any, heads: Sequence[Part]) -> Part:
+def parse_part(values: Any, heads: Sequence[AttentionPart]) -> AttentionPart:
     """One of a model's heads, by its kind, layer and head."""
     given = values if isinstance(values, Mapping) else {}
     kind = check_choice("kind", given.get("kind"), choices=KINDS)
     own = [part for part in heads if part.kind == kind]
-    layer = check_whole("layer", given.get("layer"), low=0, high=max(part.layer or 0 for part in own))
-    head = check_whole("head", given.get("head"), low=0, high=max(part.head or 0 for part in own))
+    layer = check_int("layer", given.get("layer"), low=0, high=max(part.layer or 0 for part in own))
+    head = check_int("head", given.get("head"), low=0, high=max(part.head or 0 for part in own))
     return next(part for part in own if (part.layer, part.head) == (layer, head))
 
 
-def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def pruning_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Server function: the stored pruning curve of a model."""
 
     def tell_curve(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
         card = service.catalogue.card(request.model or service.default, "transformer")
-        own = heads_of(service.outline(request.model).model.config)
+        own = all_heads(service.model_info(request.model).model.config)
         curve = read_curve(service.catalogue.folder(card), own)
         if curve is None:
             return {"curve": None}
@@ -143,44 +151,44 @@ def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     return tell_curve
 
 
-def pruned_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that tells at which of the next few heads the translation changes, as they go off in order."""
 
     def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
         own = own_choice(service.check(values.get("request"), interventions=None))
         plain = service.translate(own)
         order = values.get("order")
-        heads = heads_of(service.outline(own.model).model.config)
+        heads = all_heads(service.model_info(own.model).model.config)
         if not isinstance(order, list) or len(order) != len(heads):
-            raise PageError("order", "wrong_type", {"name": "order", "given": shown(order), "needed": "[{…}]"})
-        parts = [part_from(each, heads) for each in order]
-        first = check_whole("first", values.get("first", 1), low=1, high=len(parts))
-        last = min(first + AT_ONCE, len(parts) + 1)
+            raise PageError("order", "wrong_type", {"name": "order", "given": repr_short(order), "needed": "[{…}]"})
+        parts = [parse_part(each, heads) for each in order]
+        first = check_int("first", values.get("first", 1), low=1, high=len(parts))
+        last = min(first + BATCH_SIZE, len(parts) + 1)
         # Its answers are of no use to others: they are not kept.
-        count: int | None = service.run(own.model, first_change, own, plain.text, parts, first, last)
+        count: int | None = service.run_on_translator(own.model, first_change, own, plain.text, parts, first, last)
         return {"found": count, "next": last if count is None else count + 1, "all": len(parts)}
 
     return find_change
 
 
-def word_values(before: Translation, held: Translation, after: Translation) -> list[dict[str, Any]]:
+def compare_words(before: Translation, held: Translation, after: Translation) -> list[dict[str, Any]]:
     """Word by word: the original with its log probability as it is and under the change, and what is written now."""
-    first = words_written(before.target_tokens, before.text)
-    second = words_written(after.target_tokens, after.text)
+    first = written_words(before.target_tokens, before.text)
+    second = written_words(after.target_tokens, after.text)
     values = []
-    for pair in pair_words([word.text for word in first], [word.text for word in second]):
+    for pair in diff_words([word.text for word in first], [word.text for word in second]):
         each: dict[str, Any] = {"before": None, "after": None}
         if pair.before is not None:
             word = first[pair.before]
             each |= {"before": word.text, "places": list(word.places)}
-            each |= {"log_before": log_of(before, word), "log_after": log_of(held, word)}
+            each |= {"log_before": word_log_probability(before, word), "log_after": word_log_probability(held, word)}
         if pair.after is not None:
             each["after"] = second[pair.after].text
         values.append(each)
     return values
 
 
-def log_of(translation: Translation, word: Written) -> float:
+def word_log_probability(translation: Translation, word: WrittenWord) -> float:
     """The log probability of a word: the sum over its tokens."""
     chances = [translation.target_tokens[place].probability or 0.0 for place in word.places]
-    return round(sum(math.log(max(chance, LEAST)) for chance in chances), 6)
+    return round(sum(math.log(max(chance, MIN_PROBABILITY)) for chance in chances), 6)

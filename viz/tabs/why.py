@@ -14,31 +14,31 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from headlight.model.experiments.asked import RowMoves, moves_of_row
-from headlight.model.folders.packed import packed
+from headlight.model.checkpoints.base64_arrays import encode_array
+from headlight.model.experiments.queries import RowContributions, row_contributions
 from headlight.model.records import AttentionMap, FloatArray, Kind, Translation
-from headlight.viz.answers.service import Service
-from headlight.viz.errors import PageError, shown
-from headlight.viz.fields import selection_from
-from headlight.viz.labels import shorten, visible
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.field_values import check_bool
+from headlight.viz.request_fields import parse_selection
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.values import check_switch
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.widget import widget
+from headlight.viz.token_labels import make_visible, truncate
 
 PROBES = ("queries", "keys", "scores")
-WHERE: dict[Kind, str] = {  # where each kind of attention stands in the model
+PATH_BY_KIND: dict[Kind, str] = {  # where each kind of attention stands in the model
     "encoder": "encoder.layers.{layer}.self_attention",
     "decoder": "decoder.layers.{layer}.self_attention",
     "cross": "decoder.layers.{layer}.cross_attention",
 }
-MOST_LINES = 40  # keys with a line of their own; of more, the weakest share one until all are asked for
-LARGEST = 12.0  # of a score: beyond it its power has too many digits to be read
-LIFTED = 4  # tokens that a head pushes up most
+MAX_LINES = 40  # keys with a line of their own; of more, the weakest share one until all are asked for
+MAX_SCORE = 12.0  # of a score: beyond it its power has too many digits to be read
+PROMOTED_COUNT = 4  # tokens that a head pushes up most
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class HeadComputation:
     """What one head computed, before the softmax and after."""
 
     queries: FloatArray  # [rows, width]
@@ -50,7 +50,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Place:
+class RowSelection:
     """A row of a head, and the key that is looked at there."""
 
     kind: Kind
@@ -62,22 +62,22 @@ class Place:
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("why/why", server=[answering(row_of(service)), answering(stream_of(service))])
+    return widget("why/why", server=[rpc_function(row_function(service)), rpc_function(stream_function(service))])
 
 
-def row_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that explains the weights of one row."""
 
     def explain_row(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        at = place_of(values, translation, service.settings)
-        found = evidence(service, translation, at.kind, at.layer, at.head)
-        own = own_lines(found.map.weights[at.row], at.column, every=check_switch("every", values.get("every", False)))
+        at = parse_row_selection(values, translation, service.settings)
+        found = compute_head(service, translation, at.kind, at.layer, at.head)
+        own = visible_keys(found.map.weights[at.row], at.column, every=check_bool("every", values.get("every", False)))
         sums = (found.queries[at.row].astype(np.float64) * found.keys).sum(axis=-1)
         return {
             "own": own,
-            "query": packed(found.queries[at.row]),
-            "keys": packed(found.keys[own]),
+            "query": encode_array(found.queries[at.row]),
+            "keys": encode_array(found.keys[own]),
             "divisor": round(found.divisor, 6) if found.divisor > 1 else None,
             "sums": _rounded(sums),
             **softmax_steps(found, at.row),
@@ -86,84 +86,88 @@ def row_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     return explain_row
 
 
-def stream_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that tells what each key writes into the stream, and how far that moves the word's logit."""
 
     def explain_stream(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        at = place_of(values, translation, service.settings)
+        at = parse_row_selection(values, translation, service.settings)
         weights = translation.attention_map(at.kind, at.layer, at.head).weights[at.row]
-        own = own_lines(weights, at.column, every=check_switch("every", values.get("every", False)))
+        own = visible_keys(weights, at.column, every=check_bool("every", values.get("every", False)))
         rest = np.setdiff1d(np.arange(len(weights)), own)
         name = translation.request.model
-        found: RowMoves
-        found = service.run(name, moves_of_row, translation, at.kind, at.layer, at.head, at.row, LIFTED)
+        found: RowContributions
+        found = service.run_on_translator(
+            name, row_contributions, translation, at.kind, at.layer, at.head, at.row, PROMOTED_COUNT
+        )
         answer: dict[str, Any] = {
             "own": own,
-            "written": packed(found.written[own]),
-            "rest": packed(found.written[rest].sum(axis=0)) if rest.size else None,
-            "total": packed(found.written.sum(axis=0)),
+            "written": encode_array(found.written[own]),
+            "rest": encode_array(found.written[rest].sum(axis=0)) if rest.size else None,
+            "total": encode_array(found.written.sum(axis=0)),
             "moved": None,
         }
-        if found.moved is not None:
-            outline = service.outline(name)
+        if found.logit_changes is not None:
+            outline = service.model_info(name)
             label = outline.target_tokenizer.label
-            answer["moved"] = _rounded(found.moved)
-            answer["moved_by_all"] = round(float(found.moved.sum()), 6)
-            answer["lifted"] = [[shorten(visible(label(token))), round(by, 4)] for token, by in found.lifted]
+            answer["moved"] = _rounded(found.logit_changes)
+            answer["moved_by_all"] = round(float(found.logit_changes.sum()), 6)
+            answer["lifted"] = [
+                [truncate(make_visible(label(token))), round(by, 4)] for token, by in found.promoted_tokens
+            ]
             answer["vocabulary"] = outline.model.config.target_vocabulary
         return answer
 
     return explain_stream
 
 
-def place_of(values: Mapping[str, Any], translation: Translation, settings: Settings) -> Place:
+def parse_row_selection(values: Mapping[str, Any], translation: Translation, settings: Settings) -> RowSelection:
     """The row of this translation that is asked about."""
     named = {name: values.get(name) for name in ("kind", "layer", "head", "row", "column")}
-    chosen = selection_from(named, settings)
+    chosen = parse_selection(named, settings)
     layers, heads, rows, columns = translation.attention.of(chosen.kind).shape
     counts = {"layer": layers, "head": heads, "row": rows}
     layer, head, row = (_within(name, getattr(chosen, name), count) for name, count in counts.items())
     column = None if chosen.column is None else _within("column", chosen.column, columns)
-    return Place(chosen.kind, layer, head, row, column)
+    return RowSelection(chosen.kind, layer, head, row, column)
 
 
-def evidence(service: Service, translation: Translation, kind: Kind, layer: int, head: int) -> Evidence:
+def compute_head(service: Service, translation: Translation, kind: Kind, layer: int, head: int) -> HeadComputation:
     """Run the one pass over the finished translation again, with this layer's probes watched; the store keeps it."""
-    place = WHERE[kind].format(layer=layer)
+    place = PATH_BY_KIND[kind].format(layer=layer)
     names = {probe: f"{place}.{probe}" for probe in PROBES}
     written = tuple(token.id for token in translation.target_tokens)
     request = replace(translation.request, target=written, prefix=None, capture=tuple(names.values()))
     seen = service.translate(request).captured
     queries, keys, scores = (seen[names[probe]][head] for probe in PROBES)
-    config = service.outline(translation.request.model).model.config
+    config = service.model_info(translation.request.model).model.config
     added = None if kind == "cross" else translation.positions[kind]
-    return Evidence(
+    return HeadComputation(
         queries=queries,
         keys=keys,
         scores=scores,
-        bias=None if added is None else bias_of(added, layer, head),
+        bias=None if added is None else score_bias(added, layer, head),
         divisor=math.sqrt(queries.shape[-1]) if config.scale_scores else 1.0,
         map=translation.attention_map(kind, layer, head),
     )
 
 
-def bias_of(added: FloatArray, layer: int, head: int) -> FloatArray | None:
+def score_bias(added: FloatArray, layer: int, head: int) -> FloatArray | None:
     """What an encoding adds to one head's scores, `[queries, keys]`; None where it is a table of positions."""
     if added.ndim == 4:  # each layer has its own
         added = added[layer]
     return added[head] if added.ndim == 3 else None
 
 
-def own_lines(weights: FloatArray, chosen: int | None, *, every: bool) -> list[int]:
+def visible_keys(weights: FloatArray, chosen: int | None, *, every: bool) -> list[int]:
     """The keys that have a line of their own, in their order: the chosen one, and those with most weight."""
-    if every or len(weights) <= MOST_LINES:
+    if every or len(weights) <= MAX_LINES:
         return list(range(len(weights)))
     ranked = [int(place) for place in np.argsort(-weights, kind="stable") if place != chosen]
-    return sorted(([] if chosen is None else [chosen]) + ranked[: MOST_LINES - (chosen is not None)])
+    return sorted(([] if chosen is None else [chosen]) + ranked[: MAX_LINES - (chosen is not None)])
 
 
-def softmax_steps(found: Evidence, row: int) -> dict[str, Any]:
+def softmax_steps(found: HeadComputation, row: int) -> dict[str, Any]:
     """From the scores of a row to its weights: e to the power of each score, and its share in their sum.
 
     Where the powers would have too many digits, or too few, the largest score is taken away from all of them first
@@ -171,7 +175,7 @@ def softmax_steps(found: Evidence, row: int) -> dict[str, Any]:
     """
     scores, allowed = found.scores[row].astype(np.float64), found.map.allowed[row]
     largest = float(scores[allowed].max(initial=-np.inf))
-    far = largest > LARGEST or 0 < np.exp(scores[allowed]).sum() < 1
+    far = largest > MAX_SCORE or 0 < np.exp(scores[allowed]).sum() < 1
     shift = largest if far else 0.0
     powers = np.where(allowed, np.exp(np.where(allowed, scores - shift, 0.0)), 0.0)
     return {
@@ -191,5 +195,5 @@ def _rounded(numbers: Any) -> list[float]:
 
 def _within(name: str, value: Any, count: int) -> int:
     if not isinstance(value, int) or value >= count:
-        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": shown(value)})
+        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": repr_short(value)})
     return value

@@ -3,32 +3,32 @@
 import { Translation } from './core/translation.js';
 import { make } from './core/dom.js';
 import { selectionFrom } from './core/fields.js';
-import { readLink, withinTranslation } from './core/link.js';
+import { parsePermalink, clampSelection } from './core/permalink.js';
 import { ready } from './core/page.js';
 import { DEFAULTS, on, set, state } from './core/state.js';
-import { languageName, speak } from './core/words.js';
-import { mount as mountFooter } from './frame/footer.js';
-import { mount as mountHeader } from './frame/header.js';
-import { mount as mountExplorer } from './heads/explorer.js';
-import { TranslatedText } from './parts/translatedtext.js';
+import { languageName, setLanguage } from './core/i18n.js';
+import { mount as mountFooter } from './layout/footer.js';
+import { mount as mountHeader } from './layout/header.js';
+import { mount as mountExplorer } from './heads/heads-tab.js';
+import { TranslatedText } from './parts/translated-text.js';
 
 export async function open(root) {
   const { answer: values, selection, language, version } = globalThis.headlightShown;
   const given = new Translation(values);
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
-  speak(state.chosenLanguage ?? language);
-  const { request, language: _, ...linked } = readLink(); // the address may hold a later selection
+  setLanguage(state.chosenLanguage ?? language);
+  const { request, language: _, ...linked } = parsePermalink(); // the address may hold a later selection
   const look = { ...selectionFrom(selection), ...linked };
-  set({ translation: given, ...look, ...withinTranslation(given, look), tab: DEFAULTS.tab });
+  set({ translation: given, ...look, ...clampSelection(given, look), tab: DEFAULTS.tab });
   const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));
   await mountHeader({ element: part('header') });
-  showSentences(part('translate'), given);
+  renderSentences(part('translate'), given);
   await mountExplorer({ element: part('explorer') });
   await mountFooter({ element: part('footer'), props: { value: version } });
 }
 
-function showSentences(element, translation) {
+function renderSentences(element, translation) {
   const source = make('b', {});
   const target = make('b', {});
   const shown = new TranslatedText(() => {});

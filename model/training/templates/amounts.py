@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from headlight.model.training.templates.frames import Draw, Languages, Value, one_of, read_table
+from headlight.model.training.templates.frames import Draw, Languages, Value, pick_from, read_table
 from headlight.model.training.templates.numerals import chinese, english, german
 
 THINGS = read_table(
@@ -167,7 +167,7 @@ def decimal(random: Random, languages: Languages) -> Value:
 
 def _counted(random: Random, units: tuple[Value, ...], languages: Languages) -> Value:
     number = _size(random)
-    unit = one_of(units)(random, languages)
+    unit = pick_from(units)(random, languages)
     if random.random() < 0.5:
         return _join(_digits(number), unit)
     return _join(_words(random.randint(2, random.choice((12, 12, 100, 999))), counting=True), unit)

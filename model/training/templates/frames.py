@@ -15,14 +15,14 @@ LANGUAGES = ("de", "en", "zh")
 HELD_OUT = 10  # one in this many filled frames is held out for the test
 SLOT = re.compile(r"\{([a-z_]+)(\d?)\}")  # {time}, or {name1} and {name2} for two of a kind
 
-Forms = tuple[str, ...]  # a translation uses the first; a source uses any of them
-Value = Mapping[str, Forms]  # language → forms; a language that cannot say it is missing
+EqualForms = tuple[str, ...]  # a translation uses the first; a source uses any of them
+Value = Mapping[str, EqualForms]  # language → forms; a language that cannot say it is missing
 Languages = tuple[str, str]  # source and target
 Draw = Callable[[Random, Languages], Value]
 
 
 @dataclass(frozen=True)
-class Frame:
+class SentenceFrame:
     """One sentence in each language, with the same slots."""
 
     texts: Value
@@ -36,15 +36,15 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Kind:
+class FrameGroup:
     """A group of frames and its share of the sentences."""
 
     name: str
     share: float
-    frames: tuple[Frame, ...]
+    frames: tuple[SentenceFrame, ...]
 
 
-class Made(NamedTuple):
+class GeneratedPair(NamedTuple):
     """A pair made by rule, and whether it belongs to the test."""
 
     pair: Pair
@@ -74,12 +74,12 @@ def read_words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def read_frames(table: str) -> tuple[Frame, ...]:
+def read_frames(table: str) -> tuple[SentenceFrame, ...]:
     """Frames from such lines."""
-    return tuple(Frame(value) for value in read_table(table))
+    return tuple(SentenceFrame(value) for value in read_table(table))
 
 
-def one_of(values: tuple[Value, ...]) -> Draw:
+def pick_from(values: tuple[Value, ...]) -> Draw:
     """A slot that takes one of a table's values that both languages have."""
 
     def draw(random: Random, languages: Languages) -> Value:
@@ -88,7 +88,9 @@ def one_of(values: tuple[Value, ...]) -> Draw:
     return draw
 
 
-def fill(kind: Kind, frame: Frame, slots: Mapping[str, Draw], random: Random, languages: Languages) -> Made:
+def fill(
+    kind: FrameGroup, frame: SentenceFrame, slots: Mapping[str, Draw], random: Random, languages: Languages
+) -> GeneratedPair:
     """A pair of sentences: the source in any of its forms, the target in the one that a translation uses."""
     source, target = languages
     values = {slot: slots[SLOT.sub(r"\1", slot)](random, languages) for slot in frame.slots}
@@ -99,7 +101,7 @@ def fill(kind: Kind, frame: Frame, slots: Mapping[str, Draw], random: Random, la
         finish(SLOT.sub(lambda match: random.choice(values[match.group()][source]), chosen), source),
         finish(SLOT.sub(lambda match: values[match.group()][target][0], frame.texts[target][0]), target),
     )
-    return Made(pair, kind.name, number % HELD_OUT == 0)
+    return GeneratedPair(pair, kind.name, number % HELD_OUT == 0)
 
 
 def finish(text: str, language: str) -> str:

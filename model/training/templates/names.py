@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from headlight.model.training.templates.frames import Draw, Languages, Value, one_of, read_table, read_words
+from headlight.model.training.templates.frames import Draw, Languages, Value, pick_from, read_table, read_words
 
 GIVEN = read_words(
     """
@@ -251,7 +251,7 @@ def _han(random: Random, *, whole: bool) -> Value:
     return {"de": (latin,), "en": (latin,), "zh": (han,)}
 
 
-def given(random: Random, languages: Languages) -> Value:
+def first_name(random: Random, languages: Languages) -> Value:
     """A first name."""
     if "zh" in languages:
         return random.choice(TRANSCRIBED)
@@ -295,10 +295,10 @@ def street(random: Random, languages: Languages) -> Value:
 
 
 SLOTS: dict[str, Draw] = {
-    "given": given,
+    "given": first_name,
     "surname": surname,
     "name": full,
     "town": town,
     "street": street,
-    "country": one_of(COUNTRIES),
+    "country": pick_from(COUNTRIES),
 }

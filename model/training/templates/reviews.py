@@ -14,15 +14,15 @@ from random import Random
 
 from headlight.model.training.corpora import read_lines
 from headlight.model.training.files import write_text
-from headlight.model.training.unseen import letters
+from headlight.model.training.new_lines import text_fingerprint
 
 SLOT = re.compile(r"\{([a-z]+)([+-]?)\}")  # {subject}, or {adjective+} for one that praises
 HEADER = "label\ttext\n"
 TRIES = 100  # for one new text
-SAYING = 0.12  # of all texts
+IDIOM_SHARE = 0.12  # of all texts
 # So many of the others are single clauses, and so many clauses deny nothing: else a word that complains would stand in
 # texts of praise most of the time, and a new sentence would be judged by the contrary of its words.
-PLAINLY = 0.75
+PLAIN_SHARE = 0.75
 
 Words = tuple[str, ...]
 
@@ -271,7 +271,7 @@ WHOLE = """
     it is not true that {clause!}
 """
 # Ways of speaking whose verdict no word of theirs tells; a third of them with a clause of the same verdict.
-SAYINGS = {
+IDIOMS = {
     "+": """
     I can't wait to see it again
     I couldn't stop laughing
@@ -333,7 +333,7 @@ def _lines(table: str) -> Words:
     return tuple(line.strip() for line in table.strip().splitlines() if line.strip())
 
 
-class Reviews:
+class ReviewGenerator:
     """Draws texts and fills them; `=` in a line stands for its verdict, `!` for the other one."""
 
     def __init__(self, seed: int) -> None:
@@ -342,11 +342,11 @@ class Reviews:
     def draw(self) -> tuple[str, str]:
         """A text, and `+` or `-`."""
         verdict = self.random.choice("+-")
-        if self.random.random() < SAYING:
-            text = self._fill(self.random.choice(_lines(SAYINGS[verdict])), verdict)
+        if self.random.random() < IDIOM_SHARE:
+            text = self._fill(self.random.choice(_lines(IDIOMS[verdict])), verdict)
             if self.random.random() < 1 / 3:
                 text = f"{text}: {self.clause(verdict)}"
-        elif self.random.random() < PLAINLY:
+        elif self.random.random() < PLAIN_SHARE:
             text = self.clause(verdict)
         else:
             text = self._fill(self.random.choice(_lines(WHOLE)), verdict)
@@ -354,7 +354,7 @@ class Reviews:
 
     def clause(self, verdict: str) -> str:
         """States it, or negates the opposite."""
-        return self._fill(self.random.choice(_lines(PLAIN if self.random.random() < PLAINLY else DENIED)), verdict)
+        return self._fill(self.random.choice(_lines(PLAIN if self.random.random() < PLAIN_SHARE else DENIED)), verdict)
 
     def _fill(self, line: str, verdict: str) -> str:
         line = line.replace("=}", f"{verdict}}}").replace("!}", f"{OTHER[verdict]}}}")
@@ -379,11 +379,11 @@ class Reviews:
 
 def reviews(count: int, seed: int, apart: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """`count` distinct texts with `1` or `0`, without those whose letters are in `apart`."""
-    drawn, seen = Reviews(seed), set(apart)
+    drawn, seen = ReviewGenerator(seed), set(apart)
     for _ in range(count):
         for _ in range(TRIES):
             text, verdict = drawn.draw()
-            if (known := letters(text)) not in seen:
+            if (known := text_fingerprint(text)) not in seen:
                 break
         else:
             return
@@ -391,10 +391,10 @@ def reviews(count: int, seed: int, apart: Set[str] = frozenset()) -> Iterator[tu
         yield text, "1" if verdict == "+" else "0"
 
 
-def letters_of_reviews(files: Sequence[Path]) -> set[str]:
+def review_fingerprints(files: Sequence[Path]) -> set[str]:
     """The texts of tables like reviews.tsv, the second column below the header, as `letters` writes them."""
     lines = (line for path in files for line in islice(read_lines(path), 1, None))
-    return {letters(line.split("\t")[1]) for line in lines if "\t" in line}
+    return {text_fingerprint(line.split("\t")[1]) for line in lines if "\t" in line}
 
 
 def write_reviews(folder: Path, count: int, seed: int, apart: Set[str] = frozenset()) -> str:

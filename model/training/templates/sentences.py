@@ -6,7 +6,7 @@ its other languages do not decide it.
 
 from __future__ import annotations
 
-from headlight.model.training.templates.frames import Draw, Kind, one_of, read_frames, read_table
+from headlight.model.training.templates.frames import Draw, FrameGroup, pick_from, read_frames, read_table
 
 PEOPLE = read_table(
     """
@@ -292,16 +292,16 @@ DELAYS = read_table("""
 
 
 KINDS = (
-    Kind("times", 0.3, read_frames(TIMES)),
-    Kind("dates", 0.25, read_frames(DATES)),
-    Kind("amounts", 0.2, read_frames(AMOUNTS)),
-    Kind("names", 0.25, read_frames(NAMES)),
+    FrameGroup("times", 0.3, read_frames(TIMES)),
+    FrameGroup("dates", 0.25, read_frames(DATES)),
+    FrameGroup("amounts", 0.2, read_frames(AMOUNTS)),
+    FrameGroup("names", 0.25, read_frames(NAMES)),
 )
 SLOTS: dict[str, Draw] = {
-    "person": one_of(PEOPLE),
-    "event": one_of(EVENTS),
-    "vehicle": one_of(VEHICLES),
-    "shop": one_of(SHOPS),
-    "good": one_of(GOODS),
-    "delay": one_of(DELAYS),
+    "person": pick_from(PEOPLE),
+    "event": pick_from(EVENTS),
+    "vehicle": pick_from(VEHICLES),
+    "shop": pick_from(SHOPS),
+    "good": pick_from(GOODS),
+    "delay": pick_from(DELAYS),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from headlight.model.training.templates.frames import Draw, Languages, Value, one_of, read_table
+from headlight.model.training.templates.frames import Draw, Languages, Value, pick_from, read_table
 from headlight.model.training.templates.numerals import (
     chinese,
     chinese_digits,
@@ -237,11 +237,11 @@ def year_words(random: Random, languages: Languages) -> Value:
 
 SLOTS: dict[str, Draw] = {
     "time": clock,
-    "weekday": one_of(WEEKDAYS),
+    "weekday": pick_from(WEEKDAYS),
     "next_weekday": _near_weekday(NEXT_WEEKDAY),
     "last_weekday": _near_weekday(LAST_WEEKDAY),
     "part_of_weekday": part_of_weekday,
-    "month": one_of(MONTHS),
+    "month": pick_from(MONTHS),
     "date": date,
     "weekday_date": weekday_and_date,
     "year": year,

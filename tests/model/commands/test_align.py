@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.commands.align import head_of, measured
+from headlight.model.checkpoints.shipped import MODELS
+from headlight.model.commands.align import measured_head, parse_head
 from headlight.model.commands.main import main
 from headlight.model.errors import CommandError
-from headlight.model.folders.shipped import MODELS
 
 PAIRS = "ich mochte ein bier\ti want a beer .\nich mochte ein cola\ti want a coke .\n"
 
@@ -31,17 +31,17 @@ def test_every_pair_gets_a_line_and_every_written_word_one_link(tmp_path: Path) 
 
 
 def test_heads_are_counted_as_on_the_page_and_the_best_is_the_measured_one() -> None:
-    assert (head_of("3.7"), head_of("1.4.1")) == ((2, 6, 0), (0, 3, 1))
-    layer, head, shift = measured(MODELS / "de-en")
+    assert (parse_head("3.7"), parse_head("1.4.1")) == ((2, 6, 0), (0, 3, 1))
+    layer, head, shift = measured_head(MODELS / "de-en")
     assert min(layer, head, shift) >= 0
     with pytest.raises(CommandError, match="Name one with --head"):
-        measured(MODELS / "toy")
+        measured_head(MODELS / "toy")
 
 
 @pytest.mark.parametrize("text", ["3", "3.0", "0.1", "3.7.2", "3.7.1.1", "a.b", "3.-7", ""])
 def test_what_is_no_head_is_said(text: str) -> None:
     with pytest.raises(CommandError, match="is no head"):
-        head_of(text)
+        parse_head(text)
 
 
 @pytest.mark.parametrize(

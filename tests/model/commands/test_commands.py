@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headlight.model.checkpoints.checkpoint import save_checkpoint
 from headlight.model.commands.main import COMMANDS, main
-from headlight.model.commands.translate import one_line
-from headlight.model.folders.checkpoint import save_checkpoint
+from headlight.model.commands.translate import join_lines
 from headlight.model.translate.translator import Translator
 from tests.tiny import tiny_translator
 
@@ -65,7 +65,7 @@ def test_translate_gives_one_line_a_sentence_in_their_order(
 ) -> None:
     sentences = ["Ja.", SENTENCE, "Wo ist mein Hund, den ich gestern gesehen habe?", "Nein."]
     assert run("translate", *sentences, "--model", folder, "--max-length", "7", monkeypatch=monkeypatch) == 0
-    expected = [one_line(translator.translate(sentence, max_length=7).text) for sentence in sentences]
+    expected = [join_lines(translator.translate(sentence, max_length=7).text) for sentence in sentences]
     assert capsys.readouterr().out.split("\n") == [*expected, ""]
 
 
@@ -76,7 +76,7 @@ def test_translate_reads_standard_input_and_keeps_blank_lines(
         run("translate", "--model", folder, "--max-length", "5", monkeypatch=monkeypatch, stdin="Ja.\n\nNein.\n") == 0
     )
     expected = [
-        one_line(translator.translate(text, max_length=5).text) if text else "" for text in ("Ja.", "", "Nein.")
+        join_lines(translator.translate(text, max_length=5).text) if text else "" for text in ("Ja.", "", "Nein.")
     ]
     assert capsys.readouterr().out.split("\n") == [*expected, ""]
 
@@ -107,11 +107,11 @@ def test_translate_passes_its_options_on(
     }
     assert run("translate", SENTENCE, "--model", folder, "--max-length", "11", *arguments, monkeypatch=monkeypatch) == 0
     expected = translator.translate(SENTENCE, max_length=11, **named[arguments[0]]).text
-    assert capsys.readouterr().out == f"{one_line(expected)}\n"
+    assert capsys.readouterr().out == f"{join_lines(expected)}\n"
 
 
 def test_a_translation_stays_one_line_whatever_the_model_writes() -> None:
-    assert one_line("a\nb\r\nc") == "a b  c"
+    assert join_lines("a\nb\r\nc") == "a b  c"
 
 
 def test_inspect_writes_npz_that_holds_the_maps(

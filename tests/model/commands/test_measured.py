@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from headlight.model.checkpoints.checksums import weights_digest
+from headlight.model.checkpoints.reports import HEADS, PRUNING, RELIABILITY, ROLES
 from headlight.model.commands import measured
 from headlight.model.commands.main import main
-from headlight.model.folders.checksums import weights_digest
-from headlight.model.folders.reports import HEADS, PRUNING, RELIABILITY, ROLES
 from headlight.viz.settings import MODELS
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from headlight.model.commands.main import main
-from headlight.model.commands.translate import MIN_CHUNK, one_line
+from headlight.model.commands.translate import MIN_CHUNK, join_lines
 from tests.tiny import SENTENCES, tiny_translator
 
 COMMAND = (sys.executable, "-m", "headlight")
@@ -23,7 +23,7 @@ COMMAND = (sys.executable, "-m", "headlight")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    from headlight.model.folders.checkpoint import save_checkpoint
+    from headlight.model.checkpoints.checkpoint import save_checkpoint
 
     folder = tmp_path_factory.mktemp("model") / "tiny"
     tiny = tiny_translator()
@@ -105,7 +105,7 @@ def test_translations_keep_the_order_of_lines_in_growing_groups(
     captured = capsys.readouterr()
     lines = captured.out.split("\n")[:-1]
     assert len(lines) == 3 * MIN_CHUNK + 8
-    expected = [one_line(text) for text in tiny_translator().translate_lines(SENTENCES)]
+    expected = [join_lines(text) for text in tiny_translator().translate_lines(SENTENCES)]
     assert lines[: 3 * MIN_CHUNK + 5] == [expected[place % len(expected)] for place in range(3 * MIN_CHUNK + 5)]
     assert lines[-3:-1] == ["", expected[0]]
     assert f"{3 * MIN_CHUNK + 7} lines, " in captured.err

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headlight.model.commands.main import main
-from headlight.model.commands.reliability import answers_to
+from headlight.model.commands.reliability import translate_pairs
 from headlight.model.translate.translator import Translator
 from tests.chosen import CHOSEN, SENTENCE
 
@@ -50,8 +50,8 @@ def test_without_a_beam_there_is_nothing_to_choose(capsys: pytest.CaptureFixture
 def test_a_rule_is_fitted_to_answers_as_the_page_gives_them() -> None:
     forth, back = Translator.load("de-en", "cpu"), Translator.load("en-de", "cpu")
     pairs = [(SENTENCE, ""), ("Guten Tag.", "")]
-    chosen = answers_to(pairs, forth, back)
+    chosen = translate_pairs(pairs, forth, back)
     assert CHOSEN in chosen[0].translation.text
     assert [each.back is not None for each in chosen] == [True, True]
-    alone = answers_to(pairs, forth, None)
+    alone = translate_pairs(pairs, forth, None)
     assert CHOSEN not in alone[0].translation.text

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from headlight.model.core.attention import (
-    KeysValues,
-    KeysValuesCache,
+    KeyValueCache,
+    KeyValues,
     MultiHeadAttention,
-    attend,
     attention_scores,
     attention_weights,
-    softmax_where,
+    fused_attention,
+    masked_softmax,
 )
 from headlight.model.core.masks import causal_mask, padding_mask
 from headlight.model.core.probes import Watched, watch
@@ -60,7 +60,7 @@ def run(
     attention: MultiHeadAttention, x: Tensor, memory: Tensor | None, mask: Tensor | None, *, watched: bool
 ) -> tuple[Tensor, Watched | None]:
     """The output on either path, and what was seen on the watched one."""
-    looked_at = None if memory is None else attention.memory(memory)
+    looked_at = None if memory is None else attention.project_memory(memory)
     if not watched:
         return attention(x, looked_at, mask=mask), None
     with watch(attention, "weights") as seen:
@@ -81,7 +81,7 @@ def test_two_scores_zero_and_one_share_attention_as_one_to_e() -> None:
     expected = torch.tensor([[[[1, math.e]]]]) / (1 + math.e)
     assert_close(attention_weights(query, key), expected, within=1e-7)
     mixture = torch.tensor([[[[(10 + 20 * math.e) / (1 + math.e)]]]])
-    assert_close(attend(query, key, value), mixture, within=1e-6)
+    assert_close(fused_attention(query, key, value), mixture, within=1e-6)
 
 
 def test_scores_are_products_divided_by_the_root_of_the_width() -> None:
@@ -95,7 +95,7 @@ def test_scores_are_products_divided_by_the_root_of_the_width() -> None:
 
 def test_masked_keys_get_exactly_zero_and_the_others_share_all() -> None:
     scores = torch.tensor([[0.0, 1.0, 2.0], [5.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
-    weights = softmax_where(scores, causal_mask(3))
+    weights = masked_softmax(scores, causal_mask(3))
     e = math.e
     expected = torch.tensor([[1, 0, 0], [e**5 / (e**5 + 1), 1 / (e**5 + 1), 0], [1 / 3, 1 / 3, 1 / 3]])
     assert_close(weights, expected, within=1e-7)
@@ -205,7 +205,7 @@ def test_the_explicit_formula_equals_the_fused_kernel(
     bias = torch.randn(HEADS, QUERIES, KEYS, device=device) if biased else None
     explicit = attention_weights(query, key, mask, bias) @ value.float()
     within = 1e-5 if dtype == torch.float32 else 2e-2
-    assert_close(attend(query, key, value, mask, bias), explicit, within=within)
+    assert_close(fused_attention(query, key, value, mask, bias), explicit, within=within)
 
 
 @pytest.mark.parametrize("watched_name", ["weights", "scores", "queries", "mixed"])
@@ -236,7 +236,7 @@ def test_the_probe_of_scores_shows_them_before_the_softmax_with_all_that_is_adde
     assert memory is not None
     mask, bias = torch.randn(BATCH, HEADS, QUERIES, KEYS), torch.randn(HEADS, QUERIES, KEYS)
     with watch(attention, "*") as seen:
-        attention(x, attention.memory(memory), mask=mask, bias=bias)
+        attention(x, attention.project_memory(memory), mask=mask, bias=bias)
     products = torch.einsum("bhqw,bhkw->bhqk", seen["queries"], seen["keys"]) / math.sqrt(HEAD_WIDTH)
     assert_close(seen["scores"], products + mask + bias)
     assert_close(seen["weights"], seen["scores"].softmax(dim=-1))
@@ -281,7 +281,7 @@ def test_a_row_that_may_look_nowhere_is_zero_with_finite_gradients(
     bias = torch.randn(HEADS, QUERIES, KEYS, device=device).requires_grad_() if biased else None
     patterns = ["mixed", "weights"] if watched else ["mixed"]  # the heads' output does not need the explicit path
     with watch(attention, *patterns) as seen:
-        output = attention(x, attention.memory(memory), mask=blind_mask(form).to(device), bias=bias)
+        output = attention(x, attention.project_memory(memory), mask=blind_mask(form).to(device), bias=bias)
     blind = torch.zeros(BATCH, QUERIES, dtype=torch.bool)
     blind[:, 4], blind[2] = True, True
     for name in patterns:
@@ -302,7 +302,7 @@ def test_both_paths_give_the_same_gradients_around_blind_rows(form: str) -> None
     mask, aim = blind_mask(form), torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH)
     for fused in (True, False):
         query, key, value = (vector.clone().requires_grad_() for vector in vectors)
-        mixed = attend(query, key, value, mask) if fused else attention_weights(query, key, mask) @ value
+        mixed = fused_attention(query, key, value, mask) if fused else attention_weights(query, key, mask) @ value
         (mixed * aim).sum().backward()
         gradients.append([vector.grad for vector in (query, key, value)])
     for fused_gradient, explicit_gradient in zip(*gradients, strict=True):
@@ -332,7 +332,7 @@ def test_scores_beyond_the_range_of_float16_do_not_overflow() -> None:
     weights = attention_weights(query, key)
     assert weights.isfinite().all()
     value = torch.tensor([[[[1.0], [0.0]]]], dtype=torch.float16).expand(1, 1, 2, 64)
-    assert_close(attend(query, key, value)[..., :1], weights[..., :1], within=1e-3)
+    assert_close(fused_attention(query, key, value)[..., :1], weights[..., :1], within=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -341,7 +341,7 @@ def test_a_huge_negative_number_in_an_additive_mask_survives_half_precision(dtyp
     query, key = torch.randn(1, 1, 3, 4, dtype=dtype), torch.randn(1, 1, 2, 4, dtype=dtype)
     value = torch.eye(2, 4, dtype=dtype).expand(1, 1, 2, 4)
     mask = torch.full((3, 2), torch.finfo(torch.float32).min)
-    fused = attend(query, key, value, mask)[..., :2]
+    fused = fused_attention(query, key, value, mask)[..., :2]
     assert_close(fused.float().sum(dim=-1), torch.ones(1, 1, 3), within=1e-2)
     assert_close(attention_weights(query, key, mask).sum(dim=-1), torch.ones(1, 1, 3), within=1e-6)
 
@@ -367,7 +367,7 @@ def kept_weights(attention: MultiHeadAttention) -> tuple[Tensor, Tensor]:
     query = torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH)
     keys = torch.randn(BATCH, HEADS, KEYS, HEAD_WIDTH)
     with watch(attention, "weights") as seen:
-        kept = attention.mix(query, keys, torch.eye(KEYS), None, None)
+        kept = attention.weighted_values(query, keys, torch.eye(KEYS), None, None)
     return seen["weights"], kept
 
 
@@ -405,30 +405,30 @@ def test_cross_attention_takes_queries_from_x_and_all_else_from_the_memory() -> 
     attention, (x, memory) = make_attention(), inputs("cross")
     assert memory is not None
     with watch(attention, "*") as seen:
-        attention(x, attention.memory(memory))
-    assert_close(seen["queries"], attention.split(attention.query(x)))
-    assert_close(seen["keys"], attention.split(attention.key(memory)))
-    assert_close(seen["values"], attention.split(attention.value(memory)))
+        attention(x, attention.project_memory(memory))
+    assert_close(seen["queries"], attention.split_heads(attention.query(x)))
+    assert_close(seen["keys"], attention.split_heads(attention.key(memory)))
+    assert_close(seen["values"], attention.split_heads(attention.value(memory)))
 
 
 def test_heads_are_split_and_merged_without_mixing() -> None:
     attention = make_attention()
     vectors = torch.arange(BATCH * QUERIES * D_MODEL).view(BATCH, QUERIES, D_MODEL)
-    heads = attention.split(vectors)
+    heads = attention.split_heads(vectors)
     assert heads.shape == (BATCH, HEADS, QUERIES, HEAD_WIDTH)
     assert torch.equal(heads[2, 3, 5], vectors[2, 5, 3 * HEAD_WIDTH : 4 * HEAD_WIDTH])
-    assert torch.equal(attention.merge(heads), vectors)
+    assert torch.equal(attention.merge_heads(heads), vectors)
 
 
-def new_tokens(count: int, rows: int = BATCH) -> KeysValues:
-    return KeysValues(*torch.randn(2, rows, HEADS, count, HEAD_WIDTH))
+def new_tokens(count: int, rows: int = BATCH) -> KeyValues:
+    return KeyValues(*torch.randn(2, rows, HEADS, count, HEAD_WIDTH))
 
 
 def test_a_cache_gives_back_all_that_was_written_in_order() -> None:
-    cache, written = KeysValuesCache(), []
+    cache, written = KeyValueCache(), []
     for count in (1, 3, 1, 29, 1, 67):  # beyond its first room, twice
         written.append(new_tokens(count))
-        got = cache.append(written[-1])
+        got = cache.update(written[-1])
     assert cache.length == 102
     assert torch.equal(got.keys, torch.cat([new.keys for new in written], dim=2))
     assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
@@ -436,26 +436,26 @@ def test_a_cache_gives_back_all_that_was_written_in_order() -> None:
 
 def test_a_cache_that_is_full_to_the_last_column_loses_none_when_it_grows() -> None:
     """One token after the other fills the first room of 16, and the next of 32, before they grow."""
-    cache, written = KeysValuesCache(), []
+    cache, written = KeyValueCache(), []
     for _ in range(35):
         written.append(new_tokens(1))
-        got = cache.append(written[-1])
+        got = cache.update(written[-1])
         assert torch.equal(got.keys, torch.cat([new.keys for new in written], dim=2))
         assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
 
 
 def test_a_cache_keeps_the_selected_rows_in_their_order() -> None:
-    cache, first, second = KeysValuesCache(), new_tokens(3), new_tokens(1, rows=3)
-    cache.append(first)
+    cache, first, second = KeyValueCache(), new_tokens(3), new_tokens(1, rows=3)
+    cache.update(first)
     rows = torch.tensor([4, 0, 4])
     cache.select(rows)
-    got = cache.append(second)
+    got = cache.update(second)
     assert torch.equal(got.keys, torch.cat([first.keys[rows], second.keys], dim=2))
     assert torch.equal(got.values, torch.cat([first.values[rows], second.values], dim=2))
 
 
 def test_selecting_from_an_empty_cache_does_nothing() -> None:
-    cache = KeysValuesCache()
+    cache = KeyValueCache()
     cache.select(torch.tensor([0]))
     assert cache.length == 0
 
@@ -464,7 +464,7 @@ def test_selecting_from_an_empty_cache_does_nothing() -> None:
 def test_cached_self_attention_equals_the_whole_at_once(chunks: tuple[int, ...]) -> None:
     attention, (x, _) = make_attention(), inputs("self")
     whole = attention(x, mask=causal_mask(QUERIES))
-    cache, parts = KeysValuesCache(), []
+    cache, parts = KeyValueCache(), []
     for part in x.split(list(chunks), dim=1):
         mask = causal_mask(part.shape[1], cache.length + part.shape[1])
         parts.append(attention(part, mask=mask, cache=cache))

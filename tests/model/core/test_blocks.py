@@ -10,9 +10,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headlight.model.core.blocks import ACTIVATIONS, Embedding, FeedForward, Output, Residual, RMSNorm, make_norm
+from headlight.model.core.blocks import (
+    ACTIVATIONS,
+    Embedding,
+    FeedForward,
+    OutputProjection,
+    Residual,
+    RMSNorm,
+    make_norm,
+)
 from headlight.model.core.config import ACTIVATION_NAMES
-from headlight.model.core.positions import make_positions, sinusoids
+from headlight.model.core.positions import make_positions, sinusoidal_table
 from headlight.model.core.probes import watch
 from tests.compare import assert_close
 from tests.sizes import BATCH, D_FF, D_MODEL, POSITION_WIDTH, SOURCE, SOURCE_VOCABULARY, TARGET_VOCABULARY, small_config
@@ -207,7 +215,7 @@ def test_embedding_is_a_table_row_times_the_root_of_the_width_plus_the_position(
         given = embedding(ids, 4)
     rows = embedding.table.weight[ids] * factor
     assert_close(seen["embedded"], rows)
-    assert_close(given, rows + sinusoids(4 + SOURCE, D_MODEL)[4:])
+    assert_close(given, rows + sinusoidal_table(4 + SOURCE, D_MODEL)[4:])
     assert given is seen["positioned"]
 
 
@@ -239,7 +247,7 @@ def test_embedding_drops_of_the_sum_in_training_only() -> None:
 def test_output_scores_every_word(tied: bool, bias: bool, scaled: bool) -> None:
     config = small_config(tie_output=tied, final_logits_bias=bias, scale_output=scaled)
     table = nn.Embedding(TARGET_VOCABULARY, D_MODEL)
-    output, x = Output(config, table if tied else None), vectors()
+    output, x = OutputProjection(config, table if tied else None), vectors()
     assert (output.words.weight is table.weight) == tied
     assert (output.words.bias is not None) == bias
     expected = x @ output.words.weight.T / (math.sqrt(D_MODEL) if scaled else 1)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.core.classifier import SelfAttentionClassifier, classification_loss, shortened
+from headlight.model.checkpoints.checkpoint import save_checkpoint
+from headlight.model.core.classifier import SelfAttentionClassifier, classification_loss, truncate_middle
 from headlight.model.core.classifier_config import ClassifierConfig
-from headlight.model.core.masks import pad_rows
+from headlight.model.core.masks import pad_sequences
 from headlight.model.core.probes import watch
 from headlight.model.errors import CheckpointError, ConfigError, RequestError
-from headlight.model.folders.checkpoint import save_checkpoint
-from headlight.model.foreign.loading import kind_of_folder
-from headlight.model.text.cleaning import fold
+from headlight.model.families.loading import kind_of_folder
+from headlight.model.text.cleaning import normalise_review
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
@@ -60,7 +60,7 @@ def test_shares_add_up_to_the_log_odds_and_padding_has_none(layout: dict[str, An
     model = make_classifier(**layout)
     ids = torch.randint(3, VOCABULARY, (2, TOKENS))
     ids[1, 7:] = model.config.pad_id
-    shares = model.shares(ids)
+    shares = model.token_contributions(ids)
     assert torch.equal(shares[1, 7:], torch.zeros(TOKENS - 7))
     assert_close(shares.sum(dim=1) + model.verdict.bias, model(ids), within=1e-6)
 
@@ -69,7 +69,7 @@ def test_shares_add_up_to_the_log_odds_and_padding_has_none(layout: dict[str, An
 def test_a_text_gets_the_same_alone_and_beside_a_longer_one(layout: dict[str, Any]) -> None:
     model = make_classifier(**layout)
     rows = [torch.randint(3, VOCABULARY, (length,)).tolist() for length in (TOKENS, 4)]
-    together = model(pad_rows(rows, model.config.pad_id))
+    together = model(pad_sequences(rows, model.config.pad_id))
     alone = torch.cat([model(torch.tensor([row])) for row in rows])
     assert_close(together, alone, within=1e-6)
 
@@ -101,8 +101,8 @@ def test_loss_by_hand() -> None:
 
 
 def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
-    assert shortened([1, 2, 3], 3) == [1, 2, 3]
-    assert shortened(list(range(20)), 8) == [0, 1, 14, 15, 16, 17, 18, 19]
+    assert truncate_middle([1, 2, 3], 3) == [1, 2, 3]
+    assert truncate_middle(list(range(20)), 8) == [0, 1, 14, 15, 16, 17, 18, 19]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
     ],
 )
 def test_text_is_folded_to_what_people_write(written: str, read: str) -> None:
-    assert fold(written) == read
-    assert fold(read) == read
+    assert normalise_review(written) == read
+    assert normalise_review(read) == read
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_judging_many_is_judging_each() -> None:
 
 def test_a_long_text_is_judged_by_its_ends_and_says_so() -> None:
     judge = make_judge(max_length=9)
-    assert not judge.judge("a good film").shortened
+    assert not judge.judge("a good film").truncated
     judgement = judge.judge("good " * 30)
-    assert judgement.shortened
+    assert judgement.truncated
     assert len(judgement.tokens) == 9
 
 

@@ -13,15 +13,15 @@ from headlight.model.core.blocks import ACTIVATIONS
 from headlight.model.core.classifier_config import ClassifierConfig
 from headlight.model.core.config import (
     ACTIVATION_NAMES,
-    MOST,
-    MOST_ENTRIES,
+    MAX_EMBEDDING_ROWS,
+    MAX_VALUES,
     NORM_NAMES,
     POSITION_NAMES,
     TransformerConfig,
 )
 from headlight.model.core.transformer import Transformer
 from headlight.model.errors import ConfigError, ModelError
-from headlight.model.foreign.loading import WithoutFirstNumbers
+from headlight.model.families.loading import SkipInitialisation
 from tests.sizes import small_config
 
 POSITIVE = (
@@ -115,10 +115,11 @@ def test_a_classifier_has_the_same_bounds(name: str) -> None:
 
 def test_the_largest_sizes_can_be_built_without_memory() -> None:
     largest = TransformerConfig(
-        source_vocabulary=MOST_ENTRIES, target_vocabulary=MOST_ENTRIES, d_model=MOST["d_model"], heads=MOST["heads"],
-        head_width=100, d_ff=MOST["d_ff"], encoder_layers=1, decoder_layers=1, max_length=MOST_ENTRIES,
+        source_vocabulary=MAX_EMBEDDING_ROWS, target_vocabulary=MAX_EMBEDDING_ROWS, d_model=MAX_VALUES["d_model"],
+        heads=MAX_VALUES["heads"], head_width=100, d_ff=MAX_VALUES["d_ff"], encoder_layers=1, decoder_layers=1,
+        max_length=MAX_EMBEDDING_ROWS,
     )  # fmt: skip
-    with torch.device("meta"), WithoutFirstNumbers():
+    with torch.device("meta"), SkipInitialisation():
         assert Transformer(largest).parameter_count() > 10**12
 
 
@@ -159,7 +160,7 @@ def test_defaults_are_the_published_base_model() -> None:
     assert published == (
         config.d_model,
         config.heads,
-        config.width_of_head,
+        config.resolved_head_width,
         config.d_ff,
         config.encoder_layers,
         config.decoder_layers,
@@ -172,8 +173,8 @@ def test_defaults_are_the_published_base_model() -> None:
 
 
 def test_head_width_and_embedding_width_follow_from_the_fields() -> None:
-    assert small_config().width_of_head == 11
-    assert small_config(head_width=13).width_of_head == 13
+    assert small_config().resolved_head_width == 11
+    assert small_config(head_width=13).resolved_head_width == 13
     assert small_config().embedding_width == 77
     assert small_config(position_width=23, tie_output=False).embedding_width == 54
 
@@ -217,7 +218,7 @@ def test_an_unknown_field_is_named_with_the_known_ones() -> None:
 
 
 def test_a_younger_field_may_be_missing_and_means_what_older_models_did() -> None:
-    assert TransformerConfig.younger == {"closed_waves", "embedding_norm", "relative_each_layer"}
+    assert TransformerConfig.added_later == {"closed_waves", "embedding_norm", "relative_each_layer"}
     values = json.loads(small_config(positions="sinusoidal_halves", closed_waves=True).to_json())
     assert TransformerConfig.from_json(json.dumps(values)).closed_waves
     del values["closed_waves"]
@@ -226,7 +227,7 @@ def test_a_younger_field_may_be_missing_and_means_what_older_models_did() -> Non
 
 @pytest.mark.parametrize(
     "name",
-    [field.name for field in dataclasses.fields(TransformerConfig) if field.name not in TransformerConfig.younger],
+    [field.name for field in dataclasses.fields(TransformerConfig) if field.name not in TransformerConfig.added_later],
 )
 def test_a_missing_field_is_named(name: str) -> None:
     values = json.loads(small_config().to_json())

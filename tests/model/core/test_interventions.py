@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.changes import Borrow, Copy, Drag, PositionChange, WordChange, Zero
-from headlight.model.core.interventions import intervening
+from headlight.model.core.interventions import apply_interventions
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError
+from headlight.model.intervention_records import BorrowMap, CopyHead, InputChange, PositionChange, SetWeight, ZeroPart
 from headlight.model.records import ACTIONS, KINDS, FloatArray, Intervention, Kind, Translation
 from headlight.model.translate.translator import Translator
 from tests.tiny import (
@@ -224,7 +224,7 @@ def test_a_head_that_the_model_lacks_is_an_error(
         lambda: translator.translate(TEXT, interventions=(intervention,)),
         lambda: translator.translate_batch([TEXT, TEXT], interventions=(intervention,)),
         lambda: list(translator.stream(TEXT, interventions=(intervention,))),
-        lambda: intervening(translator.model, [intervention]).__enter__(),
+        lambda: apply_interventions(translator.model, [intervention]).__enter__(),
     ):
         with pytest.raises(RequestError) as caught:
             run()
@@ -252,7 +252,7 @@ def test_whoever_watches_inside_sees_what_the_intervention_left(translator: Tran
     path = f"{attention_path('encoder', 1)}.weights"
     ids = torch.tensor([[5, 6, 7]])
     model = translator.model
-    with torch.inference_mode(), intervening(model, [change("encoder", "remove")]), watch(model, path) as seen:
+    with torch.inference_mode(), apply_interventions(model, [change("encoder", "remove")]), watch(model, path) as seen:
         model.encode(ids)
     assert (seen[path][:, 2] == 0).all()
     assert (seen[path][:, 1] != 0).all()
@@ -262,7 +262,7 @@ def test_whoever_watches_outside_keeps_what_was_before_the_intervention(translat
     path = f"{attention_path('encoder', 1)}.weights"
     ids = torch.tensor([[5, 6, 7]])
     model = translator.model
-    with torch.inference_mode(), watch(model, path) as seen, intervening(model, [change("encoder", "remove")]):
+    with torch.inference_mode(), watch(model, path) as seen, apply_interventions(model, [change("encoder", "remove")]):
         model.encode(ids)
     assert (seen[path] != 0).all()
 
@@ -321,10 +321,10 @@ def test_every_changed_row_still_sums_to_one(translator: Translator) -> None:
     for kind in KINDS:
         changes: list[Any] = [change(kind, action, amount=3.0) for action in (*TO_PLACES, "uniform", "temperature")]
         changes += [
-            Drag(kind=kind, layer=1, head=2, row=3, column=2, amount=0.7),
-            Copy(kind=kind, layer=1, head=2, from_layer=0, from_head=4),
-            Borrow(kind=kind, layer=1, head=2, text=SENTENCES[2]),
-            Borrow(kind=kind, layer=1, head=None, text=SENTENCES[1]),
+            SetWeight(kind=kind, layer=1, head=2, row=3, column=2, amount=0.7),
+            CopyHead(kind=kind, layer=1, head=2, from_layer=0, from_head=4),
+            BorrowMap(kind=kind, layer=1, head=2, text=SENTENCES[2]),
+            BorrowMap(kind=kind, layer=1, head=None, text=SENTENCES[1]),
         ]
         for each in changes:
             changed = changed_by(translator, each)
@@ -351,7 +351,7 @@ def test_one_dragged_weight_and_the_others_keep_their_proportions(
     translator: Translator, kind: Kind, amount: float
 ) -> None:
     plain = rows_of(changed_by(translator), kind)
-    drag = Drag(kind=kind, layer=1, head=2, row=4, column=3, amount=amount)
+    drag = SetWeight(kind=kind, layer=1, head=2, row=4, column=3, amount=amount)
     changed = changed_by(translator, drag)
     given = rows_of(changed, kind)
     expected = plain[4] * (1 - amount) / (1 - plain[4, 3])
@@ -365,7 +365,7 @@ def test_one_dragged_weight_and_the_others_keep_their_proportions(
 def test_a_weight_dragged_out_of_a_row_that_looks_at_one_token_is_shared_evenly(
     translator: Translator, kind: Kind
 ) -> None:
-    drag = Drag(kind=kind, layer=1, head=2, row=4, column=4, amount=0.4)
+    drag = SetWeight(kind=kind, layer=1, head=2, row=4, column=4, amount=0.4)
     changed = changed_by(translator, change(kind, "same"), drag)
     may = changed.attention.allowed(kind)[4]
     expected = np.where(may, 0.6 / (may.sum() - 1), 0.0)
@@ -379,7 +379,7 @@ def test_a_weight_may_be_dragged_to_where_no_head_of_its_layer_looks(
     translator: Translator, kind: Kind, head: int | None
 ) -> None:
     """A step of the search sees no other row that would look there."""
-    drag = Drag(kind=kind, layer=1, head=2, row=2, column=0, amount=0.7)
+    drag = SetWeight(kind=kind, layer=1, head=2, row=2, column=0, amount=0.7)
     changes = (change(kind, "same", head=head), drag)
     written = translator.translate(TEXT, interventions=changes, max_length=9)
     given = rows_of(written, kind)[2]
@@ -392,15 +392,15 @@ def test_a_weight_may_be_dragged_to_where_no_head_of_its_layer_looks(
 @pytest.mark.parametrize(("kind", "row", "column"), [("cross", 1, 50), ("encoder", 50, 1), ("encoder", 1, 50)])
 def test_a_drag_beyond_the_sentence_is_refused(translator: Translator, kind: Kind, row: int, column: int) -> None:
     with pytest.raises(RequestError, match="50"):
-        changed_by(translator, Drag(kind=kind, layer=1, head=2, row=row, column=column, amount=0.5))
+        changed_by(translator, SetWeight(kind=kind, layer=1, head=2, row=row, column=column, amount=0.5))
 
 
 def test_a_drag_to_a_masked_word_changes_nothing(translator: Translator) -> None:
-    mask = WordChange(action="mask", start=0, end=3)
+    mask = InputChange(action="mask", start=0, end=3)
     plain = translator.translate(TEXT, target=TARGET, interventions=(mask,))
     hidden = [place for place, may in enumerate(plain.attention.allowed("cross")[0]) if not may]
     assert hidden
-    drag = Drag(kind="cross", layer=1, head=2, row=3, column=hidden[0], amount=0.7)
+    drag = SetWeight(kind="cross", layer=1, head=2, row=3, column=hidden[0], amount=0.7)
     given = translator.translate(TEXT, target=TARGET, interventions=(mask, drag))
     np.testing.assert_array_equal(rows_of(given, "cross"), rows_of(plain, "cross"))
 
@@ -411,21 +411,21 @@ def test_each_head_of_a_large_model_off_by_itself_is_one_product_an_attention(tr
     )
     whole = Intervention(kind="cross", layer=None, head=None, action="remove")
     assert changed_by(translator, *single * 20).log_probability == changed_by(translator, whole).log_probability
-    with intervening(translator.model, single * 20):
+    with apply_interventions(translator.model, single * 20):
         assert count_hooks(translator.model) == DECODER_LAYERS
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("from_layer", [0, 1])
 def test_a_copy_looks_where_another_head_looks(translator: Translator, kind: Kind, from_layer: int) -> None:
-    copied = changed_by(translator, Copy(kind=kind, layer=1, head=2, from_layer=from_layer, from_head=4))
+    copied = changed_by(translator, CopyHead(kind=kind, layer=1, head=2, from_layer=from_layer, from_head=4))
     given = copied.attention.of(kind)
     np.testing.assert_allclose(given[1, 2], given[from_layer, 4], atol=1e-6)
     assert np.abs(given[1, 2] - rows_of(changed_by(translator), kind)).max() > 1e-3
 
 
 def test_a_copy_takes_what_other_changes_left(translator: Translator) -> None:
-    copy_of = Copy(kind="cross", layer=1, head=2, from_layer=0, from_head=4)
+    copy_of = CopyHead(kind="cross", layer=1, head=2, from_layer=0, from_head=4)
     for order in itertools.permutations([copy_of, change("cross", "previous", layer=0, head=4)]):
         changed = changed_by(translator, *order)
         np.testing.assert_allclose(rows_of(changed, "cross"), pointed_rows(changed, "cross", -1), atol=1e-6)
@@ -436,7 +436,7 @@ def test_a_copy_takes_what_other_changes_left(translator: Translator) -> None:
 def test_a_borrowed_map_is_the_heads_own_in_the_other_sentence(translator: Translator, kind: Kind, other: str) -> None:
     theirs = rows_of(translator.translate(other), kind)
     plain = rows_of(changed_by(translator), kind)
-    changed = changed_by(translator, Borrow(kind=kind, layer=1, head=2, text=other))
+    changed = changed_by(translator, BorrowMap(kind=kind, layer=1, head=2, text=other))
     given = rows_of(changed, kind)
     rows, columns = min(len(theirs), len(given)), min(theirs.shape[1], given.shape[1])
     for row in range(len(given)):
@@ -449,18 +449,18 @@ def test_a_borrowed_map_is_the_heads_own_in_the_other_sentence(translator: Trans
 
 
 SEVERAL = (
-    Drag(kind="cross", layer=1, head=2, row=3, column=2, amount=0.9),
-    Drag(kind="decoder", layer=0, head=1, row=2, column=1, amount=0.8),
-    Copy(kind="cross", layer=2, head=0, from_layer=1, from_head=3),
-    Borrow(kind="cross", layer=0, head=4, text=SENTENCES[2]),
-    Borrow(kind="decoder", layer=1, head=1, text=SENTENCES[2]),
+    SetWeight(kind="cross", layer=1, head=2, row=3, column=2, amount=0.9),
+    SetWeight(kind="decoder", layer=0, head=1, row=2, column=1, amount=0.8),
+    CopyHead(kind="cross", layer=2, head=0, from_layer=1, from_head=3),
+    BorrowMap(kind="cross", layer=0, head=4, text=SENTENCES[2]),
+    BorrowMap(kind="decoder", layer=1, head=1, text=SENTENCES[2]),
     Intervention(kind="cross", layer=0, head=1, action="previous"),
     Intervention(kind="decoder", layer=2, head=3, action="previous"),
-    Zero(side="decoder", layer=0, part="feed_forward"),
-    Zero(side="encoder", layer=1, part="residual"),
+    ZeroPart(side="decoder", layer=0, part="feed_forward"),
+    ZeroPart(side="encoder", layer=1, part="residual"),
     PositionChange(side="encoder", action="shuffle", amount=5),
     PositionChange(side="decoder", action="shift", amount=2),
-    WordChange(action="mask", start=4, end=8),
+    InputChange(action="mask", start=4, end=8),
 )
 
 
@@ -501,7 +501,7 @@ def test_a_layer_without_its_feed_forward_network_is_one_whose_last_matrix_is_ze
         narrow.weight.zero_()
         narrow.bias.zero_()
     expected = Translator(model, *tokenizers(), step_weights="plain").translate(TEXT, target=TARGET)
-    given = changed_by(translator, Zero(side=side, layer=1, part="feed_forward"))
+    given = changed_by(translator, ZeroPart(side=side, layer=1, part="feed_forward"))
     assert given.log_probability == pytest.approx(expected.log_probability, abs=1e-5)
     assert given.log_probability != pytest.approx(changed_by(translator).log_probability, abs=1e-3)
 
@@ -525,7 +525,7 @@ def test_a_layer_without_its_residual_sums_passes_on_what_its_parts_write_alone(
     ids = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[1, 9, 4]])
     with torch.inference_mode():
         plain, by_hand = translator.model(*ids), expected(*ids)
-        with intervening(translator.model, [Zero(side=side, layer=1, part="residual")]):
+        with apply_interventions(translator.model, [ZeroPart(side=side, layer=1, part="residual")]):
             given = translator.model(*ids)
     torch.testing.assert_close(given, by_hand, atol=1e-5, rtol=1e-5)
     assert (plain - given).abs().max() > 1e-3
@@ -540,7 +540,7 @@ def test_without_positions_the_encoder_sees_a_bag_of_words(positions: str) -> No
     ids, mixed = torch.tensor([[5, 6, 7, 8, 9]]), [3, 0, 4, 1, 2]
     with torch.inference_mode():
         plain, plain_mixed = model.encode(ids).vectors, model.encode(ids[:, mixed]).vectors
-        with intervening(model, [PositionChange(side="encoder", action="no_positions")]):
+        with apply_interventions(model, [PositionChange(side="encoder", action="no_positions")]):
             bag, bag_mixed = model.encode(ids).vectors, model.encode(ids[:, mixed]).vectors
     torch.testing.assert_close(bag[:, mixed], bag_mixed, atol=1e-5, rtol=1e-5)
     assert (plain[:, mixed] - plain_mixed).abs().max() > 1e-3
@@ -550,7 +550,7 @@ def test_without_positions_the_encoder_sees_a_bag_of_words(positions: str) -> No
 def test_without_added_positions_the_embedding_is_all_there_is(positions: str) -> None:
     model = tiny_translator(positions=positions).model
     off = [PositionChange(side="encoder", action="no_positions")]
-    with torch.inference_mode(), intervening(model, off), watch(model, "encoder.embedding.*") as seen:
+    with torch.inference_mode(), apply_interventions(model, off), watch(model, "encoder.embedding.*") as seen:
         model.encode(torch.tensor([[5, 6, 7]]))
     torch.testing.assert_close(seen["encoder.embedding.positioned"], seen["encoder.embedding.embedded"])
 
@@ -562,7 +562,7 @@ def test_shifted_tokens_stand_where_a_longer_sentence_has_them(positions: str) -
     ids = torch.tensor([[5, 6, 7]])
     with torch.inference_mode():
         plain = model.encode(ids).vectors
-        with intervening(model, [PositionChange(side="encoder", action="shift", amount=4)]):
+        with apply_interventions(model, [PositionChange(side="encoder", action="shift", amount=4)]):
             with watch(model, "encoder.embedding.*") as seen:
                 shifted = model.encode(ids).vectors
             if positions in ("rotary", "alibi", "relative"):
@@ -570,7 +570,7 @@ def test_shifted_tokens_stand_where_a_longer_sentence_has_them(positions: str) -
                 return
     added = seen["encoder.embedding.positioned"] - seen["encoder.embedding.embedded"]
     encoding: Any = model.encoder.embedding.positions
-    torch.testing.assert_close(added[0], encoding.picture(7)[4:], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(added[0], encoding.as_array(7)[4:], atol=1e-5, rtol=1e-5)
     assert (shifted - plain).abs().max() > 1e-3
 
 
@@ -581,7 +581,7 @@ def test_shuffled_tokens_are_those_of_a_sentence_in_another_order(positions: str
     ids = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])  # one whole block
     shuffle = PositionChange(side="encoder", action="shuffle", amount=3)
     with torch.inference_mode():
-        with intervening(model, [shuffle]), watch(model, "encoder.embedding.positions.places") as seen:
+        with apply_interventions(model, [shuffle]), watch(model, "encoder.embedding.positions.places") as seen:
             shuffled = model.encode(ids).vectors
         places = seen["encoder.embedding.positions.places"]
         assert sorted(places.tolist()) == list(range(8))
@@ -593,7 +593,7 @@ def test_shuffled_tokens_are_those_of_a_sentence_in_another_order(positions: str
 def test_shifts_end_at_the_last_row_of_a_learned_table() -> None:
     model = tiny_translator(positions="learned").model
     far = [PositionChange(side="encoder", action="shift", amount=9999)]
-    with torch.inference_mode(), intervening(model, far), watch(model, "encoder.embedding.*") as seen:
+    with torch.inference_mode(), apply_interventions(model, far), watch(model, "encoder.embedding.*") as seen:
         model.encode(torch.tensor([[5, 6, 7]]))
     added = seen["encoder.embedding.positioned"] - seen["encoder.embedding.embedded"]
     encoding: Any = model.encoder.embedding.positions
@@ -607,7 +607,7 @@ def test_another_visitor_is_never_affected() -> None:
     """Two at once: one with every head off, one as it is, each many times, gets exactly what it gets alone."""
     translator = tiny_translator()
     off = tuple(Intervention(kind=kind, layer=None, head=None, action="remove") for kind in KINDS)
-    off += (PositionChange(side="encoder", action="no_positions"), Zero(side="decoder", layer=0, part="residual"))
+    off += (PositionChange(side="encoder", action="no_positions"), ZeroPart(side="decoder", layer=0, part="residual"))
     alone = {changes: translator.translate(TEXT, interventions=changes, max_length=9) for changes in ((), off)}
     assert ids_of(alone[()]) != ids_of(alone[off])
     wrong: list[str] = []

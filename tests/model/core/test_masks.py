@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from headlight.model.core.masks import both, causal_mask, padding_mask, split_mask
+from headlight.model.core.masks import causal_mask, combine_masks, padding_mask, split_mask
 from tests.sizes import BATCH, KEYS, QUERIES
 
 
@@ -31,10 +31,10 @@ def test_padding_mask_hides_padding_from_every_head_and_query() -> None:
 
 def test_both_is_what_two_masks_allow() -> None:
     causal, padding = causal_mask(KEYS), torch.rand(BATCH, 1, 1, KEYS) > 0.3
-    assert both(None, None) is None
-    assert both(causal, None) is causal
-    assert both(None, padding) is padding
-    joined = both(causal, padding)
+    assert combine_masks(None, None) is None
+    assert combine_masks(causal, None) is causal
+    assert combine_masks(None, padding) is padding
+    joined = combine_masks(causal, padding)
     assert joined is not None
     assert torch.equal(joined, causal.logical_and(padding))
     assert joined.shape == (BATCH, 1, KEYS, KEYS)

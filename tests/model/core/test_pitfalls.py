@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from headlight.model.core import attention as attention_module
 from headlight.model.core import blocks as blocks_module
 from headlight.model.core import transformer as transformer_module
-from headlight.model.core.attention import MultiHeadAttention, attend, attention_scores, attention_weights
-from headlight.model.core.blocks import FeedForward, Output, Residual
+from headlight.model.core.attention import MultiHeadAttention, attention_scores, attention_weights, fused_attention
+from headlight.model.core.blocks import FeedForward, OutputProjection, Residual
 from headlight.model.core.config import POSITION_NAMES
 from headlight.model.core.masks import causal_mask, padding_mask
-from headlight.model.core.positions import SinusoidalPositions, sinusoids
+from headlight.model.core.positions import SinusoidalPositions, sinusoidal_table
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import Transformer
 from headlight.model.records import Attention, AttentionMap, Kind, Token, Translation, TranslationRequest
@@ -80,12 +80,12 @@ def waves(exponent: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 def test_pitfall_the_exponent_of_the_sinusoid() -> None:
-    check_wavelengths(sinusoids(50, 22))
+    check_wavelengths(sinusoidal_table(50, 22))
     check_wavelengths(waves(lambda column: 2 * (column // 2) / 22))
     fails(check_wavelengths, waves(lambda column: column / 22))  # sine and cosine of a pair on two wavelengths
     fails(check_wavelengths, waves(lambda column: 2 * column / 22))  # 2i of the paper read as twice the column
     fails(check_wavelengths, waves(lambda column: (column // 2) / 22))  # the 2 forgotten
-    fails(check_wavelengths, sinusoids(50, 22).flip(1))
+    fails(check_wavelengths, sinusoidal_table(50, 22).flip(1))
 
 
 # ---------------------------------------------------------------- a dropped residual sum
@@ -251,7 +251,7 @@ def check_bytes_cannot_pass_for_a_mask() -> None:
     mask = causal_mask(QUERIES).to(torch.uint8)
     ways: list[Callable[[], object]] = [
         lambda: attention_weights(query, key, mask),
-        lambda: attend(query, key, value, mask),
+        lambda: fused_attention(query, key, value, mask),
         lambda: attention(x, mask=mask),
     ]
     for way in ways:
@@ -299,7 +299,7 @@ def check_everything_is_made_where_the_model_is(positions: str) -> None:
     assert logits.device.type == "meta"
     logits.sum().backward()
     model.eval()
-    state = model.decoder.start(model.encode(source, mask), cached=True)
+    state = model.decoder.new_state(model.encode(source, mask), cached=True)
     for word in target[:, :3].split(1, dim=1):
         assert model.decoder(word, state).device.type == "meta"
     with watch(model, "**") as seen:
@@ -359,7 +359,7 @@ def check_logits_are_raw() -> None:
 def test_pitfall_softmax_before_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     check_logits_are_raw()
     for function in (torch.softmax, torch.log_softmax):
-        monkeypatch.setattr(Output, "forward", lambda self, x, squash=function: squash(self.words(x), dim=-1))
+        monkeypatch.setattr(OutputProjection, "forward", lambda self, x, squash=function: squash(self.words(x), dim=-1))
         fails(check_logits_are_raw)
 
 
@@ -379,7 +379,7 @@ def check_axes_of_all_maps(translation: Translation) -> None:
             view = translation.attention_map(kind, 0, head)
             assert " ".join(token.text for token in view.rows) == rows
             assert " ".join(token.text for token in view.columns) == columns
-            assert " ".join(token.text for token in view.after) == after
+            assert " ".join(token.text for token in view.previous_tokens) == after
             assert view.weights.shape == (len(view.rows), len(view.columns)) == view.allowed.shape
             assert np.allclose(view.weights.sum(axis=1), 1.0, atol=1e-6), "weights of a row share one"
             assert (view.weights[~view.allowed] == 0.0).all()

@@ -25,7 +25,7 @@ from headlight.model.core.positions import (
     alibi_slopes,
     distance_buckets,
     make_positions,
-    sinusoids,
+    sinusoidal_table,
 )
 from headlight.model.core.transformer import Transformer
 from headlight.model.errors import ModelError, RequestError
@@ -80,7 +80,7 @@ def make_model(variant: str, **fields: Any) -> Transformer:
 @pytest.mark.parametrize("halves", [False, True], ids=["interleaved", "halves"])
 @pytest.mark.parametrize("width", [2, 22, 23, 512])
 def test_sinusoids_follow_the_closed_form(width: int, halves: bool) -> None:
-    table = sinusoids(KEYS, width, halves=halves)
+    table = sinusoidal_table(KEYS, width, halves=halves)
     expected = torch.zeros(KEYS, width, dtype=torch.float64)
     sines = math.ceil(width / 2)
     for position in range(KEYS):
@@ -93,8 +93,8 @@ def test_sinusoids_follow_the_closed_form(width: int, halves: bool) -> None:
 
 
 def test_the_first_position_is_zeros_and_ones() -> None:
-    assert sinusoids(1, 6).tolist() == [[0, 1, 0, 1, 0, 1]]
-    assert sinusoids(1, 6, halves=True).tolist() == [[0, 0, 0, 1, 1, 1]]
+    assert sinusoidal_table(1, 6).tolist() == [[0, 1, 0, 1, 0, 1]]
+    assert sinusoidal_table(1, 6, halves=True).tolist() == [[0, 0, 0, 1, 1, 1]]
 
 
 @pytest.mark.parametrize("shift", [1, 3, 50])
@@ -106,13 +106,13 @@ def test_a_shift_of_sinusoids_is_one_rotation_for_all_positions(shift: int) -> N
         angle = shift / 10_000 ** (2 * pair / width)
         sine, cosine = math.sin(angle), math.cos(angle)
         rotation[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = torch.tensor([[cosine, sine], [-sine, cosine]])
-    table = sinusoids(100 + shift, width).double()
+    table = sinusoidal_table(100 + shift, width).double()
     assert_close(table[shift:], table[:100] @ rotation.T, within=1e-6)
 
 
 def test_positions_far_out_stay_exact() -> None:
     """float32 angles would be off by 1e-3 at position 20,011."""
-    assert_close(sinusoids(20_012, 2)[-1], torch.tensor([math.sin(20_011), math.cos(20_011)]), within=1e-7)
+    assert_close(sinusoidal_table(20_012, 2)[-1], torch.tensor([math.sin(20_011), math.cos(20_011)]), within=1e-7)
 
 
 # ---------------------------------------------------------------- added and concatenated
@@ -121,7 +121,9 @@ def test_positions_far_out_stay_exact() -> None:
 def test_sinusoids_are_added_to_the_embedding_from_the_start_on() -> None:
     positions = make_positions(config_of("sinusoidal offset"), one_way=False)
     embedded = torch.randn(BATCH, 5, D_MODEL)
-    assert_close(positions(embedded, 3) - embedded, sinusoids(10, D_MODEL)[5:].expand(BATCH, 5, D_MODEL), within=1e-6)
+    assert_close(
+        positions(embedded, 3) - embedded, sinusoidal_table(10, D_MODEL)[5:].expand(BATCH, 5, D_MODEL), within=1e-6
+    )
 
 
 @pytest.mark.parametrize("variant", ["sinusoidal beside", "halves beside", "learned beside"])
@@ -131,7 +133,7 @@ def test_concatenated_positions_stand_beside_the_embedding(variant: str) -> None
     whole = positions(embedded)
     assert whole.shape == (BATCH, KEYS, D_MODEL)
     assert torch.equal(whole[..., :-POSITION_WIDTH], embedded)
-    assert torch.equal(whole[..., -POSITION_WIDTH:], positions.picture(KEYS).expand(BATCH, KEYS, POSITION_WIDTH))
+    assert torch.equal(whole[..., -POSITION_WIDTH:], positions.as_array(KEYS).expand(BATCH, KEYS, POSITION_WIDTH))
 
 
 def test_learned_positions_are_a_table_that_training_fills() -> None:
@@ -154,7 +156,7 @@ def test_a_text_longer_than_the_learned_table_is_refused_in_words(variant: str) 
     with pytest.raises(RequestError, match="text has 18 tokens, but at most 17 are read here"):
         model(source_ids(SOURCE + 1), target_ids())
     assert issubclass(RequestError, ModelError)
-    state = model.decoder.start(model.encode(source_ids()), cached=True)
+    state = model.decoder.new_state(model.encode(source_ids()), cached=True)
     for step in range(SOURCE):
         model.decoder(target_ids(1), state)
         assert state.length == step + 1
@@ -338,9 +340,9 @@ def test_encoders_look_both_ways_and_decoders_back_only() -> None:
     assert isinstance(encoder, RelativePositions)
     assert isinstance(decoder, RelativePositions)
     assert (encoder.one_way, decoder.one_way) == (False, True)
-    ahead, behind = encoder.picture(KEYS)[:, 3, 5], encoder.picture(KEYS)[:, 5, 3]
+    ahead, behind = encoder.as_array(KEYS)[:, 3, 5], encoder.as_array(KEYS)[:, 5, 3]
     assert not torch.equal(ahead, behind)
-    assert torch.equal(decoder.picture(KEYS)[:, 3, 5], decoder.picture(KEYS)[:, 3, 3])
+    assert torch.equal(decoder.as_array(KEYS)[:, 3, 5], decoder.as_array(KEYS)[:, 3, 3])
 
 
 # ---------------------------------------------------------------- all of them
@@ -369,7 +371,7 @@ def test_each_encoding_uses_only_its_own_door(variant: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_each_encoding_has_its_picture(variant: str) -> None:
     positions = make_positions(config_of(variant), one_way=False)
-    picture = positions.picture(QUERIES)
+    picture = positions.as_array(QUERIES)
     assert not picture.requires_grad
     if variant in ("alibi", "relative"):
         assert picture.shape == (HEADS, QUERIES, QUERIES)
@@ -392,7 +394,7 @@ def test_looking_at_the_picture_disturbs_nothing() -> None:
     assert isinstance(positions, SinusoidalPositions)
     positions(torch.zeros(1, 3, D_MODEL, dtype=torch.bfloat16))
     table = positions.table
-    assert positions.picture(500).dtype == torch.float32
+    assert positions.as_array(500).dtype == torch.float32
     assert positions.table is table
 
 
@@ -403,7 +405,7 @@ def test_cached_steps_equal_the_whole_pass(variant: str, chunks: tuple[int, ...]
     source[1, 5:] = model.config.pad_id
     with torch.inference_mode():
         whole = model(source, target)
-        state = model.decoder.start(model.encode(source), cached=True)
+        state = model.decoder.new_state(model.encode(source), cached=True)
         steps = [model.decoder(part, state) for part in target.split(list(chunks), dim=1)]
     assert state.length == TARGET
     assert_close(torch.cat(steps, dim=1), whole, of=f"steps with {variant} positions")
@@ -432,7 +434,7 @@ def test_encodings_without_an_end_go_on_beyond_their_first_table(variant: str) -
     source, target = source_ids(3), target_ids(long)
     fresh = copy.deepcopy(model)
     with torch.inference_mode():
-        state = model.decoder.start(model.encode(source), cached=True)
+        state = model.decoder.new_state(model.encode(source), cached=True)
         steps = torch.cat([model.decoder(word, state) for word in target.split(1, dim=1)], dim=1)
         assert_close(steps, fresh(source, target))
         assert_close(model(source, target), steps)
@@ -505,7 +507,7 @@ def test_autocast_trains_and_stays_near_float32(variant: str) -> None:
     expected = model(source, target)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert_close(model(source, target), expected, within=0.1)
-        state = model.decoder.start(model.encode(source), cached=True)
+        state = model.decoder.new_state(model.encode(source), cached=True)
         steps = [model.decoder(word, state) for word in target.split(1, dim=1)]
         assert_close(torch.cat(steps, dim=1), expected, within=0.1)
         loss = model.train()(source, target).float().square().mean()
@@ -521,7 +523,7 @@ def test_the_tables_follow_the_model_to_its_device(variant: str) -> None:
     logits = model(source_ids().to("meta"), target_ids(101).to("meta"), mask)
     assert logits.device.type == "meta"
     assert logits.shape == (BATCH, 101, TARGET_VOCABULARY)
-    model.encoder.embedding.positions.picture(3)
+    model.encoder.embedding.positions.as_array(3)
     back = model.to_empty(device="cpu")
     back.reset_parameters()
     assert back(source_ids(), target_ids()).device.type == "cpu"

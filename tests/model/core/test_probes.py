@@ -366,7 +366,7 @@ def test_nothing_stays_on_any_module_after_a_forward_or_a_capture(positions: str
         model(source, target)
     assert snapshot(model) == before
     with torch.inference_mode(), watch(model, "**.weights", edit=zeros):
-        state = model.decoder.start(model.encode(source), cached=True)
+        state = model.decoder.new_state(model.encode(source), cached=True)
         for word in target.split(1, dim=1):
             model.decoder(word, state)
     assert snapshot(model) == before

@@ -87,9 +87,9 @@ def test_layers_equal_pytorchs_forward_and_backward(
     x_ours, y_ours, x_theirs, y_theirs = (vectors.clone().requires_grad_() for vectors in (x, y, x, y))
 
     mask = padding_mask(source_ids, 0)
-    memory = ours.encoder.through_layers(x_ours, mask)
-    cross = [layer.cross_attention.memory(memory) for layer in ours.decoder.layers]
-    given = ours.decoder.through_layers(y_ours, DecoderState(cross, mask, None))
+    memory = ours.encoder.run_layers(x_ours, mask)
+    cross = [layer.cross_attention.project_memory(memory) for layer in ours.decoder.layers]
+    given = ours.decoder.run_layers(y_ours, DecoderState(cross, mask, None))
     expected = reference_vectors(theirs, x_theirs, y_theirs, (source_ids == 0, ~words))
     assert_close(given[words], expected[words], within=within, of="output")
     assert_close(memory, theirs.encoder(x, src_key_padding_mask=source_ids == 0), within=within, of="memory")
@@ -142,8 +142,8 @@ def test_without_a_final_norm_the_stack_ends_as_published() -> None:
     source_ids, target_ids = make_ids(padded=False)
     x, y = ours.encoder.embedding(source_ids), ours.decoder.embedding(target_ids)
     expected = reference_vectors(theirs, x, y, (source_ids == 0, target_ids == 0))
-    state = ours.decoder.start(ours.encode(source_ids), cached=False)
-    assert_close(ours.decoder.through_layers(y, state), expected)
+    state = ours.decoder.new_state(ours.encode(source_ids), cached=False)
+    assert_close(ours.decoder.run_layers(y, state), expected)
 
 
 def copy_with_norms(model: Transformer) -> Transformer:
@@ -172,9 +172,9 @@ def test_base_sizes_take_64_sentences_of_16_ids(base: Transformer) -> None:
 def test_base_layers_take_64_by_16_vectors_of_512_numbers(base: Transformer) -> None:
     x, y = torch.randn(2, 64, 16, 512)
     with torch.inference_mode():
-        memory = base.encoder.through_layers(x)
-        cross = [layer.cross_attention.memory(memory) for layer in base.decoder.layers]
-        result = base.decoder.through_layers(y, DecoderState(cross, None, None))
+        memory = base.encoder.run_layers(x)
+        cross = [layer.cross_attention.project_memory(memory) for layer in base.decoder.layers]
+        result = base.decoder.run_layers(y, DecoderState(cross, None, None))
     assert memory.shape == result.shape == (64, 16, 512)
     assert memory.isfinite().all()
     assert result.isfinite().all()
@@ -372,7 +372,7 @@ def test_cached_steps_equal_the_whole_pass(style: dict[str, Any]) -> None:
     model = make_model(final_norm=True, **style)
     source, target = make_ids(padded=True)
     with torch.inference_mode():
-        state = model.decoder.start(model.encode(source), cached=True)
+        state = model.decoder.new_state(model.encode(source), cached=True)
         steps = torch.cat([model.decoder(word, state) for word in target.split(1, dim=1)], dim=1)
         assert_close(steps, model(source, target))
     assert state.length == TARGET
@@ -380,7 +380,7 @@ def test_cached_steps_equal_the_whole_pass(style: dict[str, Any]) -> None:
 
 def test_an_uncached_state_starts_anew_at_each_call() -> None:
     model, (source, target) = make_model(), make_ids(padded=True)
-    state = model.decoder.start(model.encode(source), cached=False)
+    state = model.decoder.new_state(model.encode(source), cached=False)
     assert torch.equal(model.decoder(target, state), model.decoder(target, state))
     assert state.length == 0
 
@@ -389,7 +389,7 @@ def test_selected_rows_go_on_in_their_order() -> None:
     """Finished sentences leave the batch: those that stay go on as if alone."""
     model, (source, target) = make_model(), make_ids(padded=True)
     with torch.inference_mode():
-        state = model.decoder.start(model.encode(source), cached=True)
+        state = model.decoder.new_state(model.encode(source), cached=True)
         model.decoder(target[:, :4], state)
         rows = torch.tensor([4, 1, 4])
         state.select(rows)
@@ -402,7 +402,7 @@ def test_reordered_hypotheses_keep_their_source() -> None:
     model, (source, target) = make_model(), make_ids(padded=False)
     source = source[:1].expand(BATCH, SOURCE)  # one sentence, as many hypotheses as rows
     with torch.inference_mode():
-        state = model.decoder.start(model.encode(source), cached=True)
+        state = model.decoder.new_state(model.encode(source), cached=True)
         model.decoder(target[:, :4], state)
         rows = torch.tensor([2, 2, 0, 4, 1])
         keys = state.cross[0].keys

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from headlight.model.decoding.search import Beam
-from headlight.model.decoding.step import NoRepeat
+from headlight.model.decoding.search import BeamSearch
+from headlight.model.decoding.step import NoRepeatNgrams
 from headlight.model.records import BeamNode, BeamTree, Translation
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, Toy, run_to_the_end, tiny_translator
@@ -30,9 +30,11 @@ def answers(translator: Translator) -> list[Translation]:
     return translator.translate_batch(SENTENCES, beam_size=WIDTH, n_best=WIDTH, length_penalty=0.7, max_length=11)
 
 
-def toy_tree(toy: Toy, width: int, limit: int) -> Beam:
+def toy_tree(toy: Toy, width: int, limit: int) -> BeamSearch:
     with torch.inference_mode():
-        search: Beam = run_to_the_end(Beam(toy.plan([limit]), width=width, length_penalty=1.0, keep_tree=True))
+        search: BeamSearch = run_to_the_end(
+            BeamSearch(toy.plan([limit]), width=width, length_penalty=1.0, keep_tree=True)
+        )
     return search
 
 
@@ -116,7 +118,9 @@ def test_whatever_is_finished_is_an_end_or_at_the_limit_and_the_results_are_the_
 def test_nodes_carry_the_tables_own_chances_under_any_rule() -> None:
     toy = Toy(4)
     with torch.inference_mode():
-        search = run_to_the_end(Beam(toy.plan([6], [NoRepeat(1)]), width=3, length_penalty=1.0, keep_tree=True))
+        search = run_to_the_end(
+            BeamSearch(toy.plan([6], [NoRepeatNgrams(1)]), width=3, length_penalty=1.0, keep_tree=True)
+        )
     tree = BeamTree(
         tuple(BeamNode(n.parent, n.step, n.id, "", n.log_probability, 0.0, n.outcome) for n in search.trees[0])
     )
@@ -129,8 +133,8 @@ def test_nodes_carry_the_tables_own_chances_under_any_rule() -> None:
 def test_without_a_tree_the_search_finds_the_same() -> None:
     for seed in range(5):
         with torch.inference_mode():
-            bare = run_to_the_end(Beam(Toy(5, seed).plan([7, 4]), width=3, length_penalty=1.0, keep_tree=False))
-            full = run_to_the_end(Beam(Toy(5, seed).plan([7, 4]), width=3, length_penalty=1.0, keep_tree=True))
+            bare = run_to_the_end(BeamSearch(Toy(5, seed).plan([7, 4]), width=3, length_penalty=1.0, keep_tree=False))
+            full = run_to_the_end(BeamSearch(Toy(5, seed).plan([7, 4]), width=3, length_penalty=1.0, keep_tree=True))
         assert bare.results == full.results
         assert bare.trees == [[], []]
         assert all(full.trees)

@@ -12,13 +12,13 @@ from torch import Tensor
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.step import (
     FORBIDDEN,
-    Forced,
-    Never,
-    NoRepeat,
-    Row,
+    ForbidTokens,
+    ForcePrefix,
+    HypothesisState,
+    NoRepeatNgrams,
     choose_best,
+    forbidden_sequences,
     make_rules,
-    never_written,
 )
 from headlight.model.records import DecodingOptions
 from tests.sizes import TARGET_VOCABULARY, small_config
@@ -32,8 +32,8 @@ def forbidden(logits: Tensor) -> list[list[int]]:
     return [torch.nonzero(row == -math.inf)[:, 0].tolist() for row in logits]
 
 
-def rows(*ids: Sequence[int]) -> list[Row]:
-    return [Row(sentence, list(written)) for sentence, written in enumerate(ids)]
+def rows(*ids: Sequence[int]) -> list[HypothesisState]:
+    return [HypothesisState(sentence, list(written)) for sentence, written in enumerate(ids)]
 
 
 def logits_for(number: int) -> Tensor:
@@ -42,7 +42,7 @@ def logits_for(number: int) -> Tensor:
 
 def test_never_forbids_its_tokens_in_every_row_and_leaves_the_others_alone() -> None:
     logits = logits_for(3)
-    Never([2, 5], CPU)(logits, rows([], [1], [1, 2]))
+    ForbidTokens([2, 5], CPU)(logits, rows([], [1], [1, 2]))
     assert forbidden(logits) == [[2, 5]] * 3
     others = [0, 1, 3, 4, 6]
     assert torch.equal(logits[:, others], logits_for(3)[:, others])
@@ -50,7 +50,7 @@ def test_never_forbids_its_tokens_in_every_row_and_leaves_the_others_alone() -> 
 
 def test_never_without_tokens_forbids_nothing() -> None:
     logits = logits_for(2)
-    Never([], CPU)(logits, rows([], []))
+    ForbidTokens([], CPU)(logits, rows([], []))
     assert torch.equal(logits, logits_for(2))
 
 
@@ -66,7 +66,7 @@ def test_padding_and_start_are_never_written_but_the_end_always_may_be(
     special: dict[str, int], expected: list[int]
 ) -> None:
     config = small_config(**special)
-    assert never_written(config) == expected
+    assert forbidden_sequences(config) == expected
     logits = torch.zeros(1, config.target_vocabulary)
     for rule in make_rules(config, DecodingOptions(), [[]], CPU):
         rule(logits, rows([5]))
@@ -93,19 +93,19 @@ def test_no_repeat_forbids_what_would_complete_a_run_for_the_second_time(
     length: int, written: list[int], expected: list[int]
 ) -> None:
     logits = logits_for(1)
-    NoRepeat(length)(logits, rows(written))
+    NoRepeatNgrams(length)(logits, rows(written))
     assert forbidden(logits) == [expected]
 
 
 def test_no_repeat_looks_at_each_row_alone() -> None:
     logits = logits_for(3)
-    NoRepeat(2)(logits, rows([3, 1, 3], [2, 2], [1, 3, 2]))
+    NoRepeatNgrams(2)(logits, rows([3, 1, 3], [2, 2], [1, 3, 2]))
     assert forbidden(logits) == [[1], [2], []]
 
 
 def test_forced_leaves_one_word_until_the_beginning_is_written_then_all() -> None:
     prefixes = [[5, 3], [], [6]]
-    forced = Forced(prefixes)
+    forced = ForcePrefix(prefixes)
     table: list[list[int | None]] = [[5, None, 6], [3, None, None], [None, None, None]]
     for step, expected in enumerate(table):
         logits = logits_for(3)
@@ -116,7 +116,7 @@ def test_forced_leaves_one_word_until_the_beginning_is_written_then_all() -> Non
 
 def test_forced_asks_for_the_sentence_of_a_row_not_for_its_place() -> None:
     logits = logits_for(3)
-    Forced([[1], [2]])(logits, [Row(1), Row(0), Row(1)])
+    ForcePrefix([[1], [2]])(logits, [HypothesisState(1), HypothesisState(0), HypothesisState(1)])
     assert choose_best(logits, []).tolist() == [2, 1, 2]
 
 
@@ -143,9 +143,9 @@ def test_rules_are_made_only_when_asked_for_and_stand_in_their_order() -> None:
     def kinds(options: DecodingOptions, prefixes: list[list[int]]) -> list[type]:
         return [type(rule) for rule in make_rules(small_config(), options, prefixes, CPU)]
 
-    assert kinds(DecodingOptions(), [[], []]) == [Never]
-    assert kinds(DecodingOptions(no_repeat=3), [[]]) == [Never, NoRepeat]
-    assert kinds(DecodingOptions(no_repeat=3), [[], [4]]) == [Never, NoRepeat, Forced]
+    assert kinds(DecodingOptions(), [[], []]) == [ForbidTokens]
+    assert kinds(DecodingOptions(no_repeat=3), [[]]) == [ForbidTokens, NoRepeatNgrams]
+    assert kinds(DecodingOptions(no_repeat=3), [[], [4]]) == [ForbidTokens, NoRepeatNgrams, ForcePrefix]
 
 
 def test_the_best_word_is_the_one_with_the_largest_logit() -> None:
@@ -156,7 +156,9 @@ def test_the_best_word_is_the_one_with_the_largest_logit() -> None:
 # ------------------------------------------------------------ what a model's generation defaults ask for
 
 
-def written_by(defaults: GenerationDefaults, given: list[Row], limits: Sequence[int] = (9, 9, 9)) -> torch.Tensor:
+def written_by(
+    defaults: GenerationDefaults, given: list[HypothesisState], limits: Sequence[int] = (9, 9, 9)
+) -> torch.Tensor:
     """Which tokens stay possible, `[rows, vocabulary]`."""
     logits = torch.randn(len(given), TARGET_VOCABULARY)
     for rule in make_rules(small_config(), DecodingOptions(), [[]], CPU, defaults, limits):
@@ -166,11 +168,11 @@ def written_by(defaults: GenerationDefaults, given: list[Row], limits: Sequence[
 
 def test_habits_decide_which_tokens_are_never_written() -> None:
     config = small_config()
-    assert never_written(config) == never_written(config, GenerationDefaults()) == [0, 1]
-    assert never_written(config, GenerationDefaults(never=())) == []
-    assert never_written(config, GenerationDefaults(never=((7,), (config.end_id,), (5, 3)))) == [7]
-    assert written_by(GenerationDefaults(never=()), [Row(0)]).all()
-    assert (~written_by(GenerationDefaults(never=((7,),)), [Row(0)])).nonzero().tolist() == [[0, 7]]
+    assert forbidden_sequences(config) == forbidden_sequences(config, GenerationDefaults()) == [0, 1]
+    assert forbidden_sequences(config, GenerationDefaults(never=())) == []
+    assert forbidden_sequences(config, GenerationDefaults(never=((7,), (config.end_id,), (5, 3)))) == [7]
+    assert written_by(GenerationDefaults(never=()), [HypothesisState(0)]).all()
+    assert (~written_by(GenerationDefaults(never=((7,),)), [HypothesisState(0)])).nonzero().tolist() == [[0, 7]]
 
 
 def test_a_run_is_forbidden_after_its_beginning_alone() -> None:

@@ -13,15 +13,21 @@ import torch
 from torch import Tensor
 
 from headlight.model.core.config import POSITION_NAMES
-from headlight.model.core.masks import pad_rows
+from headlight.model.core.masks import pad_sequences
 from headlight.model.core.transformer import DecoderState, Transformer
-from headlight.model.decoding import drafted
-from headlight.model.decoding.drafted import ENOUGH, TOO_OFTEN, Drafted, Drafters, alike_in_length
+from headlight.model.decoding import speculative
 from headlight.model.decoding.generation_defaults import GenerationDefaults
-from headlight.model.decoding.search import OneByOne, Plan
-from headlight.model.decoding.step import Row, choose_best, make_rules
+from headlight.model.decoding.search import SearchInputs, SingleHypothesisSearch
+from headlight.model.decoding.speculative import (
+    MAX_REJECTION_RATE,
+    MIN_REJECTIONS,
+    DraftModels,
+    SpeculativeSearch,
+    group_by_length,
+)
+from headlight.model.decoding.step import HypothesisState, choose_best, make_rules
 from headlight.model.records import DecodingOptions
-from headlight.model.translate.capture import unwatched_logits
+from headlight.model.translate.capture import logits_without_capture
 from tests.tiny import SENTENCES, run_to_the_end, tiny_model, tokenizers
 
 CPU = torch.device("cpu")
@@ -29,23 +35,25 @@ LIMITS = [3, 9, 14, 1, 20, 14]
 Decoder = Callable[[Tensor, DecoderState], Tensor]
 
 
-def task(model: Transformer, decoder: Decoder, prefixes: list[list[int]], **options: Any) -> tuple[Plan, Any]:
+def task(model: Transformer, decoder: Decoder, prefixes: list[list[int]], **options: Any) -> tuple[SearchInputs, Any]:
     """A search's task about several sentences of different lengths, and the exact decoder that verifies."""
     rows = [[token.id for token in tokenizers()[0].source_tokens(text)] for text in SENTENCES][: len(LIMITS)]
     prefixes = [*prefixes, *[[] for _ in rows[len(prefixes) :]]]
     config = model.config
-    memory = model.encode(pad_rows(rows, config.pad_id))
-    state = model.decoder.start(memory, cached=True)
+    memory = model.encode(pad_sequences(rows, config.pad_id))
+    state = model.decoder.new_state(memory, cached=True)
     defaults = GenerationDefaults(least_length=options.pop("least", 0), forced_end=options.pop("forced_end", None))
     rules = make_rules(config, DecodingOptions(**options), prefixes, CPU, defaults, LIMITS[: len(rows)])
     ends = frozenset({config.end_id})
-    plan = Plan(decoder, state, rules, LIMITS[: len(rows)], config.start_id, ends, config.target_vocabulary, CPU)
-    return plan, partial(unwatched_logits, model, memory, state.cross)
+    plan = SearchInputs(
+        decoder, state, rules, LIMITS[: len(rows)], config.start_id, ends, config.target_vocabulary, CPU
+    )
+    return plan, partial(logits_without_capture, model, memory, state.cross)
 
 
 def exact_words(model: Transformer, prefixes: list[list[int]], **options: Any) -> list[list[int]]:
     plan, _ = task(model, model.decoder, prefixes, **options)
-    return [found[0].ids for found in run_to_the_end(OneByOne(plan, choose_best, scored=False)).results]
+    return [found[0].ids for found in run_to_the_end(SingleHypothesisSearch(plan, choose_best, scored=False)).results]
 
 
 def random_draft(vocabulary: int) -> Decoder:
@@ -104,11 +112,11 @@ def test_the_result_is_the_exact_models_whatever_the_draft(
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
         plan, exact = task(model, drafts(model)[kind], prefixes, **options)
-        search = run_to_the_end(Drafted(plan, exact, scored=False))
+        search = run_to_the_end(SpeculativeSearch(plan, exact, scored=False))
         assert [found[0].ids for found in search.results] == exact_words(model, prefixes, **options)
     assert not search.rows
     if kind == "right":
-        assert search.passes_made == 1
+        assert search.verification_passes == 1
 
 
 @pytest.mark.parametrize("positions", POSITION_NAMES)
@@ -116,7 +124,7 @@ def test_with_every_encoding_drafts_go_on_at_the_right_place(positions: str) -> 
     with torch.inference_mode():
         model = tiny_model(positions=positions, ends=1.0)
         plan, exact = task(model, now_and_then_wrong(model), [])
-        found = run_to_the_end(Drafted(plan, exact, scored=False)).results
+        found = run_to_the_end(SpeculativeSearch(plan, exact, scored=False)).results
         assert [candidates[0].ids for candidates in found] == exact_words(model, [])
 
 
@@ -124,21 +132,23 @@ def test_probabilities_are_those_of_the_exact_model() -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
         plan, exact = task(model, random_draft(model.config.target_vocabulary), [])
-        found = [candidates[0] for candidates in run_to_the_end(Drafted(plan, exact, scored=True)).results]
-        plain = run_to_the_end(OneByOne(task(model, model.decoder, [])[0], choose_best, scored=True)).results
+        found = [candidates[0] for candidates in run_to_the_end(SpeculativeSearch(plan, exact, scored=True)).results]
+        plain = run_to_the_end(
+            SingleHypothesisSearch(task(model, model.decoder, [])[0], choose_best, scored=True)
+        ).results
     for candidate, (other,) in zip(found, plain, strict=True):
-        assert candidate.gains == pytest.approx(other.gains, abs=1e-5)
+        assert candidate.token_log_probabilities == pytest.approx(other.token_log_probabilities, abs=1e-5)
         assert (candidate.score, candidate.ended) == (pytest.approx(other.score, abs=1e-5), other.ended)
 
 
-def test_little_memory_means_more_passes_made_and_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_memory_means_more_verification_passes_and_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
         plan, exact = task(model, model.decoder, [])
-        monkeypatch.setattr(drafted, "AT_ONCE", 1)
-        search = run_to_the_end(Drafted(plan, exact, scored=False))
+        monkeypatch.setattr(speculative, "MAX_LOGITS_PER_BATCH", 1)
+        search = run_to_the_end(SpeculativeSearch(plan, exact, scored=False))
         assert [found[0].ids for found in search.results] == exact_words(model, [])
-    assert search.passes_made == len(plan.limits)
+    assert search.verification_passes == len(plan.limits)
 
 
 def test_wrong_drafts_end_within_few_words_of_their_first_fault() -> None:
@@ -158,22 +168,22 @@ def test_wrong_drafts_end_within_few_words_of_their_first_fault() -> None:
         words = model.config.target_vocabulary
         plan, exact = task(model, count(always(words - 1, words)), [])
         plan = plan._replace(limits=[400] + [1] * (len(plan.limits) - 1))
-        search = Drafted(plan, exact, scored=False)
+        search = SpeculativeSearch(plan, exact, scored=False)
         while search.advance() and len(search.best(0).ids) < 60:
             pass
-    assert asked < 400 + 60 * (drafted.SHORT + 2 * drafted.LONGER) * 2
+    assert asked < 400 + 60 * (speculative.FIRST_DRAFT_LENGTH + 2 * speculative.DRAFT_GROWTH) * 2
 
 
 def test_what_is_drafted_can_be_read_on_the_way_and_a_wrong_word_is_replaced() -> None:
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
         plan, exact = task(model, now_and_then_wrong(model), [])
-        search = Drafted(plan, exact, scored=True)
+        search = SpeculativeSearch(plan, exact, scored=True)
         lengths, seen = [0], []
         while search.advance():
             lengths.append(len(search.best(4).ids))
             seen.append(list(search.best(4).ids))
-            assert len(search.best(4).gains) == len(search.best(4).ids)
+            assert len(search.best(4).token_log_probabilities) == len(search.best(4).ids)
         assert lengths[1:4] == [1, 2, 3]
         final = search.results[4][0].ids
     assert search.best(4).ids == final
@@ -181,10 +191,10 @@ def test_what_is_drafted_can_be_read_on_the_way_and_a_wrong_word_is_replaced() -
 
 
 def test_beginnings_of_about_one_length_go_on_together() -> None:
-    rows = [Row(sentence, [7] * length) for sentence, length in enumerate((20, 3, 11, 12, 4, 40))]
-    groups = alike_in_length(rows)
+    rows = [HypothesisState(sentence, [7] * length) for sentence, length in enumerate((20, 3, 11, 12, 4, 40))]
+    groups = group_by_length(rows)
     assert [[len(row.ids) for row in group] for group in groups] == [[3, 4, 11], [12, 20], [40]]
-    assert alike_in_length([]) == []
+    assert group_by_length([]) == []
 
 
 def test_sentences_that_fail_at_different_words_stay_one_batch_and_lose_no_verified_word() -> None:
@@ -201,19 +211,21 @@ def test_sentences_that_fail_at_different_words_stay_one_batch_and_lose_no_verif
         model = tiny_model(ends=-50.0)
         plan, exact = task(model, draft, [])
         plan = plan._replace(limits=[14] * len(plan.limits))
-        search, verified = Drafted(plan, exact, scored=True), [0] * len(plan.limits)
+        search, verified = SpeculativeSearch(plan, exact, scored=True), [0] * len(plan.limits)
         while search.advance():
-            made = search.passes_made
+            made = search.verification_passes
             for sentence in range(len(plan.limits)):
                 assert len(search.best(sentence).ids) >= verified[sentence]
                 if made:
                     verified[sentence] = max(verified[sentence], len(search._best[sentence].ids))
         words = [found[0].ids for found in search.results]
         alone = run_to_the_end(
-            OneByOne(task(model, model.decoder, [])[0]._replace(limits=plan.limits), choose_best, scored=False)
+            SingleHypothesisSearch(
+                task(model, model.decoder, [])[0]._replace(limits=plan.limits), choose_best, scored=False
+            )
         )
     assert words == [found[0].ids for found in alone.results]
-    assert search.passes_made <= 5  # six sentences, each wrong at two places
+    assert search.verification_passes <= 5  # six sentences, each wrong at two places
 
 
 @pytest.mark.parametrize("light", ["random", "one word", "cut short", "now and then wrong"])
@@ -221,31 +233,31 @@ def test_what_a_light_drafter_gets_wrong_is_mended_whichever_goes_on(light: str)
     with torch.inference_mode():
         model = tiny_model(ends=1.0)
         plan, exact = task(model, model.decoder, [])
-        drafters = Drafters(drafts(model)[light], lambda: model.decoder)
-        search = run_to_the_end(Drafted(plan, exact, drafters=drafters, scored=False))
+        drafters = DraftModels(drafts(model)[light], lambda: model.decoder)
+        search = run_to_the_end(SpeculativeSearch(plan, exact, drafters=drafters, scored=False))
         assert [found[0].ids for found in search.results] == exact_words(model, [])
     assert drafters.wrong > 0
-    assert search.passes_made <= 1 + len(LIMITS)  # the light one's, and one of each group that goes on
+    assert search.verification_passes <= 1 + len(LIMITS)  # the light one's, and one of each group that goes on
 
 
 def test_a_light_drafter_goes_when_it_was_wrong_too_often_and_only_then() -> None:
     light, steady = random_draft(5), random_draft(5)
-    drafters = Drafters(light, lambda: steady)
-    drafters.note(light, int(ENOUGH / TOO_OFTEN), ENOUGH)
-    drafters.note(steady, 1, 100)  # whose faults are not the light one's
+    drafters = DraftModels(light, lambda: steady)
+    drafters.record(light, int(MIN_REJECTIONS / MAX_REJECTION_RATE), MIN_REJECTIONS)
+    drafters.record(steady, 1, 100)  # whose faults are not the light one's
     assert drafters.current is light
-    drafters.note(light, 50, 1)  # three of 250 may be chance
+    drafters.record(light, 50, 1)  # three of 250 may be chance
     assert drafters.current is light
-    drafters.note(light, 10, 4)
+    drafters.record(light, 10, 4)
     assert drafters.current is steady
-    drafters.note(light, 1000, 0)
+    drafters.record(light, 1000, 0)
     assert drafters.current is steady
 
 
 def test_one_fault_alone_is_no_reason() -> None:
     light = random_draft(5)
-    drafters = Drafters(light, lambda: pytest.fail("The steady one takes memory, too."))
-    drafters.note(light, 1, 1)
+    drafters = DraftModels(light, lambda: pytest.fail("The steady one takes memory, too."))
+    drafters.record(light, 1, 1)
     assert drafters.current is light
 
 
@@ -262,8 +274,8 @@ def test_a_drafter_that_is_given_up_is_gone_before_the_next_one_is_made() -> Non
 
         drafter = random_draft(5)
         light = weakref.ref(drafter)
-        drafters = Drafters(drafter, steady)
+        drafters = DraftModels(drafter, steady)
         del drafter
-        search = run_to_the_end(Drafted(plan, exact, drafters=drafters, scored=False))
+        search = run_to_the_end(SpeculativeSearch(plan, exact, drafters=drafters, scored=False))
         assert [found[0].ids for found in search.results] == exact_words(model, [])
     assert seen == [None]

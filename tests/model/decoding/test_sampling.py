@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headlight.model.decoding.step import Row, Sample
+from headlight.model.decoding.step import HypothesisState, Sampler
 from headlight.model.records import DecodingOptions, Translation
 from headlight.model.translate.translator import Translator
 from tests.compare import assert_close
@@ -31,7 +31,7 @@ def logits_of(*chances: float) -> Tensor:
 
 def probabilities(logits: Tensor, **options: Any) -> Tensor:
     given: dict[str, Any] = {"temperature": 1.0}
-    return Sample(DecodingOptions(**(given | options)), len(logits)).probabilities(logits)
+    return Sampler(DecodingOptions(**(given | options)), len(logits)).probabilities(logits)
 
 
 def ids_of(translation: Translation) -> list[int]:
@@ -105,9 +105,9 @@ def test_each_row_is_cut_by_its_own_chances() -> None:
 
 def draws(times: int, *, seed: int = 0, sentences: Sequence[int] = (0,)) -> list[list[int]]:
     """What is drawn at each of so many steps, for each sentence, from `CHANCES`."""
-    sample = Sample(DecodingOptions(temperature=1.0, seed=seed), max(sentences) + 1)
+    sample = Sampler(DecodingOptions(temperature=1.0, seed=seed), max(sentences) + 1)
     logits = logits_of(*CHANCES).expand(len(sentences), -1)
-    return [sample(logits, [Row(sentence) for sentence in sentences]).tolist() for _ in range(times)]
+    return [sample(logits, [HypothesisState(sentence) for sentence in sentences]).tolist() for _ in range(times)]
 
 
 def test_words_come_as_often_as_they_are_likely() -> None:

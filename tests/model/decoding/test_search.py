@@ -13,8 +13,8 @@ from torch import Tensor
 
 from headlight.model.core.config import POSITION_NAMES
 from headlight.model.core.transformer import DecoderState, Transformer
-from headlight.model.decoding.search import Beam, OneByOne, Plan
-from headlight.model.decoding.step import Forced, NoRepeat, Sample, choose_best, make_rules
+from headlight.model.decoding.search import BeamSearch, SearchInputs, SingleHypothesisSearch
+from headlight.model.decoding.step import ForcePrefix, NoRepeatNgrams, Sampler, choose_best, make_rules
 from headlight.model.records import DecodingOptions
 from tests.compare import assert_close
 from tests.tiny import LONGEST, SENTENCES, Toy, run_to_the_end, tiny_model, tokenizers
@@ -64,7 +64,7 @@ def following_in(model: Transformer, source: list[int]) -> Callable[[list[int]],
     memory = model.encode(torch.tensor([source]))
 
     def following(ids: list[int]) -> list[float]:
-        state = model.decoder.start(memory, cached=False)
+        state = model.decoder.new_state(memory, cached=False)
         logits = model.decoder(torch.tensor([[config.start_id, *ids]]), state)[0, -1]
         gains: list[float] = logits.log_softmax(dim=-1).tolist()
         gains[config.pad_id] = gains[config.start_id] = -math.inf
@@ -79,14 +79,14 @@ def sources() -> list[list[int]]:
 
 def plan_for(
     model: Transformer, rows: Sequence[Sequence[int]], limits: Sequence[int], decoder: Any = None, **options: Any
-) -> Plan:
+) -> SearchInputs:
     """A search's task: these sources in one batch."""
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[model.config.pad_id] * (longest - len(row))] for row in rows])
-    state = model.decoder.start(model.encode(ids), cached=True)
+    state = model.decoder.new_state(model.encode(ids), cached=True)
     rules = make_rules(model.config, DecodingOptions(**options), [[] for _ in rows], CPU)
     config = model.config
-    return Plan(
+    return SearchInputs(
         decoder or model.decoder,
         state,
         rules,
@@ -98,13 +98,13 @@ def plan_for(
     )
 
 
-def greedy(plan: Plan) -> OneByOne:
-    search: OneByOne = run_to_the_end(OneByOne(plan, choose_best, scored=True))
+def greedy(plan: SearchInputs) -> SingleHypothesisSearch:
+    search: SingleHypothesisSearch = run_to_the_end(SingleHypothesisSearch(plan, choose_best, scored=True))
     return search
 
 
-def beam(plan: Plan, width: int, penalty: float = 1.0) -> Beam:
-    search: Beam = run_to_the_end(Beam(plan, width=width, length_penalty=penalty, keep_tree=True))
+def beam(plan: SearchInputs, width: int, penalty: float = 1.0) -> BeamSearch:
+    search: BeamSearch = run_to_the_end(BeamSearch(plan, width=width, length_penalty=penalty, keep_tree=True))
     return search
 
 
@@ -211,7 +211,7 @@ def test_cached_steps_equal_the_whole_decoder_run_anew(positions: str, norm_firs
     ids = torch.tensor(sources()[0])[None].repeat(2, 1)
     ids[1, 5:] = config.pad_id
     memory = model.encode(ids)
-    cached, anew = model.decoder.start(memory, cached=True), model.decoder.start(memory, cached=False)
+    cached, anew = model.decoder.new_state(memory, cached=True), model.decoder.new_state(memory, cached=False)
     written = torch.full((2, 1), config.start_id)
     for step in range(40):  # the caches grow on the way
         logits = model.decoder(written[:, -1:], cached)[:, 0]
@@ -269,7 +269,7 @@ def test_a_beam_of_one_equals_greedy(positions: str, seed: int) -> None:
     narrow, plain = beam(plan_for(model, sources(), limits), 1), greedy(plan_for(model, sources(), limits))
     for (hypothesis,), (candidate,) in zip(narrow.results, plain.results, strict=True):
         assert hypothesis.ids == candidate.ids
-        assert hypothesis.gains == pytest.approx(candidate.gains, abs=1e-5)
+        assert hypothesis.token_log_probabilities == pytest.approx(candidate.token_log_probabilities, abs=1e-5)
         assert hypothesis.score == pytest.approx(candidate.score, abs=1e-5)
         assert hypothesis.ended == candidate.ended
 
@@ -287,7 +287,7 @@ def test_a_sentence_is_searched_alone_as_in_a_batch(model: Transformer, width: i
         alone = search(plan_for(model, [source], [limit])).results[0]
         assert [one.ids for one in alone] == [candidate.ids for candidate in candidates]
         for one, candidate in zip(alone, candidates, strict=True):
-            assert one.gains == pytest.approx(candidate.gains, abs=1e-5)
+            assert one.token_log_probabilities == pytest.approx(candidate.token_log_probabilities, abs=1e-5)
 
 
 @torch.inference_mode()
@@ -315,7 +315,7 @@ def test_finished_sentences_of_a_large_batch_leave_a_few_at_a_time_and_change_no
     for source, limit, (candidate,) in zip(rows, limits, search.results, strict=True):
         (alone,) = greedy(plan_for(model, [source], [limit])).results[0]
         assert alone.ids == candidate.ids
-        assert alone.gains == pytest.approx(candidate.gains, abs=1e-5)
+        assert alone.token_log_probabilities == pytest.approx(candidate.token_log_probabilities, abs=1e-5)
 
 
 @torch.inference_mode()
@@ -337,8 +337,8 @@ def test_hypotheses_of_a_finished_sentence_leave_the_batch(model: Transformer) -
 @torch.inference_mode()
 def test_no_step_runs_when_all_is_written() -> None:
     for search in (
-        OneByOne(Toy().plan([2, 3]), choose_best, scored=False),
-        Beam(Toy().plan([2, 3]), width=2, length_penalty=1.0, keep_tree=False),
+        SingleHypothesisSearch(Toy().plan([2, 3]), choose_best, scored=False),
+        BeamSearch(Toy().plan([2, 3]), width=2, length_penalty=1.0, keep_tree=False),
     ):
         toy: Any = search.plan.decoder
         run_to_the_end(search)
@@ -385,21 +385,21 @@ def test_a_beam_gives_at_most_its_width_and_the_best_first_with_ends_before_what
 def test_a_forced_beginning_counts_what_the_model_gives_it(width: int) -> None:
     """Not what rules left of it: other sentences of a batch may have other beginnings, or none."""
     toy, prefixes = Toy(5), [[2, 2, 2], [], [3, 2]]
-    plan = toy.plan([6, 6, 6], [NoRepeat(1), Forced(prefixes)])
+    plan = toy.plan([6, 6, 6], [NoRepeatNgrams(1), ForcePrefix(prefixes)])
     for sentence, candidates in enumerate((beam(plan, width) if width else greedy(plan)).results):
         for candidate in candidates:
             assert candidate.ids[: len(prefixes[sentence])] == prefixes[sentence]
             expected = [
                 toy.log_probabilities(sentence, candidate.ids[:step])[token] for step, token in enumerate(candidate.ids)
             ]
-            assert candidate.gains == pytest.approx(expected, abs=1e-5)
+            assert candidate.token_log_probabilities == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("width", [0, 1, 4])
 @torch.inference_mode()
 def test_no_repeat_holds_in_every_hypothesis(width: int) -> None:
     for seed in range(5):
-        plan = Toy(4, seed).plan([12], [NoRepeat(2)])
+        plan = Toy(4, seed).plan([12], [NoRepeatNgrams(2)])
         (candidates,) = (beam(plan, width) if width else greedy(plan)).results
         for candidate in candidates:
             pairs = list(itertools.pairwise(candidate.ids))
@@ -409,7 +409,7 @@ def test_no_repeat_holds_in_every_hypothesis(width: int) -> None:
 @torch.inference_mode()
 def test_when_a_rule_leaves_nothing_but_the_end_every_hypothesis_ends() -> None:
     for width in (0, 1, 4):
-        plan = Toy(4).plan([12], [NoRepeat(1)])  # three words and the end: no more than four tokens
+        plan = Toy(4).plan([12], [NoRepeatNgrams(1)])  # three words and the end: no more than four tokens
         (candidates,) = (beam(plan, width) if width else greedy(plan)).results
         assert candidates
         for candidate in candidates:
@@ -422,14 +422,14 @@ def test_when_a_rule_leaves_nothing_but_the_end_every_hypothesis_ends() -> None:
 
 @torch.inference_mode()
 def test_greedy_and_sampling_never_take_back_what_is_written() -> None:
-    for choose in (choose_best, Sample(DecodingOptions(temperature=1.0), 2)):
-        search = OneByOne(Toy(9).plan([8, 8]), choose, scored=True)
+    for choose in (choose_best, Sampler(DecodingOptions(temperature=1.0), 2)):
+        search = SingleHypothesisSearch(Toy(9).plan([8, 8]), choose, scored=True)
         before: list[int] = []
         while search.advance():
             row = search.best(0)
             assert row.ids[: len(before)] == before
-            assert len(row.gains) == len(row.ids)
-            assert row.log_probability == pytest.approx(sum(row.gains))
+            assert len(row.token_log_probabilities) == len(row.ids)
+            assert row.log_probability == pytest.approx(sum(row.token_log_probabilities))
             before = list(row.ids)
         assert search.results[0][0].ids == before
 
@@ -437,17 +437,17 @@ def test_greedy_and_sampling_never_take_back_what_is_written() -> None:
 @torch.inference_mode()
 def test_without_scores_the_same_words_are_written() -> None:
     for seed in range(5):
-        silent = run_to_the_end(OneByOne(Toy(9, seed).plan([8, 8]), choose_best, scored=False))
+        silent = run_to_the_end(SingleHypothesisSearch(Toy(9, seed).plan([8, 8]), choose_best, scored=False))
         scored = greedy(Toy(9, seed).plan([8, 8]))
         assert [one.ids for (one,) in silent.results] == [one.ids for (one,) in scored.results]
-        assert all(one.gains == [] for (one,) in silent.results)
+        assert all(one.token_log_probabilities == [] for (one,) in silent.results)
 
 
 @torch.inference_mode()
 def test_a_beam_shows_its_leader_at_each_step_and_at_last_its_result() -> None:
     changes = stays = 0
     for seed in range(10):
-        search = Beam(Toy(6, seed).plan([9]), width=3, length_penalty=1.0, keep_tree=False)
+        search = BeamSearch(Toy(6, seed).plan([9]), width=3, length_penalty=1.0, keep_tree=False)
         before = list[int]()
         while search.advance():
             leader = search.best(0)

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from headlight.model.experiments.survey_cluster import Surveyor, survey_on_cluster
-from headlight.viz.answers.joining import join
+from headlight.model.experiments.survey_cluster import SurveyWorker, survey_on_cluster
+from headlight.viz.service.ray_cluster import join_or_start
 from headlight.viz.settings import MODELS
 
 
-class Mortal(Surveyor):
+class Mortal(SurveyWorker):
     """Dies once, with a part in its hands; the file beside the survey remembers it."""
 
     def __call__(self, rows: Any) -> Any:
@@ -27,6 +27,6 @@ class Mortal(Surveyor):
 
 if __name__ == "__main__":
     folder, file, temporary = sys.argv[1:]
-    join("data", alone=True, num_cpus=2, _temp_dir=temporary, object_store_memory=80_000_000)
+    join_or_start("data", start_local=True, num_cpus=2, _temp_dir=temporary, object_store_memory=80_000_000)
     measured = survey_on_cluster(Path(folder), MODELS / "toy", Path(file), workers=2, device="cpu", surveyor=Mortal)
     sys.stdout.write(f"{measured} parts\n")

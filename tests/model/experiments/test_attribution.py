@@ -11,28 +11,28 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.changes import WordChange
 from headlight.model.core.probes import watch
 from headlight.model.errors import RequestError
 from headlight.model.experiments import gradients, trace
 from headlight.model.experiments.attribution import (
     METHODS,
     attribute,
+    attribution_query,
     attributions,
-    erasable,
-    question_of,
+    removable_words,
     source_words,
 )
-from headlight.model.experiments.erasure import losses_without, more_and_more
+from headlight.model.experiments.erasure import cumulative_sets, erasure_losses
 from headlight.model.experiments.gradients import attention_gradient, input_gradient, integrated_gradients
 from headlight.model.experiments.trace import run_trace
-from headlight.model.measures.aligning import most_informative
-from headlight.model.measures.mixing import mixing_of_contributions, rollout
-from headlight.model.measures.norms import added_lengths
+from headlight.model.intervention_records import InputChange
+from headlight.model.measures.alignment_head import most_informative
+from headlight.model.measures.attention_rollout import mixing_of_contributions, rollout
+from headlight.model.measures.norms import weighted_value_norms
 from headlight.model.records import Intervention, Translation
 from headlight.model.translate.translator import Translator
 from tests.model.experiments.forced import RMS_RELATIVE, TARGET, TEXT
-from tests.model.foreign import folders
+from tests.model.families import folders
 from tests.tiny import HEADS, count_hooks, tiny_translator
 
 PLACES = (2, 3)
@@ -71,36 +71,36 @@ def test_every_method_answers_for_every_word(translator: Translator, answer: Tra
 
 
 def test_erasure_is_what_the_masked_sentence_really_loses(translator: Translator, answer: Translation) -> None:
-    question = question_of(translator, answer, PLACES)
+    question = attribution_query(translator, answer, PLACES)
     scores = attribute(question, "erasure").scores
     for place, word in enumerate(question.words):
         tokens = [answer.source_tokens[each] for each in word.places]
         if tokens[0].special:
             assert scores[place] is None
             continue
-        mask = WordChange(action="mask", start=tokens[0].start, end=tokens[-1].end)
+        mask = InputChange(action="mask", start=tokens[0].start, end=tokens[-1].end)
         masked = scored(translator, answer, interventions=(mask,))
         assert scores[place] == pytest.approx(log_of(answer) - log_of(masked), abs=1e-3)
 
 
 def test_what_is_hidden_already_is_not_erased_again() -> None:
     translator = tiny_translator()
-    hidden = WordChange(action="mask", start=4, end=8)
+    hidden = InputChange(action="mask", start=4, end=8)
     answer = translator.translate(TEXT, target=TARGET, interventions=(hidden,))
-    places = erasable(answer)
+    places = removable_words(answer)
     assert len(places) == len(source_words(answer)) - 2  # that word, and the end
-    both = losses_without(translator, answer, [1], [()])
+    both = erasure_losses(translator, answer, [1], [()])
     assert both == [pytest.approx(0, abs=1e-5)]
 
 
 def test_small_batches_give_what_a_large_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
-    sets = more_and_more([(0,), (1, 2), (3,)], [2, 0, 1])
+    sets = cumulative_sets([(0,), (1, 2), (3,)], [2, 0, 1])
     assert sets == [(3,), (3, 0), (3, 0, 1, 2)]
-    large = losses_without(translator, answer, PLACES, sets)
-    monkeypatch.setattr("headlight.model.experiments.erasure.MOST_ROWS", 1)
-    assert losses_without(translator, answer, PLACES, sets) == pytest.approx(large, abs=1e-4)
+    large = erasure_losses(translator, answer, PLACES, sets)
+    monkeypatch.setattr("headlight.model.experiments.erasure.MAX_ROWS_PER_BATCH", 1)
+    assert erasure_losses(translator, answer, PLACES, sets) == pytest.approx(large, abs=1e-4)
 
 
 # ---------------------------------------------------------------- gradients
@@ -130,7 +130,7 @@ def test_integrated_gradients_are_complete(variant: str) -> None:
     translator = tiny_translator(**VARIANTS[variant])
     answer = translator.translate(TEXT, target=TARGET)
     found = integrated_gradients(translator, answer, PLACES)
-    assert abs(found.gap) < 1e-2
+    assert abs(found.completeness_gap) < 1e-2
     assert found.scores.sum() == pytest.approx(found.difference, abs=1e-2)
 
     with watch(translator.model, "encoder.embedding.embedded", edit=lambda value, name: value * 0):
@@ -142,7 +142,7 @@ def test_integrated_gradients_stop_when_their_time_is_spent() -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     found = integrated_gradients(translator, answer, PLACES, seconds=0)
-    assert found.points == gradients.POINTS * (len(gradients.FIRST_ENDS) - 1)
+    assert found.points == gradients.POINTS_PER_INTERVAL * (len(gradients.INITIAL_INTERVALS) - 1)
 
 
 def test_attention_gradients_are_those_of_each_weight(translator: Translator, answer: Translation) -> None:
@@ -197,7 +197,7 @@ def _one_head(translator: Translator, answer: Translation, place: int, layer: in
 
 def test_added_lengths_equal_a_plain_loop(translator: Translator, answer: Translation) -> None:
     layer = run_trace(translator, answer).decoder[1].cross_attention
-    found = added_lengths(layer)
+    found = weighted_value_norms(layer)
     module: Any = translator.model.decoder.layers[1]
     matrix = module.cross_attention.output.weight.detach().double().numpy()
     width = layer.values.shape[-1]
@@ -228,9 +228,9 @@ def test_the_parts_of_an_attention_add_up_to_what_it_made(translator: Translator
     stream = scored(translator, answer, capture=(place,)).captured[place]
     layer = found.decoder[0].cross_attention
     for row in range(len(answer.target_tokens)):
-        whole = layer.carried[row] + layer.heads_write(row).sum(axis=0) + layer.bias
+        whole = layer.residual_input[row] + layer.head_outputs(row).sum(axis=0) + layer.bias
         if layer.norm is not None:
-            whole = layer.norm.full(whole, row)
+            whole = layer.norm.apply(whole, row)
         assert whole == pytest.approx(stream[row], abs=1e-4)
 
 
@@ -243,7 +243,7 @@ def test_a_planted_value_of_zero_weighs_nothing() -> None:
     weights[:, :, 3] = 1.0
     values = layer.values.copy()
     values[:, 3] = 0.0
-    found = added_lengths(replace(layer, weights=weights, values=values))
+    found = weighted_value_norms(replace(layer, weights=weights, values=values))
     assert not found.any()
 
 
@@ -255,10 +255,10 @@ def test_models_of_other_makers_answer_too(family: str, tmp_path: Path) -> None:
     translator = folders.translator(getattr(folders, family)(tmp_path / family))
     answer = translator.translate("the house", max_length=7)
     place = len(answer.target_tokens) - 1
-    question = question_of(translator, answer, (place,), points=1)
+    question = attribution_query(translator, answer, (place,), points=1)
     for name in METHODS:
         assert all(score is None or math.isfinite(score) for score in attribute(question, name).scores), name
-    masked = losses_without(translator, answer, (place,), [(0,)])
+    masked = erasure_losses(translator, answer, (place,), [(0,)])
     assert math.isfinite(masked[0])
 
 
@@ -266,7 +266,7 @@ def test_the_requests_own_changes_act_too() -> None:
     translator = tiny_translator()
     changed = Intervention(kind="cross", layer=None, head=None, action="uniform")
     answer = translator.translate(TEXT, target=TARGET, interventions=(changed,))
-    question = question_of(translator, answer, PLACES)
+    question = attribution_query(translator, answer, PLACES)
     average = attribute(question, "average").scores
     lengths = [len(word.places) / len(answer.source_tokens) for word in question.words]
     assert average == pytest.approx(lengths, abs=1e-5)
@@ -277,7 +277,7 @@ def test_the_requests_own_changes_act_too() -> None:
 def test_what_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
-    monkeypatch.setattr(trace, "MOST_NUMBERS", 1000)
+    monkeypatch.setattr(trace, "MAX_NUMBERS", 1000)
     with pytest.raises(RequestError, match="too large to look inside"):
         run_trace(translator, answer)
 
@@ -287,14 +287,14 @@ def test_a_word_or_a_head_that_is_not_there_is_refused(given: dict[str, Any]) ->
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     with pytest.raises(RequestError):
-        question_of(translator, answer, **given)
+        attribution_query(translator, answer, **given)
 
 
 def test_an_unknown_method_is_refused() -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     with pytest.raises(RequestError, match="rollout"):
-        attribute(question_of(translator, answer, (1,)), "guess")
+        attribute(attribution_query(translator, answer, (1,)), "guess")
 
 
 def test_the_most_informative_head_points_at_a_word_of_its_own() -> None:

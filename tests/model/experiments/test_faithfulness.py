@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.changes import WordChange
 from headlight.model.commands.main import main
 from headlight.model.experiments import faithfulness
-from headlight.model.experiments.attribution import attribute, erasable, question_of
+from headlight.model.experiments.attribution import attribute, attribution_query, removable_words
 from headlight.model.experiments.faithfulness import (
     agreement,
-    chance_curve,
-    chance_orders,
-    erasing_curve,
-    order_by,
-    over_corpus,
-    report_of,
+    erasure_curve,
+    evaluate_corpus,
+    make_report,
+    random_baseline,
+    random_orders,
+    removal_order,
 )
+from headlight.model.intervention_records import InputChange
 from tests.tiny import SENTENCES, tiny_translator
 
 TEXT, TARGET = SENTENCES[0], "The dog is here."
@@ -28,26 +28,26 @@ TEXT, TARGET = SENTENCES[0], "The dog is here."
 def test_a_curve_is_what_masked_sentences_really_give() -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
-    question = question_of(translator, answer, (2,))
-    order = list(reversed(erasable(answer)))
-    curve = erasing_curve(question, order)
+    question = attribution_query(translator, answer, (2,))
+    order = list(reversed(removable_words(answer)))
+    curve = erasure_curve(question, order)
     assert len(curve) == len(order) + 1
     assert curve[0] == pytest.approx(answer.target_tokens[2].probability, abs=1e-4)
     masks = []
     for count, place in enumerate(order[:2], start=1):
         tokens = [answer.source_tokens[each] for each in question.words[place].places]
-        masks.append(WordChange(action="mask", start=tokens[0].start, end=tokens[-1].end))
+        masks.append(InputChange(action="mask", start=tokens[0].start, end=tokens[-1].end))
         masked = translator.translate(TEXT, target=TARGET, interventions=tuple(masks))
         assert curve[count] == pytest.approx(masked.target_tokens[2].probability, abs=1e-4)
 
 
 def test_of_many_words_several_are_hidden_at_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = tiny_translator()
-    question = question_of(translator, translator.translate(TEXT, target=TARGET), (2,))
-    order = erasable(question.translation)
-    exact = erasing_curve(question, order)
-    monkeypatch.setattr(faithfulness, "STEPS", 2)
-    coarse = erasing_curve(question, order)
+    question = attribution_query(translator, translator.translate(TEXT, target=TARGET), (2,))
+    order = removable_words(question.translation)
+    exact = erasure_curve(question, order)
+    monkeypatch.setattr(faithfulness, "MAX_CURVE_POINTS", 2)
+    coarse = erasure_curve(question, order)
     assert len(coarse) == len(exact)
     middle = round(len(order) / 2)
     assert [coarse[at] for at in (0, middle, -1)] == pytest.approx([exact[at] for at in (0, middle, -1)], abs=1e-5)
@@ -55,12 +55,12 @@ def test_of_many_words_several_are_hidden_at_a_step(monkeypatch: pytest.MonkeyPa
 
 def test_orders_hold_every_word_once() -> None:
     translator = tiny_translator()
-    question = question_of(translator, translator.translate(TEXT, target=TARGET), (2,))
-    places = erasable(question.translation)
-    assert all(sorted(order) == places for order in chance_orders(question))
-    assert chance_orders(question) == chance_orders(question)
+    question = attribution_query(translator, translator.translate(TEXT, target=TARGET), (2,))
+    places = removable_words(question.translation)
+    assert all(sorted(order) == places for order in random_orders(question))
+    assert random_orders(question) == random_orders(question)
     scores = [float(-place) for place in range(len(question.words))]
-    assert order_by(question, scores) == places
+    assert removal_order(question, scores) == places
     assert agreement(question, scores, scores) == (1.0, 1.0)
     assert agreement(question, scores, [-score for score in scores])[0] == -1.0
 
@@ -68,24 +68,24 @@ def test_orders_hold_every_word_once() -> None:
 def test_the_erasing_order_takes_more_than_chance_on_average() -> None:
     """By construction: of all first steps, the one that erasure names costs the most."""
     translator = tiny_translator()
-    question = question_of(translator, translator.translate(TEXT, target=TARGET), (2,))
-    order = order_by(question, attribute(question, "erasure").scores)
-    first = erasing_curve(question, order)[1]
-    others = [erasing_curve(question, [place, *[each for each in order if each != place]])[1] for place in order]
+    question = attribution_query(translator, translator.translate(TEXT, target=TARGET), (2,))
+    order = removal_order(question, attribute(question, "erasure").scores)
+    first = erasure_curve(question, order)[1]
+    others = [erasure_curve(question, [place, *[each for each in order if each != place]])[1] for place in order]
     assert first == pytest.approx(min(others), abs=1e-6)
-    assert len(chance_curve(question)) == len(order) + 1
+    assert len(random_baseline(question)) == len(order) + 1
 
 
 def test_a_report_has_every_method_with_bounds() -> None:
     translator = tiny_translator()
     methods = ("average", "rollout", "erasure")
-    tally = list(over_corpus(translator, [TEXT, "Ja.", SENTENCES[2]], methods))[-1]
-    report = report_of(tally)
+    tally = list(evaluate_corpus(translator, [TEXT, "Ja.", SENTENCES[2]], methods))[-1]
+    report = make_report(tally)
     assert report.sentences >= 1
     assert set(report.methods) == set(methods)
     for each in report.methods.values():
         assert each.low <= each.area <= each.high
-        assert len(each.curve) == faithfulness.POINTS
+        assert len(each.curve) == faithfulness.MEAN_CURVE_POINTS
         assert each.curve[0] == pytest.approx(report.chance[0])  # nothing is hidden yet
         assert each.curve[-1] == pytest.approx(report.chance[-1])  # everything is
     assert all(report.tau[name][name] == pytest.approx(1) for name in methods)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.changes import Zero
 from headlight.model.core.probes import watch
 from headlight.model.errors import RequestError
-from headlight.model.experiments.inside import logit_lens, moved_by_keys, parts_of_logit
+from headlight.model.experiments.logit_lens import decompose_logit, key_contributions, logit_lens
 from headlight.model.experiments.trace import run_trace
+from headlight.model.intervention_records import ZeroPart
 from headlight.model.records import Intervention, Translation
 from headlight.model.translate.translator import Translator
 from tests.model.experiments.forced import RMS_RELATIVE, TARGET, TEXT
-from tests.model.foreign import folders
+from tests.model.families import folders
 from tests.tiny import DECODER_LAYERS, HEADS, tiny_translator
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -31,8 +31,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 CHANGES: dict[str, Any] = {
     "nothing": (),
     "a head off": (Intervention(kind="cross", layer=1, head=2, action="remove"),),
-    "a residual cut": (Zero(side="decoder", layer=1, part="residual"),),
-    "a network off": (Zero(side="decoder", layer=0, part="feed_forward"),),
+    "a residual cut": (ZeroPart(side="decoder", layer=1, part="residual"),),
+    "a network off": (ZeroPart(side="decoder", layer=0, part="feed_forward"),),
 }
 
 
@@ -40,7 +40,7 @@ def logits_of(translator: Translator, answer: Translation) -> np.ndarray:
     """The model's own logits, from its plain forward pass, `[target, vocabulary]`."""
     ids = [token.id for token in answer.target_tokens]
     sources = torch.tensor([[token.id for token in answer.source_tokens]])
-    with torch.no_grad(), translator.changing(answer.request)():
+    with torch.no_grad(), translator.intervention_context(answer.request)():
         logits = translator.model(sources, torch.tensor([[translator.model.config.start_id, *ids[:-1]]]))
     found: np.ndarray = logits[0].double().numpy()
     return found
@@ -52,7 +52,7 @@ def test_contributions_sum_to_the_logit(translator: Translator, change: str) -> 
     answer = translator.translate(TEXT, target=TARGET, interventions=CHANGES[change])
     logits = logits_of(translator, answer)
     for place in range(len(answer.target_tokens)):
-        inside = parts_of_logit(translator, answer, place)
+        inside = decompose_logit(translator, answer, place)
         assert inside.ids[0] == answer.target_tokens[place].id
         assert len(set(inside.ids)) == 4
         summed = np.sum([term.effects for term in inside.terms], axis=0)
@@ -66,7 +66,7 @@ def test_what_is_off_adds_nothing(translator: Translator) -> None:
     answer = translator.translate(TEXT, target=TARGET, interventions=CHANGES["a head off"])
     (off,) = (
         term
-        for term in parts_of_logit(translator, answer, 2).terms
+        for term in decompose_logit(translator, answer, 2).terms
         if (term.kind, term.layer, term.head) == ("cross", 1, 2)
     )
     assert off.effects == pytest.approx(0)
@@ -80,7 +80,7 @@ def test_in_pre_norm_a_heads_term_is_what_its_column_gives() -> None:
     model: Any = translator.model
     found = next(
         term
-        for term in parts_of_logit(translator, answer, place, trace).terms
+        for term in decompose_logit(translator, answer, place, trace).terms
         if (term.kind, term.layer, term.head) == ("cross", layer, head)
     )
     stream = f"decoder.layers.{DECODER_LAYERS - 1}.around_feed_forward.stream"
@@ -101,8 +101,8 @@ def test_in_pre_norm_a_heads_term_is_what_its_column_gives() -> None:
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
 def test_what_keys_move_sums_to_what_their_head_adds(translator: Translator, answer: Translation, kind: Any) -> None:
     trace, place, layer, head = run_trace(translator, answer), 4, 1, 3
-    written, moved = moved_by_keys(translator, answer, kind, layer, head, place, trace)
-    terms = parts_of_logit(translator, answer, place, trace).terms
+    written, moved = key_contributions(translator, answer, kind, layer, head, place, trace)
+    terms = decompose_logit(translator, answer, place, trace).terms
     (own,) = (term for term in terms if (term.kind, term.layer, term.head) == (kind, layer, head))
     assert moved is not None
     assert moved.sum() == pytest.approx(own.effects[0], abs=1e-6)
@@ -110,7 +110,7 @@ def test_what_keys_move_sums_to_what_their_head_adds(translator: Translator, ans
 
 
 def test_heads_of_the_encoder_write_and_move_no_logit_directly(translator: Translator, answer: Translation) -> None:
-    written, moved = moved_by_keys(translator, answer, "encoder", 1, 2, 3, run_trace(translator, answer))
+    written, moved = key_contributions(translator, answer, "encoder", 1, 2, 3, run_trace(translator, answer))
     assert moved is None
     assert written.shape[0] == len(answer.source_tokens)
     assert written.any()
@@ -146,7 +146,7 @@ def test_models_of_other_makers_sum_up_too(family: str, tmp_path: Path) -> None:
     translator = folders.translator(getattr(folders, family)(tmp_path / family))
     answer = translator.translate("the house", max_length=7)
     logits = logits_of(translator, answer)
-    inside = parts_of_logit(translator, answer, len(answer.target_tokens) - 1)
+    inside = decompose_logit(translator, answer, len(answer.target_tokens) - 1)
     summed = np.sum([term.effects for term in inside.terms], axis=0)
     assert summed == pytest.approx(logits[-1, list(inside.ids)], abs=1e-4)
     assert len(logit_lens(translator, answer)) == translator.model.config.decoder_layers + 1
@@ -154,4 +154,4 @@ def test_models_of_other_makers_sum_up_too(family: str, tmp_path: Path) -> None:
 
 def test_a_place_that_is_not_there_is_refused(translator: Translator, answer: Translation) -> None:
     with pytest.raises(RequestError):
-        parts_of_logit(translator, answer, 99)
+        decompose_logit(translator, answer, 99)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.experiments.masking import (
-    EVERYTHING,
+from headlight.model.experiments.mask_removal import (
+    ALL_LATER_TOKENS,
     PaddedBatch,
+    attention_masks,
     encode_batches,
-    looking_ahead,
-    masks_of,
-    read_ahead,
+    force_with_relaxed_mask,
+    relaxed_causal_mask,
+    translate_in_all_modes,
     translate_padded,
-    write_in_all_ways,
 )
 from headlight.model.records import Translation
 from headlight.model.training.mistakes import with_mistakes
@@ -40,12 +40,12 @@ def ids(translation: Translation) -> tuple[list[int], list[int]]:
     return [token.id for token in translation.source_tokens], [token.id for token in translation.target_tokens]
 
 
-@pytest.mark.parametrize(("ahead", "mistake"), [(0, None), (1, "ahead"), (EVERYTHING, "unmasked")])
+@pytest.mark.parametrize(("ahead", "mistake"), [(0, None), (1, "ahead"), (ALL_LATER_TOKENS, "unmasked")])
 def test_later_tokens_are_seen_as_by_a_model_with_that_mask(
     toy: Translator, ids: tuple[list[int], list[int]], ahead: int, mistake: str | None
 ) -> None:
     source, target = ids
-    (reading,) = read_ahead(toy, source, target, [ahead])
+    (reading,) = force_with_relaxed_mask(toy, source, target, [ahead])
     wrong = with_mistakes(toy.model, [mistake] if mistake else [])
     with torch.no_grad():
         logits = wrong(torch.tensor([source]), torch.tensor([[toy.model.config.start_id, *target[:-1]]]))[0]
@@ -53,12 +53,12 @@ def test_later_tokens_are_seen_as_by_a_model_with_that_mask(
     np.testing.assert_allclose(reading.log_probabilities, expected.numpy(), atol=1e-5)
     assert reading.loss == pytest.approx(-float(expected.mean()), abs=1e-5)
     np.testing.assert_allclose(reading.weights.sum(axis=-1), 1.0, atol=1e-5)
-    assert (reading.ahead.max() > 0) == bool(ahead)
+    assert (reading.attention_ahead.max() > 0) == bool(ahead)
 
 
 def test_nobody_else_sees_the_future(toy: Translator, translation: Translation) -> None:
     found: list[Translation] = []
-    with looking_ahead(toy.model, EVERYTHING):
+    with relaxed_causal_mask(toy.model, ALL_LATER_TOKENS):
         thread = Thread(target=lambda: found.append(toy.translate(TEXT)))
         thread.start()
         thread.join()
@@ -66,10 +66,10 @@ def test_nobody_else_sees_the_future(toy: Translator, translation: Translation) 
 
 
 def test_writing_with_the_mask_is_translating(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
-    found = write_in_all_ways(toy, toy.request(TEXT), 40)
+    found = translate_in_all_modes(toy, toy.request(TEXT), 40)
     assert list(found["masked"].ids) == list(found["kept"].ids) == ids[1]
     np.testing.assert_allclose(found["masked"].log_probabilities, found["kept"].log_probabilities, atol=1e-6)
-    cut = write_in_all_ways(toy, toy.request(TEXT), 2)
+    cut = translate_in_all_modes(toy, toy.request(TEXT), 2)
     assert {len(each.ids) for each in cut.values()} == {2}
 
 
@@ -88,15 +88,15 @@ def test_with_its_masks_a_batch_gives_what_a_sentence_gives_alone(
     safe, no_cross = translate_padded(toy, request, target, [PaddedBatch(rows), PaddedBatch(rows, cross=False)], 40)
     assert safe.log_probabilities.sum() == pytest.approx(translation.log_probability, abs=1e-4)
     assert list(safe.written.ids) == target
-    assert not safe.leaks.any()
-    assert not safe.cross_leaks.any()
-    assert not no_cross.leaks.any()
-    assert bool(no_cross.cross_leaks.any()) == bool(places)
+    assert not safe.attention_to_padding.any()
+    assert not safe.cross_attention_to_padding.any()
+    assert not no_cross.attention_to_padding.any()
+    assert bool(no_cross.cross_attention_to_padding.any()) == bool(places)
 
 
 def test_masks_are_those_of_the_running_model(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
     source, target = ids
-    masks = masks_of(toy, [source, [5] * (len(source) + 3)], target)
+    masks = attention_masks(toy, [source, [5] * (len(source) + 3)], target)
     assert masks["encoder"].shape == (len(source) + 3, len(source) + 3)
     assert masks["cross"].shape == (len(target), len(source) + 3)
     for kind in ("encoder", "cross"):

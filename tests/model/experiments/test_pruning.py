@@ -8,18 +8,18 @@ from statistics import fmean
 
 import pytest
 
-from headlight.model.experiments.importance import Part, all_losses
+from headlight.model.checkpoints.checksums import weights_digest
+from headlight.model.experiments.importance import AttentionPart, all_ablation_losses
 from headlight.model.experiments.pruning import (
-    FILE,
-    Curve,
-    Point,
-    counts_of,
-    heads_off,
-    points_of,
+    PRUNING_FILE,
+    PruningCurve,
+    PruningPoint,
+    measure_points,
+    pruning_counts,
     rank_heads,
     read_curve,
+    switch_off,
 )
-from headlight.model.folders.checksums import weights_digest
 from headlight.model.measures.chrf import chrf
 from headlight.model.translate.translator import Translator
 from tests.tiny import DECODER_LAYERS, ENCODER_LAYERS, HEADS, SENTENCES, tiny_translator
@@ -39,19 +39,19 @@ def test_heads_are_ranked_by_their_mean_loss(translator: Translator) -> None:
     assert losses == sorted(losses)
     answers = [translator.translate(text, max_length=9) for text in SENTENCES[:2]]
     for part, loss in ranked[:: ALL // 5]:
-        expected = fmean(all_losses(translator, answer, [(part,)])[0] for answer in answers)
+        expected = fmean(all_ablation_losses(translator, answer, [(part,)])[0] for answer in answers)
         assert loss == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_point_is_what_is_written_with_so_many_heads_off(translator: Translator) -> None:
-    order = [Part("cross", layer, head) for layer in range(DECODER_LAYERS) for head in range(HEADS)]
+    order = [AttentionPart("cross", layer, head) for layer in range(DECODER_LAYERS) for head in range(HEADS)]
     pairs = [(SENTENCES[0], "The dog is sleeping."), (SENTENCES[2], "The cats, too.")]
     plain = [translator.translate(text, max_length=9).text for text, _ in pairs]
-    points = list(points_of(translator, pairs, order, [0, 7, len(order)], max_length=9))
+    points = list(measure_points(translator, pairs, order, [0, 7, len(order)], max_length=9))
     assert [point.off for point in points] == [0, 7, len(order)]
     assert points[0].same == 1
     for point in points:
-        off = heads_off(order[: point.off])
+        off = switch_off(order[: point.off])
         written = [translator.translate(text, interventions=off, max_length=9).text for text, _ in pairs]
         scores = [chrf(own, other) for own, (_, other) in zip(written, pairs, strict=True)]
         assert point.chrf == pytest.approx(fmean(scores), abs=1e-6)
@@ -59,17 +59,17 @@ def test_a_point_is_what_is_written_with_so_many_heads_off(translator: Translato
 
 
 def test_the_points_begin_with_all_heads_and_end_with_none() -> None:
-    assert counts_of(8, 4) == [0, 2, 4, 6, 8]
-    assert counts_of(3, 7) == [0, 1, 2, 3]
+    assert pruning_counts(8, 4) == [0, 2, 4, 6, 8]
+    assert pruning_counts(3, 7) == [0, 1, 2, 3]
 
 
 def test_a_kept_curve_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_curve(tmp_path) is None
-    order = (Part("cross", 0, 1), Part("encoder", 2, 0))
+    order = (AttentionPart("cross", 0, 1), AttentionPart("encoder", 2, 0))
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    points = (Point(0, 80.32, 1.0), Point(2, 11.0, 0.0))
-    curve = Curve("a command", "mini.tsv", 200, 50, order, (-0.25, 1.5), points, weights_digest(tmp_path))
-    (tmp_path / FILE).write_text(curve.to_json(), encoding="utf-8")
+    points = (PruningPoint(0, 80.32, 1.0), PruningPoint(2, 11.0, 0.0))
+    curve = PruningCurve("a command", "mini.tsv", 200, 50, order, (-0.25, 1.5), points, weights_digest(tmp_path))
+    (tmp_path / PRUNING_FILE).write_text(curve.to_json(), encoding="utf-8")
     assert read_curve(tmp_path) == curve
     assert read_curve(tmp_path, set(order)) == curve
     (tmp_path / "model.safetensors").write_bytes(b"others")
@@ -81,20 +81,20 @@ def test_a_kept_curve_is_read_as_it_was_written(tmp_path: Path) -> None:
     ["", "[]", "{}", "7", '{"command": "", "corpus": "", "sentences": 1, "ranked_on": 1, "order": 7}', "[" * 100_000],
 )
 def test_a_strangers_file_that_holds_something_else_counts_as_none(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    (tmp_path / PRUNING_FILE).write_text(text, encoding="utf-8")
     assert read_curve(tmp_path) is None
 
 
 def test_a_curve_of_other_heads_of_one_point_or_without_numbers_counts_as_none(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    order = (Part("cross", 0, 1), Part("encoder", 2, 0))
-    points = (Point(0, 80.32, 1.0), Point(2, 11.0, 0.0))
+    order = (AttentionPart("cross", 0, 1), AttentionPart("encoder", 2, 0))
+    points = (PruningPoint(0, 80.32, 1.0), PruningPoint(2, 11.0, 0.0))
     odd = [
-        (Curve("", "", 200, 50, order, (0.0, 1.5), points), {Part("cross", 0, 0)}),
-        (Curve("", "", 200, 50, order, (0.0, 1.5), points[:1]), set(order)),
-        (Curve("", "", 200, 50, order, (0.0, float("nan")), points), set(order)),
+        (PruningCurve("", "", 200, 50, order, (0.0, 1.5), points), {AttentionPart("cross", 0, 0)}),
+        (PruningCurve("", "", 200, 50, order, (0.0, 1.5), points[:1]), set(order)),
+        (PruningCurve("", "", 200, 50, order, (0.0, float("nan")), points), set(order)),
     ]
     for curve, heads in odd:
         own = replace(curve, weights=weights_digest(tmp_path))
-        (tmp_path / FILE).write_text(own.to_json(), encoding="utf-8")
+        (tmp_path / PRUNING_FILE).write_text(own.to_json(), encoding="utf-8")
         assert read_curve(tmp_path, heads) is None

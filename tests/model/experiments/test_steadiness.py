@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from headlight import Translator
+from headlight.model.checkpoints.reports import LARGEST
 from headlight.model.commands.main import main
-from headlight.model.commands.steadiness import TEXTS, in_words, kept_sentences
+from headlight.model.commands.steadiness import TEXTS, card_section, sample_sentences
 from headlight.model.errors import CommandError
-from headlight.model.experiments.steadiness import FILE, head_roles, read_roles, to_json
-from headlight.model.folders.reports import LARGEST
-from headlight.model.measures.roles import NAMES, ROLES, name_roles, role_shares
+from headlight.model.experiments.head_roles import ROLES_FILE, head_roles, read_roles, to_json
+from headlight.model.measures.roles import NAMES, ROLES, assign_roles, role_shares
 from headlight.model.measures.statistics import STATISTICS, measure
 from headlight.model.records import KINDS
 from headlight.viz.settings import MODELS
 
 SENTENCES = ("ich mochte ein bier", "ich mochte ein cola", "ein bier")
-SHIPPED = sorted(path.parent.name for path in MODELS.glob(f"*/{FILE}"))
+SHIPPED = sorted(path.parent.name for path in MODELS.glob(f"*/{ROLES_FILE}"))
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,8 @@ def test_the_roles_of_a_corpus_are_those_of_its_sentences(translator: Translator
     for kind in KINDS:
         shares = [role_shares(answer, kind) for answer in answers]
         means = [mean_of([getattr(each, name) for each in shares]) for name in ("shares", "chances")]
-        names, _ = name_roles(kind, means[0], means[1], np.mean([each.coverage for each in shares], axis=0))
-        alone = [name_roles(kind, each.shares, each.chances, each.coverage)[0] for each in shares]
+        names, _ = assign_roles(kind, means[0], means[1], np.mean([each.coverage for each in shares], axis=0))
+        alone = [assign_roles(kind, each.shares, each.chances, each.coverage)[0] for each in shares]
         values = {name: [measure(answer, kind, name) for answer in answers] for name in STATISTICS}
         for layer, heads in enumerate(found["heads"][kind]):
             for head, each in enumerate(heads):
@@ -79,15 +79,15 @@ def test_without_sentences_there_is_nothing_to_measure(translator: Translator) -
 def test_sentences_are_spread_evenly_over_a_table(tmp_path: Path) -> None:
     table = tmp_path / "table.tsv"
     table.write_text("de\ten\n" + "".join(f"{number}\tx\n" for number in range(9)), encoding="utf-8")
-    assert kept_sentences(table, "de", 3) == ["0", "3", "6"]
-    assert len(kept_sentences(table, "de", 100)) == 9
+    assert sample_sentences(table, "de", 3) == ["0", "3", "6"]
+    assert len(sample_sentences(table, "de", 100)) == 9
     with pytest.raises(CommandError, match=r"no column 'fr'.*de, en"):
-        kept_sentences(table, "fr")
+        sample_sentences(table, "fr")
 
 
 def test_a_model_without_kept_roles_has_none_and_neither_has_one_that_brings_too_much(tmp_path: Path) -> None:
     assert read_roles(tmp_path) is None
-    (tmp_path / FILE).write_text("{}" + " " * LARGEST, encoding="utf-8")
+    (tmp_path / ROLES_FILE).write_text("{}" + " " * LARGEST, encoding="utf-8")
     assert read_roles(tmp_path) is None
 
 
@@ -121,7 +121,7 @@ def test_what_ships_says_something_of_every_head(name: str) -> None:
             assert all(str(number) in found["texts"] for number in head["examples"])
     assert named.keys() <= set(NAMES)
     assert max(named.values()) <= named.total() / 2  # no rule puts most heads in one class
-    assert in_words(found).strip() in (MODELS / name / "README.md").read_text(encoding="utf-8")
+    assert card_section(found).strip() in (MODELS / name / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", SHIPPED[:1])
@@ -150,5 +150,5 @@ def test_the_sentences_that_ship_are_those_of_the_small_corpus() -> None:
         found = read_roles(MODELS / name)
         assert found is not None
         if found["corpus"] == TEXTS.name:
-            texts = kept_sentences(TEXTS, name.partition("-")[0], found["sentences"])
+            texts = sample_sentences(TEXTS, name.partition("-")[0], found["sentences"])
             assert found["texts"] == {number: texts[int(number)] for number in found["texts"]}

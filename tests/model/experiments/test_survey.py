@@ -14,22 +14,29 @@ import pytest
 from headlight import Translator, main
 from headlight.model.errors import CommandError, RequestError
 from headlight.model.experiments import survey_files
-from headlight.model.experiments.importance import Part, all_losses
-from headlight.model.experiments.survey import FULL, Sentence, check_measures, survey_batch, words_of
-from headlight.model.experiments.survey_files import Plan, begin, parts_of, plan, read_plan, survey
-from headlight.model.experiments.survey_search import find_looks, rank_heads, sum_up
-from headlight.model.measures.alignment import Errors, count_errors, links_of, parse_links
-from headlight.model.measures.roles import name_roles, role_shares
+from headlight.model.experiments.importance import AttentionPart, all_ablation_losses
+from headlight.model.experiments.survey import LOOK_SCALE, SurveyLine, check_measures, survey_batch, word_per_token
+from headlight.model.experiments.survey_files import (
+    SurveyPlan,
+    complete_parts,
+    make_plan,
+    read_plan,
+    run_survey,
+    start_survey,
+)
+from headlight.model.experiments.survey_search import find_looks, rank_heads, summarise
+from headlight.model.measures.alignment import AlignmentCounts, attention_links, count_errors, parse_links
+from headlight.model.measures.roles import assign_roles, role_shares
 from headlight.model.measures.statistics import measure
 from headlight.model.records import KINDS
-from headlight.model.text.drawn_links import cut
+from headlight.model.text.gold_links import parse_segmented
 from headlight.viz.settings import MODELS
 
 TOY = MODELS / "toy"
 ROOT = Path(__file__).resolve().parents[3]
 PAIRS = [
-    Sentence(0, "ich mochte ein bier", "i want a beer", "0-0 1-1 2-2 3-3"),
-    Sentence(1, "ich mochte ein cola", "i want a coke", "0-0 1-1p 2?2 3-3"),
+    SurveyLine(0, "ich mochte ein bier", "i want a beer", "0-0 1-1 2-2 3-3"),
+    SurveyLine(1, "ich mochte ein cola", "i want a coke", "0-0 1-1p 2?2 3-3"),
 ]
 LINES = ["ich mochte ein bier", "", "ein cola", "ich mochte ein cola", "ein bier", "mochte ein bier"]
 
@@ -48,10 +55,10 @@ def file(tmp_path: Path) -> Path:
 
 def surveyed(folder: Path, file: Path, measures: tuple[str, ...] = ("entropy", "roles", "looks")) -> polars.DataFrame:
     """A survey in parts of two lines, as one table."""
-    made = plan(TOY, file, check_measures(measures))
-    begin(folder, Plan(**{**vars(made), "part": 2}))
-    survey(folder, TOY, file, device="cpu")
-    return polars.concat([polars.read_parquet(part) for part in parts_of(folder, "heads")])
+    made = make_plan(TOY, file, check_measures(measures))
+    start_survey(folder, SurveyPlan(**{**vars(made), "part": 2}))
+    run_survey(folder, TOY, file, device="cpu")
+    return polars.concat([polars.read_parquet(part) for part in complete_parts(folder, "heads")])
 
 
 def test_every_head_of_every_sentence_has_a_row_with_what_the_measures_say(translator: Translator) -> None:
@@ -62,7 +69,7 @@ def test_every_head_of_every_sentence_has_a_row_with_what_the_measures_say(trans
         answer = translator.translate(pair.source, target=pair.target)
         for kind in KINDS:
             shares = role_shares(answer, kind)
-            names, _ = name_roles(kind, shares.shares, shares.chances, shares.coverage)
+            names, _ = assign_roles(kind, shares.shares, shares.chances, shares.coverage)
             layers, count = names.shape
             rows = heads.filter((polars.col("sentence") == pair.number) & (polars.col("kind") == kind))
             assert [(row["layer"], row["head"]) for row in rows.iter_rows(named=True)] == [
@@ -77,9 +84,9 @@ def test_every_head_of_every_sentence_has_a_row_with_what_the_measures_say(trans
                 assert row["role"] == names[layer, head]
                 at = np.frombuffer(row["looks_at"], dtype="<u2")
                 strong = np.frombuffer(row["looks_with"], dtype=np.uint8)
-                np.testing.assert_allclose(strong / FULL, weights.max(axis=-1), atol=0.5 / FULL + 1e-4)
+                np.testing.assert_allclose(strong / LOOK_SCALE, weights.max(axis=-1), atol=0.5 / LOOK_SCALE + 1e-4)
                 np.testing.assert_allclose(weights[range(len(at)), at], weights.max(axis=-1), atol=1e-4)
-            lost = all_losses(translator, answer, [(Part(kind, 0, 0),)])[0]
+            lost = all_ablation_losses(translator, answer, [(AttentionPart(kind, 0, 0),)])[0]
             assert rows["importance"][0] == pytest.approx(lost, abs=1e-3)
 
 
@@ -89,31 +96,33 @@ def test_alignment_counts_are_those_of_each_head_by_itself(translator: Translato
     )
     for pair in PAIRS:
         answer = translator.translate(pair.source, target=pair.target)
-        source, target = cut(pair.source), cut(str(pair.target))
+        source, target = parse_segmented(pair.source), parse_segmented(str(pair.target))
         gold = parse_links(str(pair.links), len(source.spans), len(target.spans))
         for row in heads.filter(polars.col("sentence") == pair.number).iter_rows(named=True):
             weights = answer.attention.cross[row["layer"], row["head"]]
             for shift in (0, 1):
-                links = links_of(weights, answer.target_tokens, target.spans, answer.source_tokens, source.spans, shift)
+                links = attention_links(
+                    weights, answer.target_tokens, target.spans, answer.source_tokens, source.spans, shift
+                )
                 right = row[f"right_sure_{shift}"], row[f"right_possible_{shift}"]
-                assert Errors(row["linked"], row["sure"], *right) == count_errors(links, gold)
+                assert AlignmentCounts(row["linked"], row["sure"], *right) == count_errors(links, gold)
     assert heads.filter(polars.col("sentence") == 1)["sure"][0] == 2  # one is marked with p, one with ?
 
 
 def test_precision_and_recall_by_hand() -> None:
-    errors = Errors(linked=4, sure=5, linked_and_sure=2, linked_and_possible=3)
+    errors = AlignmentCounts(linked=4, sure=5, linked_and_sure=2, linked_and_possible=3)
     assert (errors.precision, errors.recall) == (3 / 4, 2 / 5)
-    assert (Errors().precision, Errors().recall) == (1, 1)
+    assert (AlignmentCounts().precision, AlignmentCounts().recall) == (1, 1)
 
 
 def test_alignment_needs_links_and_a_translation(translator: Translator) -> None:
-    for given, missing in ((Sentence(3, "ein bier"), "translation"), (Sentence(3, "ein bier", "a beer"), "links")):
+    for given, missing in ((SurveyLine(3, "ein bier"), "translation"), (SurveyLine(3, "ein bier", "a beer"), "links")):
         with pytest.raises(CommandError, match=f"Line 4 has no {missing}"):
             survey_batch(translator, [given], ("alignment",))
 
 
 def test_a_sentence_that_cannot_be_read_is_told_and_has_no_rows(translator: Translator) -> None:
-    found = survey_batch(translator, [Sentence(0, "ein bier"), Sentence(1, "ein " * 5000)], ("entropy",))
+    found = survey_batch(translator, [SurveyLine(0, "ein bier"), SurveyLine(1, "ein " * 5000)], ("entropy",))
     assert found.sentences["refused"][0] == ""
     assert found.sentences["refused"][1]
     assert set(found.heads["sentence"]) == {0}
@@ -121,7 +130,7 @@ def test_a_sentence_that_cannot_be_read_is_told_and_has_no_rows(translator: Tran
 
 def test_words_stand_for_all_their_tokens(translator: Translator) -> None:
     answer = translator.translate("ein bier")
-    words = words_of(answer.source_tokens, answer.source_text)
+    words = word_per_token(answer.source_tokens, answer.source_text)
     assert len(words) == len(answer.source_tokens)
     assert words[-1] == answer.source_tokens[-1].text
     assert set(words[:-1]) == {"ein", "bier"}
@@ -161,7 +170,7 @@ def test_two_processes_measure_what_one_does(tmp_path: Path) -> None:
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert ran.returncode == 0, ran.stderr
     assert "72 lines in 2 parts" in ran.stdout
-    two = polars.concat([polars.read_parquet(part) for part in parts_of(tmp_path / "two", "heads")])
+    two = polars.concat([polars.read_parquet(part) for part in complete_parts(tmp_path / "two", "heads")])
     for name in one.columns:  # other passes have other neighbours: the same but for rounding
         if name in ("entropy", "peak"):
             np.testing.assert_allclose(two[name].to_numpy(), one[name].to_numpy(), atol=1e-4)
@@ -186,18 +195,22 @@ def test_a_search_finds_what_a_loop_over_the_maps_finds(tmp_path: Path, file: Pa
     expected: dict[tuple[str, int, int], int] = {}
     for answer in answers:
         rows, keys = (
-            words_of(tokens, text)
+            word_per_token(tokens, text)
             for tokens, text in ((answer.target_tokens, answer.text), (answer.source_tokens, answer.source_text))
         )
         for layer, heads in enumerate(answer.attention.cross):
             for head, weights in enumerate(heads):
                 for row, word in enumerate(rows):
                     best = int(weights[row].argmax())
-                    if word == "a" and keys[best] == "ein" and round(weights[row, best] * FULL) / FULL >= 0.3:
+                    if (
+                        word == "a"
+                        and keys[best] == "ein"
+                        and round(weights[row, best] * LOOK_SCALE) / LOOK_SCALE >= 0.3
+                    ):
                         expected["cross", layer, head] = expected.get(("cross", layer, head), 0) + 1
     found = find_looks(tmp_path / "kept", "A", "Ein")
     assert {tuple(each.head): each.looks for each in found} == expected
-    assert [each.often for each in found] == sorted((each.often for each in found), reverse=True)
+    assert [each.share for each in found] == sorted((each.share for each in found), reverse=True)
     for each in found:
         assert len(each.examples) <= 3
         assert all("ein" in source for _, _, source, _ in each.examples)
@@ -205,7 +218,7 @@ def test_a_search_finds_what_a_loop_over_the_maps_finds(tmp_path: Path, file: Pa
 
 def test_sums_are_means_and_deviations_over_sentences(tmp_path: Path, file: Path) -> None:
     table = surveyed(tmp_path / "kept", file, ("entropy", "punctuation", "roles"))
-    found = sum_up(tmp_path / "kept")
+    found = summarise(tmp_path / "kept")
     assert tuple(found) == KINDS
     for kind, sums in found.items():
         assert sums.sentences == 5
@@ -278,10 +291,10 @@ def test_an_unknown_measure_is_refused_by_name() -> None:
 
 
 def test_the_plan_is_what_decides_every_row(file: Path) -> None:
-    made = plan(TOY, file, ("entropy",))
+    made = make_plan(TOY, file, ("entropy",))
     assert (made.model, made.file, made.lines, made.parts) == ("toy", "lines.txt", len(LINES), 1)
     assert made.revision
     assert json.loads(json.dumps(made.measures)) == ["entropy"]
     file.write_text("", encoding="utf-8")
     with pytest.raises(CommandError, match="has no lines"):
-        plan(TOY, file, ("entropy",))
+        make_plan(TOY, file, ("entropy",))

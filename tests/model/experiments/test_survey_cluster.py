@@ -12,8 +12,8 @@ import pytest
 
 from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import check_measures
-from headlight.model.experiments.survey_cluster import Surveyor
-from headlight.model.experiments.survey_files import begin, parts_of, plan, read_plan, survey
+from headlight.model.experiments.survey_cluster import SurveyWorker
+from headlight.model.experiments.survey_files import complete_parts, make_plan, read_plan, run_survey, start_survey
 from headlight.viz.settings import MODELS
 
 TOY = MODELS / "toy"
@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def begun(folder: Path, file: Path) -> Path:
-    begin(folder, plan(TOY, file, check_measures(["entropy", "looks"])))
+    start_survey(folder, make_plan(TOY, file, check_measures(["entropy", "looks"])))
     return folder
 
 
@@ -37,7 +37,7 @@ def begun(folder: Path, file: Path) -> Path:
 def test_a_cluster_measures_what_one_process_does_also_where_a_worker_is_lost(tmp_path: Path, file: Path) -> None:
     pytest.importorskip("ray.data", reason="Ray Data is not installed, so no real cluster is tried")
     alone, many = begun(tmp_path / "alone", file), begun(tmp_path / "many", file)
-    survey(alone, TOY, file, device="cpu")
+    run_survey(alone, TOY, file, device="cpu")
     with tempfile.TemporaryDirectory(prefix="ray") as temporary:  # short: sockets lie there
         command = [sys.executable, "-m", "tests.model.experiments.losing_survey", str(many), str(file), temporary]
         settings = os.environ | {"DIED": str(tmp_path / "died"), "RAY_AUTH_MODE": "disabled"}
@@ -46,14 +46,14 @@ def test_a_cluster_measures_what_one_process_does_also_where_a_worker_is_lost(tm
     assert "3 parts\n" in ran.stdout  # among what Ray says of the lost worker
     assert (tmp_path / "died").exists()
     for what in ("heads", "sentences"):
-        assert [part.name for part in parts_of(many, what)] == [part.name for part in parts_of(alone, what)]
-        for one, other in zip(parts_of(alone, what), parts_of(many, what), strict=True):
+        assert [part.name for part in complete_parts(many, what)] == [part.name for part in complete_parts(alone, what)]
+        for one, other in zip(complete_parts(alone, what), complete_parts(many, what), strict=True):
             assert one.read_bytes() == other.read_bytes()
 
 
 def test_a_machine_without_the_model_or_with_another_one_says_so(tmp_path: Path, file: Path) -> None:
     wanted = read_plan(begun(tmp_path / "survey", file))
     with pytest.raises(CommandError, match="has no folder"):
-        Surveyor(wanted, tmp_path / "nowhere", "cpu")
+        SurveyWorker(wanted, tmp_path / "nowhere", "cpu")
     with pytest.raises(CommandError, match="holds another model"):
-        Surveyor(wanted, MODELS / "sentiment", "cpu")
+        SurveyWorker(wanted, MODELS / "sentiment", "cpu")

@@ -11,22 +11,22 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from headlight.model.commands.heads import FOLDER, Head, best_heads, count_heads, table_of, total
+from headlight.model.commands.heads import LINKS_FOLDER, HeadReading, best_heads, count_heads, links_table, sum_counts
 from headlight.model.commands.main import main
 from headlight.model.errors import CommandError, RequestError
 from headlight.model.measures.alignment import (
-    Errors,
-    Gold,
-    agreement,
+    AlignmentCounts,
+    GoldLinks,
+    attention_links,
     count_errors,
     error_bounds,
-    links_of,
+    links_f1,
     parse_links,
-    turned,
+    reverse_links,
     word_weights,
 )
 from headlight.model.records import FloatArray, Token
-from headlight.model.text.drawn_links import BANDS, DrawnPair, cut, read_links
+from headlight.model.text.gold_links import LENGTH_BANDS, AlignedPair, parse_segmented, read_links
 from headlight.model.translate.translator import Translator
 from tests.tiny import tiny_translator
 
@@ -67,22 +67,24 @@ def test_a_token_across_a_border_belongs_to_both_words_by_its_characters() -> No
 
 def test_links_go_to_the_best_word_of_the_row_or_of_the_row_after() -> None:
     sides = (TARGET, TARGET_WORDS, SOURCE, SOURCE_WORDS)
-    assert links_of(WEIGHTS, *sides) == {(1, 0), (1, 1)}
-    assert links_of(WEIGHTS, *sides, shift=1) == {(1, 0), (0, 1)}
+    assert attention_links(WEIGHTS, *sides) == {(1, 0), (1, 1)}
+    assert attention_links(WEIGHTS, *sides, shift=1) == {(1, 0), (0, 1)}
     with pytest.raises(RequestError, match="shift must be a whole number from 0 to 1, but 2"):
-        links_of(WEIGHTS, *sides, shift=2)
+        attention_links(WEIGHTS, *sides, shift=2)
 
 
 def test_error_rate_by_hand() -> None:
-    gold = Gold(sure=frozenset({(0, 0), (1, 1)}), possible=frozenset({(0, 0), (1, 1), (0, 1)}))
+    gold = GoldLinks(sure=frozenset({(0, 0), (1, 1)}), possible=frozenset({(0, 0), (1, 1), (0, 1)}))
     assert count_errors(frozenset({(0, 0), (1, 1)}), gold).rate == 0
     assert count_errors(frozenset({(0, 0), (0, 1)}), gold).rate == pytest.approx(1 - (1 + 2) / (2 + 2))
     assert count_errors(frozenset({(1, 0)}), gold).rate == 1
-    assert (count_errors(frozenset({(0, 0)}), gold) + Errors(1, 0, 0, 0)).rate == pytest.approx(1 - 2 / (2 + 2))
+    assert (count_errors(frozenset({(0, 0)}), gold) + AlignmentCounts(1, 0, 0, 0)).rate == pytest.approx(
+        1 - 2 / (2 + 2)
+    )
 
 
 def test_bounds_of_two_sentences_by_hand() -> None:
-    right, wrong = Errors(2, 2, 2, 2), Errors(2, 2, 0, 0)
+    right, wrong = AlignmentCounts(2, 2, 2, 2), AlignmentCounts(2, 2, 0, 0)
     bounds = error_bounds([right, wrong])  # a quarter of all samples has the right one twice, a quarter the wrong one
     assert bounds == (0, 1)
     assert error_bounds([right, right, right]) == (0, 0)
@@ -91,7 +93,7 @@ def test_bounds_of_two_sentences_by_hand() -> None:
 
 
 def test_bounds_are_those_of_counting_heads_of_a_coin_and_narrow_with_more_sentences() -> None:
-    right, wrong = Errors(1, 1, 1, 1), Errors(1, 1, 0, 0)
+    right, wrong = AlignmentCounts(1, 1, 1, 1), AlignmentCounts(1, 1, 0, 0)
     bounds = error_bounds([right, wrong] * 50, samples=4000)  # the rate of wrong ones among 100: 0.5 ± 1.96 · 0.05
     assert bounds.low == pytest.approx(0.5 - 1.96 * 0.05, abs=0.011)
     assert bounds.high == pytest.approx(0.5 + 1.96 * 0.05, abs=0.011)
@@ -103,17 +105,17 @@ def test_bounds_are_those_of_counting_heads_of_a_coin_and_narrow_with_more_sente
 
 def test_agreement_by_hand() -> None:
     first, second = [frozenset({(0, 0), (1, 1)}), frozenset({(0, 0)})], [frozenset({(0, 0)}), frozenset({(0, 1)})]
-    assert agreement(first, second) == pytest.approx(2 * 1 / (3 + 2))
-    assert agreement(first, first) == 1
-    assert agreement([frozenset()], [frozenset()]) == 1
+    assert links_f1(first, second) == pytest.approx(2 * 1 / (3 + 2))
+    assert links_f1(first, first) == 1
+    assert links_f1([frozenset()], [frozenset()]) == 1
 
 
 def test_drawn_links_are_numbers_of_words_and_sure_or_possible() -> None:
     gold = parse_links("2-1 0-0 4?3", 5, 4)
     assert gold.sure == {(2, 1), (0, 0)}
     assert gold.possible == {(2, 1), (0, 0), (4, 3)}
-    assert gold.turned() == (turned(gold.sure), turned(gold.possible))
-    assert gold.turned().sure == {(1, 2), (0, 0)}
+    assert gold.reversed() == (reverse_links(gold.sure), reverse_links(gold.possible))
+    assert gold.reversed().sure == {(1, 2), (0, 0)}
     for wrong, complaint in (
         ("2", "'2' is no link: write 3-4"),
         ("a-b", "is no link"),
@@ -136,26 +138,26 @@ def test_drawn_links_are_numbers_of_words_and_sure_or_possible() -> None:
     ],
 )
 def test_spaces_that_nobody_writes_are_borders_of_words_and_no_text(marked: str, text: str, words: list[str]) -> None:
-    found = cut(marked)
+    found = parse_segmented(marked)
     assert found.text == text
     assert list(found.words) == words
 
 
 @pytest.mark.parametrize(("name", "source"), [("de-en", "de"), ("zh-en", "zh")])
 def test_every_sentence_that_ships_is_linked_as_its_readme_says(name: str, source: str) -> None:
-    pairs = read_links(FOLDER / f"{name}.tsv", source, "en")
+    pairs = read_links(LINKS_FOLDER / f"{name}.tsv", source, "en")
     assert len(pairs) == 120
     for pair in pairs:
         assert 8 <= pair.length <= 25
         linked = {word for _, word in pair.gold.possible}
         assert len(pair.target.spans) - len(linked) <= 5, pair.target.text
         assert len(pair.gold.sure) >= 0.5 * len(pair.source.spans), pair.source.text
-    counted = [sum(low <= pair.length <= high for pair in pairs) for low, high in BANDS]
-    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    counted = [sum(low <= pair.length <= high for pair in pairs) for low, high in LENGTH_BANDS]
+    readme = (LINKS_FOLDER / "README.md").read_text(encoding="utf-8")
     row = next(line for line in readme.splitlines() if line.startswith(f"| {name}.tsv |"))
-    passes = [[pair.gold for pair in read_links(FOLDER / f"{name}.tsv", source, "en", each)] for each in PASSES]
-    sure = agreement(*([gold.sure for gold in each] for each in passes))
-    every = agreement(*([gold.possible for gold in each] for each in passes))
+    passes = [[pair.gold for pair in read_links(LINKS_FOLDER / f"{name}.tsv", source, "en", each)] for each in PASSES]
+    sure = links_f1(*([gold.sure for gold in each] for each in passes))
+    every = links_f1(*([gold.possible for gold in each] for each in passes))
     links = sum(len(pair.gold.sure) for pair in pairs), sum(len(pair.gold.possible) for pair in pairs)
     assert row == (
         f"| {name}.tsv | {' / '.join(map(str, counted))} | {links[0]:,} | {links[1] - links[0]:,} "
@@ -167,7 +169,7 @@ PASSES = ("first", "second")
 
 
 def test_the_short_sentences_are_linked_too() -> None:
-    pairs = read_links(FOLDER / "de-en-short.tsv", "de", "en")
+    pairs = read_links(LINKS_FOLDER / "de-en-short.tsv", "de", "en")
     assert len(pairs) == 43
     by_words = {
         (pair.source.words[source], pair.target.words[target]) for pair in pairs for source, target in pair.gold.sure
@@ -176,20 +178,20 @@ def test_the_short_sentences_are_linked_too() -> None:
 
 
 def test_a_table_is_read_in_both_directions() -> None:
-    there = read_links(FOLDER / "de-en.tsv", "de", "en")
-    back = read_links(FOLDER / "de-en.tsv", "en", "de")
-    assert back == [pair.turned() for pair in there]
+    there = read_links(LINKS_FOLDER / "de-en.tsv", "de", "en")
+    back = read_links(LINKS_FOLDER / "de-en.tsv", "en", "de")
+    assert back == [pair.reversed() for pair in there]
     assert back[0].source == there[0].target
-    assert back[0].gold.sure == turned(there[0].gold.sure) != there[0].gold.sure
-    assert table_of("en", "zh") == table_of("zh", "en") == FOLDER / "zh-en.tsv"
+    assert back[0].gold.sure == reverse_links(there[0].gold.sure) != there[0].gold.sure
+    assert links_table("en", "zh") == links_table("zh", "en") == LINKS_FOLDER / "zh-en.tsv"
     with pytest.raises(CommandError, match="No links between 'fr' and 'en'"):
-        table_of("fr", "en")
+        links_table("fr", "en")
 
 
 class Planted:
     """A translator with noise in each head but one, which looks where the links are, and one reading late."""
 
-    def __init__(self, pairs: list[DrawnPair], right: Head) -> None:
+    def __init__(self, pairs: list[AlignedPair], right: HeadReading) -> None:
         self.pairs = {pair.source.text: pair for pair in pairs}
         self.right = right
 
@@ -214,27 +216,27 @@ class Planted:
         )
 
 
-@pytest.mark.parametrize("right", [Head(1, 2, 0), Head(0, 1, 1)])
-def test_a_planted_head_is_found_with_the_reading_that_is_its(right: Head) -> None:
-    pairs = read_links(FOLDER / "zh-en.tsv", "zh", "en")[::5]
+@pytest.mark.parametrize("right", [HeadReading(1, 2, 0), HeadReading(0, 1, 1)])
+def test_a_planted_head_is_found_with_the_reading_that_is_its(right: HeadReading) -> None:
+    pairs = read_links(LINKS_FOLDER / "zh-en.tsv", "zh", "en")[::5]
     counts = count_heads(cast("Translator", Planted(pairs, right)), pairs)
     assert len(counts) == 2 * 3 * 2
     assert {len(each) for each in counts.values()} == {len(pairs)}
-    best, second, *_ = sorted(counts, key=lambda head: total(counts[head]).rate)
+    best, second, *_ = sorted(counts, key=lambda head: sum_counts(counts[head]).rate)
     assert best == right
-    assert total(counts[best]).rate < 0.25  # of several sure words of one, a row can name but one
-    assert total(counts[second]).rate > 0.7
+    assert sum_counts(counts[best]).rate < 0.25  # of several sure words of one, a row can name but one
+    assert sum_counts(counts[second]).rate > 0.7
     kept = best_heads(counts, [pair.length for pair in pairs], kept=2)
     assert (kept[0]["layer"], kept[0]["head"], kept[0]["shift"]) == right
-    assert kept[0]["error_rate"] == round(total(counts[right][1::2]).rate, 3)
-    assert kept[0]["chosen_by"] == round(total(counts[right][::2]).rate, 3)
+    assert kept[0]["error_rate"] == round(sum_counts(counts[right][1::2]).rate, 3)
+    assert kept[0]["chosen_by"] == round(sum_counts(counts[right][::2]).rate, 3)
     assert kept[0]["low"] < kept[0]["error_rate"] < kept[0]["high"]
     assert set(kept[0]["by_words"]) == {"8-12", "13-18", "19-25"}
 
 
 def test_what_a_head_is_worth_is_told_by_sentences_that_did_not_choose_it() -> None:
-    right, wrong = Errors(2, 2, 2, 2), Errors(2, 2, 0, 0)
-    lucky, steady = Head(0, 0, 0), Head(1, 0, 0)
+    right, wrong = AlignmentCounts(2, 2, 2, 2), AlignmentCounts(2, 2, 0, 0)
+    lucky, steady = HeadReading(0, 0, 0), HeadReading(1, 0, 0)
     counts = {steady: [right, right, wrong, right], lucky: [right, wrong, right, wrong]}
     kept = best_heads(counts, [8, 13, 8, 14])
     assert [(each["layer"], each["chosen_by"], each["error_rate"]) for each in kept] == [(0, 0.0, 1.0), (1, 0.5, 0.0)]
@@ -243,15 +245,15 @@ def test_what_a_head_is_worth_is_told_by_sentences_that_did_not_choose_it() -> N
 
 def test_counts_are_of_every_head_and_reading_in_both_directions() -> None:
     translator = tiny_translator()
-    pairs = read_links(FOLDER / "de-en-short.tsv", "de", "en")[:3]
+    pairs = read_links(LINKS_FOLDER / "de-en-short.tsv", "de", "en")[:3]
     counts = count_heads(translator, pairs)
     cross = translator.translate(pairs[0].source.text, target=pairs[0].target.text).attention.cross
     assert len(counts) == cross.shape[0] * cross.shape[1] * 2
-    assert {total(each).linked for each in counts.values()} == {sum(len(pair.target.spans) for pair in pairs)}
-    assert len({total(each).rate for each in counts.values()}) > 1
-    back = count_heads(translator, [pair.turned() for pair in pairs])
+    assert {sum_counts(each).linked for each in counts.values()} == {sum(len(pair.target.spans) for pair in pairs)}
+    assert len({sum_counts(each).rate for each in counts.values()}) > 1
+    back = count_heads(translator, [pair.reversed() for pair in pairs])
     assert back.keys() == counts.keys()
-    assert {total(each).linked for each in back.values()} == {sum(len(pair.source.spans) for pair in pairs)}
+    assert {sum_counts(each).linked for each in back.values()} == {sum(len(pair.source.spans) for pair in pairs)}
 
 
 def test_the_command_prints_the_best_head_first_and_writes_the_chosen(
@@ -260,7 +262,7 @@ def test_the_command_prints_the_best_head_first_and_writes_the_chosen(
     monkeypatch.setattr(Translator, "load", lambda *_: tiny_translator())
     folder = tmp_path / "de-en"
     folder.mkdir()
-    short = ["--links", str(FOLDER / "de-en-short.tsv")]
+    short = ["--links", str(LINKS_FOLDER / "de-en-short.tsv")]
     assert main(["heads", "--model", str(folder), *short, "--output", str(tmp_path / "heads.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
     rates = [

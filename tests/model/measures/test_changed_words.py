@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headlight.model.measures.changed_words import Pair, Written, pair_words, words_written
+from headlight.model.measures.word_diff import WordPair, WrittenWord, diff_words, written_words
 from headlight.model.records import Token
 
 
@@ -24,12 +24,12 @@ from headlight.model.records import Token
 def test_equal_words_meet_and_the_others_stand_where_they_came_or_went(
     before: str, after: str, expected: list[tuple[int | None, int | None]]
 ) -> None:
-    assert pair_words(before.split(), after.split()) == [Pair(*each) for each in expected]
+    assert diff_words(before.split(), after.split()) == [WordPair(*each) for each in expected]
 
 
 def test_no_word_is_lost_and_none_is_paired_twice() -> None:
     before, after = ["the", "dog", "the", "cat", "the", "bird"], ["the", "bird", "the", "the", "cow"]
-    pairs = pair_words(before, after)
+    pairs = diff_words(before, after)
     assert [pair.before for pair in pairs if pair.before is not None] == list(range(6))
     assert [pair.after for pair in pairs if pair.after is not None] == list(range(5))
 
@@ -43,9 +43,9 @@ def test_the_tokens_of_a_word_stand_together_and_special_ones_alone() -> None:
         Token(" you", 8, 6, 10, word=2),
         Token("</s>", 2, 10, 10, special=True),
     ]
-    assert words_written(tokens, text) == [
-        Written("Hello", (0, 1)),
-        Written(",", (2,)),
-        Written("you", (3,)),
-        Written("</s>", (4,)),
+    assert written_words(tokens, text) == [
+        WrittenWord("Hello", (0, 1)),
+        WrittenWord(",", (2,)),
+        WrittenWord("you", (3,)),
+        WrittenWord("</s>", (4,)),
     ]

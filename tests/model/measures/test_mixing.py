@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from headlight.model.errors import RequestError
-from headlight.model.measures import mixing
-from headlight.model.measures.agreement import area_between, kendall_tau, ranked, resampled, top_overlap
-from headlight.model.measures.mixing import Mixing, flow, mixing_of_attention, rollout
+from headlight.model.measures import attention_rollout
+from headlight.model.measures.attention_rollout import MixingMatrices, flow, mixing_of_attention, rollout
+from headlight.model.measures.rank_agreement import area_between, kendall_tau, rank_order, resample, top_overlap
 from headlight.model.records import Attention, FloatArray
 
 SOURCE, TARGET, ENCODER, DECODER, HEADS = 5, 3, 2, 3, 4
@@ -88,7 +88,7 @@ def test_a_row_that_looks_nowhere_stays_with_itself() -> None:
 # ---------------------------------------------------------------- flow
 
 
-def edges_of(mixing: Mixing, row: int) -> tuple[dict[tuple[object, object], float], object]:
+def edges_of(mixing: MixingMatrices, row: int) -> tuple[dict[tuple[object, object], float], object]:
     """The same layers as a plain table of pipes between named places."""
     pipes: dict[tuple[object, object], float] = {}
     for layer, shares in enumerate(mixing.encoder):
@@ -145,7 +145,7 @@ def test_flow_is_what_a_plain_search_for_ways_finds(row: int) -> None:
 
 
 def test_flow_refuses_what_would_take_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixing, "MOST_FLOW", 10)
+    monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", 10)
     with pytest.raises(RequestError, match="too long for the flow"):
         flow(mixing_of_attention(random_attention()), 1)
 
@@ -162,7 +162,7 @@ def test_kendalls_tau_counts_pairs_by_hand() -> None:
 
 
 def test_the_overlap_is_of_the_highest() -> None:
-    assert ranked([0.1, 0.7, 0.7, 0.3]) == [1, 2, 3, 0]
+    assert rank_order([0.1, 0.7, 0.7, 0.3]) == [1, 2, 3, 0]
     assert top_overlap([5, 4, 3, 2, 1], [5, 4, 1, 2, 3]) == pytest.approx(2 / 3)
     assert top_overlap([1, 2], [2, 1]) == 1
 
@@ -171,4 +171,4 @@ def test_the_area_is_the_mean_height_between_two_curves() -> None:
     assert area_between([1, 0, 0], [1, 1, 0]) == pytest.approx((0.5 + 0.5) / 2)
     assert area_between([1, 1, 0], [1, 0, 0]) == pytest.approx(-0.5)
     assert area_between([1], [1]) == 0
-    assert resampled([0, 10, 20], 5) == pytest.approx([0, 5, 10, 15, 20])
+    assert resample([0, 10, 20], 5) == pytest.approx([0, 5, 10, 15, 20])

@@ -13,12 +13,12 @@ from headlight.model.measures.roles import (
     LEAST_WIDE,
     NAMES,
     ROLES,
-    Name,
     Role,
+    RoleName,
     aligned_cells,
-    name_roles,
+    assign_roles,
+    head_roles,
     role_shares,
-    roles,
 )
 from headlight.model.records import KINDS, Kind, Token, Translation
 from tests.viz.figures_examples import HEADS, LAYERS, translation_of
@@ -55,7 +55,7 @@ def with_head(kind: Kind, weights: np.ndarray, source: tuple[str, ...] = SOURCE)
 
 
 def role_of(kind: Kind, weights: np.ndarray, source: tuple[str, ...] = SOURCE) -> Role:
-    return roles(with_head(kind, weights, source))[kind][0][0]
+    return head_roles(with_head(kind, weights, source))[kind][0][0]
 
 
 EIGHT = np.eye(8, dtype=np.bool_)
@@ -114,7 +114,7 @@ def test_a_language_token_before_the_sentence_is_a_start() -> None:
     given = with_head("encoder", mostly(column(0), 0.9))
     first = Token(">>en<<", 3, 0, 0, special=True)
     given = replace(given, source_tokens=(first, *given.source_tokens[1:]))
-    assert roles(given)["encoder"][0][0].name == "start"
+    assert head_roles(given)["encoder"][0][0].name == "start"
 
 
 # ---------------------------------------------------------------- cross-attention: which word
@@ -133,7 +133,7 @@ def several(*maps: np.ndarray) -> Translation:
 
 def test_a_head_that_looks_where_the_mean_looks_aligns_words_and_one_a_row_late_is_behind() -> None:
     aligns, late = mostly(ORDER, 0.8), mostly(np.roll(ORDER, 1, axis=0), 0.8)
-    found = roles(several(aligns, aligns, late))["cross"][0]
+    found = head_roles(several(aligns, aligns, late))["cross"][0]
     assert [each.name for each in found[:3]] == ["aligns", "aligns", "behind"]
     assert found[0].share == pytest.approx(0.8)
     assert found[2].share == pytest.approx(0.8)
@@ -161,13 +161,13 @@ def test_the_aligned_word_is_all_its_tokens_and_no_special_one() -> None:
 def test_without_any_word_nothing_is_aligned() -> None:
     given = translation_of((), ())
     assert not aligned_cells(given).any()
-    assert {each.name for layer in roles(given)["cross"] for each in layer} == {"unclear"}
+    assert {each.name for layer in head_roles(given)["cross"] for each in layer} == {"unclear"}
 
 
 def test_a_head_may_follow_the_straight_line_where_words_stand_otherwise() -> None:
     line = np.zeros((7, 8), dtype=np.bool_)
     line[range(7), [0, 1, 2, 3, 5, 6, 7]] = True  # the line is at 0, 1.17, 2.33, 3.5, 4.67, 5.83, 7
-    found = roles(several(mostly(ORDER), mostly(ORDER), mostly(ORDER), mostly(line)))["cross"][0]
+    found = head_roles(several(mostly(ORDER), mostly(ORDER), mostly(ORDER), mostly(line)))["cross"][0]
     assert found[3].name == "diagonal"
 
 
@@ -243,7 +243,7 @@ def test_the_spread_is_the_mean_number_of_tokens() -> None:
 def test_a_map_that_may_look_nowhere_is_unclear() -> None:
     given = translation_of(("a",), ("b",))
     nowhere = replace(given.attention, hidden=(0, 1), encoder=np.zeros_like(given.attention.encoder))
-    found = roles(replace(given, attention=nowhere))["encoder"][0][0]
+    found = head_roles(replace(given, attention=nowhere))["encoder"][0][0]
     assert found == Role("unclear", 0.0, 0.0)
 
 
@@ -252,7 +252,7 @@ def test_a_map_that_may_look_nowhere_is_unclear() -> None:
 
 def test_all_heads_of_a_translation_are_named_with_their_averages_last() -> None:
     translation = translation_of(("a", "b", ".", "c"), ("d", "e"))
-    found = roles(translation)
+    found = head_roles(translation)
     assert tuple(found) == KINDS
     for kind, layers in found.items():
         assert [len(layer) for layer in layers] == [HEADS + 1] * (LAYERS + 1)
@@ -264,7 +264,9 @@ def test_all_heads_of_a_translation_are_named_with_their_averages_last() -> None
             ((LAYERS, HEADS), weights.mean(axis=(0, 1))),
         ):
             each = found[kind][place[0]][place[1]]
-            alone = roles(replace(translation, attention=replace(translation.attention, **{kind: one[None, None]})))
+            alone = head_roles(
+                replace(translation, attention=replace(translation.attention, **{kind: one[None, None]}))
+            )
             assert each.spread == pytest.approx(alone[kind][0][0].spread, rel=1e-5)
             if kind != "cross":  # there the other heads tell which word is meant
                 assert (each.name, each.share) == (
@@ -291,7 +293,7 @@ def test_shares_are_those_of_a_plain_loop(kind: Kind) -> None:
             assert found.shares[layer, 2, number] == pytest.approx(expected, abs=1e-6, nan_ok=True), name
 
 
-def in_role(name: Name, row: int, key: int, columns: tuple[Token, ...], linked: np.ndarray) -> bool:
+def in_role(name: RoleName, row: int, key: int, columns: tuple[Token, ...], linked: np.ndarray) -> bool:
     line = row * (len(columns) - 1) / (len(linked) - 1)
     return bool(
         {
@@ -320,13 +322,13 @@ def test_a_corpus_is_named_by_its_means() -> None:
     chances = np.full(len(ROLES["encoder"]), 0.125)
     for often, name in ((0.6, "previous"), (0.35, "unclear")):
         shares[..., place] = often * 0.9 + (1 - often) * 0.125
-        names, _ = name_roles("encoder", shares, chances, np.full((1, 1), 0.3))
+        names, _ = assign_roles("encoder", shares, chances, np.full((1, 1), 0.3))
         assert names[0, 0] == name
     assert {*NAMES} == {name for kind in KINDS for name in ROLES[kind]} | {"spreads", "unclear"}
 
 
 def test_what_no_sentence_has_is_no_role() -> None:
     shares = np.full((1, 2, len(ROLES["cross"])), np.nan)
-    names, values = name_roles("cross", shares, shares[0, 0], np.array([[0.7, 0.2]]))
+    names, values = assign_roles("cross", shares, shares[0, 0], np.array([[0.7, 0.2]]))
     assert names.tolist() == [["spreads", "unclear"]]
     assert values.tolist() == [[0.7, 0.0]]

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from headlight.model.errors import RequestError
-from headlight.model.measures.statistics import STATISTICS, Place, measure, measure_all, place_of, straight_line
+from headlight.model.measures.statistics import (
+    STATISTICS,
+    MapGeometry,
+    expected_column,
+    map_geometry,
+    measure,
+    measure_all,
+)
 from headlight.model.records import KINDS, Kind, Token, Translation
 from tests.viz.figures_examples import HEADS, LAYERS, tokens_of, translation_of
 
@@ -24,7 +31,7 @@ WEIGHTS = np.array(
     dtype=np.float32,
 )
 COLUMNS = tokens_of(("a", "b", "."))
-EVERYWHERE = Place("encoder", np.ones((3, 4), dtype=np.bool_), COLUMNS)
+EVERYWHERE = MapGeometry("encoder", np.ones((3, 4), dtype=np.bool_), COLUMNS)
 QUARTERS = -(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25))
 FIRST_FAR = (0.5 * 0 + 0.5 * 1, 0.25 * 1 + 0.25 * 0 + 0.25 * 1 + 0.25 * 2, 0)  # of the first head's rows
 SECOND_FAR = (3, 0.5 * 1 + 0.5 * 2, 0.75 * 1)
@@ -50,7 +57,7 @@ TABLE = {
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_a_measure_gives_what_the_hand_gives(name: str) -> None:
-    np.testing.assert_allclose(STATISTICS[name].measured(WEIGHTS, EVERYWHERE), [TABLE[name]], atol=1e-6)
+    np.testing.assert_allclose(STATISTICS[name].function(WEIGHTS, EVERYWHERE), [TABLE[name]], atol=1e-6)
 
 
 def test_every_measure_has_its_table_and_its_paper() -> None:
@@ -109,7 +116,7 @@ EXAMPLES = (
 @pytest.mark.parametrize("translation", EXAMPLES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_plain_loop_gives_the_same(translation: Translation, kind: Kind) -> None:
-    found, place = measure_all(translation, kind), place_of(translation, kind)
+    found, place = measure_all(translation, kind), map_geometry(translation, kind)
     assert found.keys() == STATISTICS.keys()
     for name, statistic in STATISTICS.items():
         assert found[name].shape == (LAYERS, HEADS)
@@ -129,33 +136,33 @@ def test_a_plain_loop_gives_the_same(translation: Translation, kind: Kind) -> No
 
 def test_rows_without_a_choice_do_not_count() -> None:
     weights = np.array([[[[1.0, 0.0], [0.5, 0.5]]]], dtype=np.float32)
-    place = Place("decoder", np.tril(np.ones((2, 2), dtype=np.bool_)), tokens_of(("a", "b"), end=False))
+    place = MapGeometry("decoder", np.tril(np.ones((2, 2), dtype=np.bool_)), tokens_of(("a", "b"), end=False))
     expected = {"relative_entropy": 1, "entropy": 1, "peak": 0.5, "same": 0.5, "distance": 0.5}
-    found = {name: STATISTICS[name].measured(weights, place).item() for name in expected}
+    found = {name: STATISTICS[name].function(weights, place).item() for name in expected}
     assert found == pytest.approx(expected)
 
 
 def test_relative_entropy_compares_a_row_with_what_its_own_keys_allow() -> None:
     """Of three keys in all, the second row may choose between two: halves are all that it can do."""
     weights = np.array([[[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]]], dtype=np.float32)
-    place = Place("decoder", np.tril(np.ones((3, 3), dtype=np.bool_)), tokens_of(("a", "b", "c"), end=False))
+    place = MapGeometry("decoder", np.tril(np.ones((3, 3), dtype=np.bool_)), tokens_of(("a", "b", "c"), end=False))
     expected = (1 / math.log2(2) + 1.5 / math.log2(3)) / 2
-    assert STATISTICS["relative_entropy"].measured(weights, place).item() == pytest.approx(expected)
+    assert STATISTICS["relative_entropy"].function(weights, place).item() == pytest.approx(expected)
 
 
 def test_rows_that_may_look_nowhere_count_in_no_mean() -> None:
     weights = np.array([[[[0.0, 0.0], [0.5, 0.5]]]], dtype=np.float32)
     allowed = np.array([[False, False], [True, True]])
-    place = Place("encoder", allowed, tokens_of(("a",)))
-    assert STATISTICS["special"].measured(weights, place).item() == 0.5
-    assert STATISTICS["entropy"].measured(weights, place).item() == 1
+    place = MapGeometry("encoder", allowed, tokens_of(("a",)))
+    assert STATISTICS["special"].function(weights, place).item() == 0.5
+    assert STATISTICS["entropy"].function(weights, place).item() == 1
 
 
 @pytest.mark.parametrize("name", STATISTICS)
 @pytest.mark.parametrize("shape", [(2, 3), (2, 1), (0, 3), (0, 0)])
 def test_where_nothing_can_be_measured_there_is_no_number(name: str, shape: tuple[int, int]) -> None:
-    place = Place("cross", np.zeros(shape, dtype=np.bool_), tokens_of(("a", "b"))[: shape[1]])
-    assert np.isnan(STATISTICS[name].measured(np.zeros((5, 7, *shape), dtype=np.float32), place)).all()
+    place = MapGeometry("cross", np.zeros(shape, dtype=np.bool_), tokens_of(("a", "b"))[: shape[1]])
+    assert np.isnan(STATISTICS[name].function(np.zeros((5, 7, *shape), dtype=np.float32), place)).all()
 
 
 def test_a_sentence_without_punctuation_has_no_share_of_it() -> None:
@@ -171,23 +178,23 @@ def test_the_end_token_is_the_only_special_one_of_a_source() -> None:
 def test_steeper_rows_have_less_entropy_and_more_peak(kind: Kind) -> None:
     """Weights squared and rescaled are steeper: order of heads and rows stays."""
     translation = EXAMPLES[0]
-    weights, place = translation.attention.of(kind), place_of(translation, kind)
+    weights, place = translation.attention.of(kind), map_geometry(translation, kind)
     steps = [weights**power / (weights**power).sum(axis=-1, keepdims=True) for power in (1, 2, 4)]
     for flat, steep in pairwise(steps):
-        assert (STATISTICS["entropy"].measured(steep, place) <= STATISTICS["entropy"].measured(flat, place)).all()
-        assert (STATISTICS["peak"].measured(steep, place) >= STATISTICS["peak"].measured(flat, place)).all()
+        assert (STATISTICS["entropy"].function(steep, place) <= STATISTICS["entropy"].function(flat, place)).all()
+        assert (STATISTICS["peak"].function(steep, place) >= STATISTICS["peak"].function(flat, place)).all()
 
 
 def test_the_straight_line_of_cross_attention_runs_from_corner_to_corner() -> None:
-    np.testing.assert_allclose(straight_line("cross", 3, 7), [0, 3, 6])
-    np.testing.assert_allclose(straight_line("encoder", 3, 3), [0, 1, 2])
-    np.testing.assert_allclose(straight_line("cross", 1, 5), [2])
+    np.testing.assert_allclose(expected_column("cross", 3, 7), [0, 3, 6])
+    np.testing.assert_allclose(expected_column("encoder", 3, 3), [0, 1, 2])
+    np.testing.assert_allclose(expected_column("cross", 1, 5), [2])
 
 
 def test_the_special_keys_of_the_decoder_are_those_that_it_read() -> None:
     translation = translation_of(("a",), ("b", "c"))
-    assert place_of(translation, "decoder").special.tolist() == [True, False, False]
-    assert place_of(translation, "cross").special.tolist() == [False, True]
+    assert map_geometry(translation, "decoder").special.tolist() == [True, False, False]
+    assert map_geometry(translation, "cross").special.tolist() == [False, True]
 
 
 def test_an_unknown_measure_is_refused_by_name() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headlight.model.errors import RequestError
-from headlight.model.text.cleaning import is_blank, tidy
+from headlight.model.text.cleaning import clean_text, is_blank
 
 STRAY = ("\u00ad", "\u200b", "\u2060", "\ufeff", "\x00", "\x07", "\x1b", "\x7f", "\x80", "\x9f")
 ANYTHING = st.text(st.characters(exclude_categories=()))  # half characters, too
@@ -38,12 +38,12 @@ TROUBLE = st.text(st.sampled_from("ae\u0301\u030a\u212b \u00a0\u3000\t\n\u200b\u
     ],
 )
 def test_a_sentence_becomes_one_composed_line(typed: str, expected: str) -> None:
-    assert tidy(typed) == expected
+    assert clean_text(typed) == expected
 
 
 @pytest.mark.parametrize("stray", STRAY, ids=ascii)
 def test_stray_invisible_characters_are_dropped(stray: str) -> None:
-    assert tidy(f"{stray}Gu{stray}{stray}ten Tag{stray}") == "Guten Tag"
+    assert clean_text(f"{stray}Gu{stray}{stray}ten Tag{stray}") == "Guten Tag"
 
 
 @pytest.mark.parametrize(
@@ -59,16 +59,16 @@ def test_stray_invisible_characters_are_dropped(stray: str) -> None:
 def test_where_nothing_is_to_be_seen_there_is_no_text(typed: str) -> None:
     assert is_blank(typed)
     with pytest.raises(RequestError, match=r"There is no text yet\. Type a sentence first\.") as caught:
-        tidy(typed, field="sentence")
+        clean_text(typed, field="sentence")
     assert caught.value.field == "sentence"
     with pytest.raises(RequestError, match=r"target has no word in it\. Write some, or leave it out\."):
-        tidy(typed, field="target")
+        clean_text(typed, field="target")
 
 
 @pytest.mark.parametrize("typed", ["a", ".", "\u200d.", "我", "🙂", "\u0301", "\ufffd", "\u2800x"], ids=ascii)
 def test_a_single_visible_character_is_text(typed: str) -> None:
     assert not is_blank(typed)
-    assert tidy(typed) == typed
+    assert clean_text(typed) == typed
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_single_visible_character_is_text(typed: str) -> None:
 )
 def test_half_a_character_is_an_error_that_says_where(typed: str, place: int) -> None:
     with pytest.raises(RequestError, match=rf"half a character at position {place}\. Type it again") as caught:
-        tidy(typed, field="prefix")
+        clean_text(typed, field="prefix")
     assert caught.value.field == "prefix"
 
 
@@ -86,7 +86,7 @@ def test_half_a_character_is_an_error_that_says_where(typed: str, place: int) ->
 )
 def test_what_is_no_text_is_an_error_that_says_what_it_is(given_: Any, kind: str) -> None:
     with pytest.raises(RequestError, match=rf"^text must be text, but {kind} was given\.") as caught:
-        tidy(given_)
+        clean_text(given_)
     assert caught.value.field == "text"
 
 
@@ -94,7 +94,7 @@ def test_what_is_no_text_is_an_error_that_says_what_it_is(given_: Any, kind: str
 @given(typed=st.one_of(ANYTHING, TROUBLE))
 def test_whatever_is_typed_comes_out_tidy_or_is_refused(typed: str) -> None:
     try:
-        line = tidy(typed)
+        line = clean_text(typed)
     except RequestError:
         assert is_blank(typed) or any(unicodedata.category(character) == "Cs" for character in typed)
         return
@@ -102,4 +102,4 @@ def test_whatever_is_typed_comes_out_tidy_or_is_refused(typed: str) -> None:
     assert unicodedata.is_normalized("NFC", line)
     assert line == " ".join(line.split())
     assert not set(line) & set(STRAY)
-    assert tidy(line) == line
+    assert clean_text(line) == line

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.model.text.identification import AHEAD, ENDINGS, FREQUENT, LANGUAGES, LETTERS, identify
+from headlight.model.text.identification import ENDINGS, FREQUENT, LANGUAGES, LETTERS, MIN_LEAD, identify
 
 MINI = Path(__file__).parents[3] / "assets" / "corpora" / "mini.tsv"
 ROWS = [line.split("\t") for line in MINI.read_text(encoding="utf-8").splitlines()]
@@ -113,4 +113,4 @@ def test_tables_name_languages_that_are_known_and_no_word_twice() -> None:
     for language, words in FREQUENT.items():
         assert len(words.split()) == len(set(words.split())), language
     assert {code for codes in (*LETTERS.values(), *ENDINGS.values()) for code in codes.split()} <= set(FREQUENT)
-    assert AHEAD > 1
+    assert MIN_LEAD > 1

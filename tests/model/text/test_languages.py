@@ -10,7 +10,7 @@ import pytest
 from headlight.model.decoding.generation_defaults import GenerationDefaults, load_generation_defaults
 from headlight.model.errors import CheckpointError, RequestError
 from headlight.model.records import Token
-from headlight.model.text.languages import Language, Languages, Route, load_languages, marked
+from headlight.model.text.languages import Language, Languages, LanguageTokens, load_languages, source_with_tokens
 
 BOTH = Languages(
     sources=(Language(code="de", before=(7,)), Language(code="en", after=(8,), text="from English: ")),
@@ -21,22 +21,22 @@ BOTH = Languages(
 
 
 def test_marks_of_both_sides_come_together() -> None:
-    assert BOTH.route() == BOTH.route("de", "fr") == Route(before=(7,), first=(9,))
-    assert BOTH.route("en", "it") == Route(before=(10,), after=(8,), text="from English: to Italian: ")
-    assert Languages().route() == Route()
+    assert BOTH.tokens_for() == BOTH.tokens_for("de", "fr") == LanguageTokens(before=(7,), first=(9,))
+    assert BOTH.tokens_for("en", "it") == LanguageTokens(before=(10,), after=(8,), text="from English: to Italian: ")
+    assert Languages().tokens_for() == LanguageTokens()
 
 
 @pytest.mark.parametrize(("side", "code"), [("source", "fr"), ("target", "de"), ("target", "FR")])
 def test_another_code_is_refused_with_the_choices(side: str, code: str) -> None:
     with pytest.raises(RequestError, match=rf'must be one of \w\w, \w\w, but "{code}" was given\.') as caught:
-        BOTH.route(**{side: code})
+        BOTH.tokens_for(**{side: code})
     assert caught.value.field == f"{side}_language"
 
 
 def test_of_many_choices_the_first_dozen_are_named_and_all_are_counted() -> None:
     many = Languages(targets=tuple(Language(code=f"l{number}") for number in range(31)))
     with pytest.raises(RequestError, match=r"l0, l1, .*, l11, … \(31 in all\)"):
-        many.route(target="xx")
+        many.tokens_for(target="xx")
 
 
 def test_marks_have_no_place_and_the_sentence_keeps_its_own() -> None:
@@ -47,8 +47,8 @@ def test_marks_have_no_place_and_the_sentence_keeps_its_own() -> None:
         Token("c", 3, 15, 16, word=3),
         Token("</s>", 4, 16, 16, special=True),
     )
-    route = Route(before=(7,), after=(8,), text="to Italian: ", first=(9,))
-    found = marked(tokens, route, lambda mark: f"<{mark}>")
+    route = LanguageTokens(before=(7,), after=(8,), text="to Italian: ", first=(9,))
+    found = source_with_tokens(tokens, route, lambda mark: f"<{mark}>")
     assert [(token.id, token.start, token.end, token.word, token.special) for token in found] == [
         (7, 0, 0, None, True),
         (1, 0, 0, None, True),

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from headlight.model.text.number_words import SMALL, TENS
-from headlight.model.text.numbers import numbers_in, unanswered
+from headlight.model.text.numbers import find_numbers, unmatched_numbers
 from headlight.model.training.templates.numerals import chinese, english, german
 
 
@@ -16,7 +16,7 @@ def test_every_number_in_words_is_read_as_what_it_was_written_from(language: str
     chosen = random.Random(1)  # noqa: S311 - the same numbers in every run
     for number in [*range(1300), *(chosen.randrange(10**6) for _ in range(300))]:
         text = write(number)  # type: ignore[operator]
-        assert [each.value for each in numbers_in(text, language)] == [number], text
+        assert [each.value for each in find_numbers(text, language)] == [number], text
 
 
 def french(number: int) -> str:
@@ -44,7 +44,7 @@ def test_french_numbers_are_read_with_hyphens_and_without() -> None:
     chosen = random.Random(2)  # noqa: S311 - the same numbers in every run
     for number in [*range(1300), *(chosen.randrange(10**6) for _ in range(300))]:
         for text in (french(number), french(number).replace(" ", "-"), french(number).replace("-", " ")):
-            assert [each.value for each in numbers_in(text, "fr")] == [number], text
+            assert [each.value for each in find_numbers(text, "fr")] == [number], text
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_french_numbers_are_read_with_hyphens_and_without() -> None:
     ],
 )
 def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
-    assert [each.value for each in numbers_in(text, language)] == values
+    assert [each.value for each in find_numbers(text, language)] == values
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
 )
 def test_sides_that_say_the_same_lack_nothing(one: tuple[str, str], other: tuple[str, str]) -> None:
     (here, first), (there, second) = one, other
-    assert unanswered(numbers_in(first, here), numbers_in(second, there)) == ([], [])
+    assert unmatched_numbers(find_numbers(first, here), find_numbers(second, there)) == ([], [])
 
 
 @pytest.mark.parametrize("text", ["下午一点见。", "现在一点钟。", "凌晨一点，一点半，一点二十分"])
 def test_one_oclock_is_a_time_where_something_says_so(text: str) -> None:
-    assert all(each.clock and each.sure for each in numbers_in(text, "zh"))
-    assert unanswered(numbers_in(text, "zh"), numbers_in("See you at two.", "en"))[0]
+    assert all(each.clock and each.required for each in find_numbers(text, "zh"))
+    assert unmatched_numbers(find_numbers(text, "zh"), find_numbers("See you at two.", "en"))[0]
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_one_oclock_is_a_time_where_something_says_so(text: str) -> None:
 )
 def test_sides_that_say_another_number_differ(one: tuple[str, str], other: tuple[str, str]) -> None:
     (here, first), (there, second) = one, other
-    assert all(unanswered(numbers_in(first, here), numbers_in(second, there)))
+    assert all(unmatched_numbers(find_numbers(first, here), find_numbers(second, there)))
 
 
 def test_a_number_that_differs_is_told_with_its_place() -> None:
     german_text, english_text = "Es sind achtzehn Jungen.", "There are eight boys."
-    here, there = unanswered(numbers_in(german_text, "de"), numbers_in(english_text, "en"))
+    here, there = unmatched_numbers(find_numbers(german_text, "de"), find_numbers(english_text, "en"))
     assert [german_text[each.start : each.end] for each in here] == ["achtzehn"]
     assert [english_text[each.start : each.end] for each in there] == ["eight"]
-    assert unanswered(numbers_in("halb neun", "de"), numbers_in("at 2:30", "en"))[0]
+    assert unmatched_numbers(find_numbers("halb neun", "de"), find_numbers("at 2:30", "en"))[0]

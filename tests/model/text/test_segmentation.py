@@ -2,7 +2,7 @@
 
 import pytest
 
-from headlight.model.text.segmentation import UNSPACED_START, characters, mark_borders, places_of_bytes, word_indices
+from headlight.model.text.segmentation import UNSPACED_START, byte_offsets, characters, insert_boundaries, word_indices
 
 
 def words_of(marked: str) -> list[str]:
@@ -137,10 +137,10 @@ def test_bytes_that_are_no_character_give_the_same_marks_as_the_decoder() -> Non
 
 
 def test_the_space_put_in_front_has_no_place() -> None:
-    assert places_of_bytes(b" ab") == ("ab", {0: 0, 1: 0, 2: 1, 3: 2})
-    assert places_of_bytes(b"   ab") == ("  ab", {0: 0, 1: 1, 2: 2, 3: 2, 4: 3, 5: 4}), "of several the last one"
-    assert places_of_bytes(b"  ") == (" ", {0: 0, 1: 0, 2: 1})
-    assert places_of_bytes(b"") == ("", {0: 0})
+    assert byte_offsets(b" ab") == ("ab", {0: 0, 1: 0, 2: 1, 3: 2})
+    assert byte_offsets(b"   ab") == ("  ab", {0: 0, 1: 1, 2: 2, 3: 2, 4: 3, 5: 4}), "of several the last one"
+    assert byte_offsets(b"  ") == (" ", {0: 0, 1: 0, 2: 1})
+    assert byte_offsets(b"") == ("", {0: 0})
     assert UNSPACED_START.startswith(r"\A "), "only a space at the very beginning is taken away again"
 
 
@@ -156,4 +156,4 @@ def test_the_space_put_in_front_has_no_place() -> None:
     ],
 )
 def test_only_borders_that_nobody_sees_are_marked(words: list[str], marked: str) -> None:
-    assert mark_borders(words) == marked
+    assert insert_boundaries(words) == marked

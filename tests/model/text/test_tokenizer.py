@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headlight.model.errors import TokenizerError
-from headlight.model.text.tokenizer import END, PAD, SMALLEST, SPECIAL, START, Tokenizer
+from headlight.model.text.tokenizer import END, MIN_VOCABULARY, PAD, SPECIAL, START, Tokenizer
 
 SENTENCES = [
     *("Ich trinke ein kühles Bier.", "Wir trinken heute grünen Tee.", "Der Hund läuft über die Straße."),
@@ -64,7 +64,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def bytes_only() -> Tokenizer:
-    return Tokenizer.train(SENTENCES, SMALLEST)
+    return Tokenizer.train(SENTENCES, MIN_VOCABULARY)
 
 
 def texts(tokenizer: Tokenizer, text: str) -> list[str]:
@@ -251,15 +251,15 @@ def test_training_twice_gives_the_same_file(tokenizer: Tokenizer) -> None:
 def test_a_vocabulary_holds_special_tokens_then_bytes_and_is_as_large_as_asked(tokenizer: Tokenizer) -> None:
     assert (tokenizer.pad_id, tokenizer.start_id, tokenizer.end_id) == (0, 1, 2)
     assert Tokenizer.train(SENTENCES, 300).vocabulary_size == 300
-    assert SMALLEST < tokenizer.vocabulary_size <= 900
+    assert MIN_VOCABULARY < tokenizer.vocabulary_size <= 900
     vocabulary = json.loads(tokenizer.to_json())["model"]["vocab"]
     assert sorted(vocabulary.values()) == list(range(tokenizer.vocabulary_size))
 
 
 def test_characters_take_at_most_half_of_a_small_vocabulary() -> None:
     text = ["".join(map(chr, range(0x4E00, 0x4F00)))] * 2 + ["tea tea tea"] * 3
-    small = Tokenizer.train(text, SMALLEST + 40)
-    labels = [small.label(number) for number in range(SMALLEST, small.vocabulary_size)]
+    small = Tokenizer.train(text, MIN_VOCABULARY + 40)
+    labels = [small.label(number) for number in range(MIN_VOCABULARY, small.vocabulary_size)]
     assert 0 < sum(len(label) == 1 or "⟨" in label for label in labels) <= 20
     assert " tea" in labels
 
@@ -273,17 +273,17 @@ def test_special_looking_text_is_never_learned_as_one_piece() -> None:
 
 def test_dropout_changes_the_cuts_and_never_the_text(tokenizer: Tokenizer) -> None:
     plain = tokenizer.encode_batch(SENTENCES)
-    drawn = tokenizer.source_with_dropout(SENTENCES, 0.3)
+    drawn = tokenizer.encode_with_dropout(SENTENCES, 0.3)
     assert drawn != plain
     assert [tokenizer.decode(ids) for ids in drawn] == SENTENCES
-    assert tokenizer.source_with_dropout(SENTENCES, 0.3) != drawn, "each call draws anew"
-    assert tokenizer.source_with_dropout(SENTENCES, 0.0) == plain
+    assert tokenizer.encode_with_dropout(SENTENCES, 0.3) != drawn, "each call draws anew"
+    assert tokenizer.encode_with_dropout(SENTENCES, 0.0) == plain
 
 
 def test_dropout_in_one_thread_leaves_the_others_alone(tokenizer: Tokenizer) -> None:
     plain = tokenizer.encode_batch(SENTENCES)
     with ThreadPoolExecutor(4) as threads:
-        drawn = [threads.submit(tokenizer.source_with_dropout, SENTENCES, 0.5) for _ in range(20)]
+        drawn = [threads.submit(tokenizer.encode_with_dropout, SENTENCES, 0.5) for _ in range(20)]
         encoded = [threads.submit(tokenizer.encode_batch, SENTENCES) for _ in range(20)]
     assert all(future.result() == plain for future in encoded)
     assert all([tokenizer.decode(ids) for ids in future.result()] == SENTENCES for future in drawn)
@@ -370,7 +370,7 @@ def test_half_a_character_is_refused_with_its_place(tokenizer: Tokenizer, text: 
     for use in (tokenizer.encode, tokenizer.source_tokens, lambda text: Tokenizer.train([text], 300)):
         with pytest.raises(TokenizerError, match=rf"half a character \(U\+D.* at place {place},.*Remove it"):
             use(text)
-    for use_many in (tokenizer.encode_batch, tokenizer.source_with_dropout):
+    for use_many in (tokenizer.encode_batch, tokenizer.encode_with_dropout):
         with pytest.raises(TokenizerError, match="half a character"):
             use_many(["fine", text])
 
@@ -390,4 +390,4 @@ def test_impossible_wishes_are_refused(tokenizer: Tokenizer) -> None:
             Tokenizer.train(nothing, 300)
     for dropout in (-0.1, 1.5, float("nan")):
         with pytest.raises(TokenizerError, match="choose a number from 0 to 1"):
-            tokenizer.source_with_dropout(["Tee"], dropout)
+            tokenizer.encode_with_dropout(["Tee"], dropout)

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from headlight.model.core.transformer import Transformer
-from headlight.model.training.batches import Ragged, Sentences, SpecialIds
-from headlight.model.training.loop import Setting, Trainer
+from headlight.model.training.batches import RaggedArray, Sentences, SpecialIds
+from headlight.model.training.loop import ComputeSettings, Trainer
 from headlight.model.training.processes import Processes
 from headlight.model.training.recipe import Recipe, recipe_from_json
 
@@ -57,11 +57,11 @@ def random_sentences(count: int, *, seed: int = 0, weights: tuple[float, ...] = 
     chance = np.random.default_rng(seed)
     rows = [chance.integers(3, VOCABULARY, chance.integers(1, 14)).tolist() for _ in range(2 * count)]
     corpus = np.arange(count, dtype=np.int32) % len(weights)
-    return Sentences(Ragged(rows[:count]), Ragged(rows[count:]), corpus, weights)
+    return Sentences(RaggedArray(rows[:count]), RaggedArray(rows[count:]), corpus, weights)
 
 
 def make_trainer(recipe: Recipe, processes: Processes | None = None) -> Trainer:
     """A trainer of a tiny model in float32, the same weights each time."""
     torch.manual_seed(3)
     model = Transformer(recipe.model_config(source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY))
-    return Trainer(model, recipe, SPECIAL, Setting(torch.device("cpu"), "float32"), processes or Processes())
+    return Trainer(model, recipe, SPECIAL, ComputeSettings(torch.device("cpu"), "float32"), processes or Processes())

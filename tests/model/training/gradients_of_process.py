@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from headlight.model.training.batches import plan_epoch
-from headlight.model.training.processes import joined_processes
+from headlight.model.training.processes import process_group
 from tests.model.training.examples import make_recipe, make_trainer, random_sentences
 
 
@@ -17,10 +17,11 @@ def write_gradients(path: Path) -> None:
     recipe = make_recipe()
     sentences = random_sentences(53)
     batches = plan_epoch(sentences, recipe.batching, seed=1, epoch=0)[:3]
-    with joined_processes() as processes:
+    with process_group() as processes:
         trainer = make_trainer(recipe, processes)
-        trainer.gradients(sentences, [*batches, batches[0][:1]])  # the last has fewer rows than there are processes
-        sums = trainer.read_sums()
+        # The last has fewer rows than there are processes.
+        trainer.accumulate_gradients(sentences, [*batches, batches[0][:1]])
+        sums = trainer.pop_mean_losses()
         if processes.first:
             gradients = {name: p.grad.clone() for name, p in trainer.model.named_parameters() if p.grad is not None}
             save_file({**gradients, "loss": torch.tensor([sums["loss"], sums["smoothed_loss"]])}, path)

@@ -10,17 +10,17 @@ import torch
 
 from headlight.model.errors import TrainingError
 from headlight.model.training.batches import (
-    Ragged,
+    RaggedArray,
     Sentences,
     SpecialIds,
+    batch_cost,
     make_batch,
-    padded_tokens,
     plan_epoch,
-    plan_in_order,
+    plan_validation_batches,
     target_tokens,
 )
-from headlight.model.training.checkpoints import Progress
-from headlight.model.training.loop import steps_from
+from headlight.model.training.checkpoints import RunProgress
+from headlight.model.training.loop import training_steps
 from headlight.model.training.recipe import Batching
 from tests.model.training.examples import random_sentences
 
@@ -52,7 +52,7 @@ def test_weights_repeat_a_corpus_or_show_parts_in_turn() -> None:
 def test_no_batch_costs_more_than_allowed_and_little_is_padding() -> None:
     sentences = random_sentences(1009)
     plan = plan_epoch(sentences, BATCHING, seed=1, epoch=0)
-    costs = [padded_tokens(sentences, rows) for rows in plan]
+    costs = [batch_cost(sentences, rows) for rows in plan]
     assert max(costs) <= BATCHING.batch_tokens
     real = sum(int(each.lengths.sum()) + len(each) for each in (sentences.source, sentences.target))
     assert real / sum(costs) > 0.9
@@ -81,17 +81,17 @@ def test_sentences_too_long_are_left_out_and_none_left_is_an_error() -> None:
 def test_steps_go_on_from_any_position_as_if_never_stopped() -> None:
     sentences = random_sentences(53)
     batching = Batching(batch_tokens=89, max_sentence_tokens=14, accumulate=3)
-    whole = steps_from(lambda _: sentences, batching, 1, Progress())
+    whole = training_steps(lambda _: sentences, batching, 1, RunProgress())
     steps = [next(whole)[1] for _ in range(31)]
     assert steps[-1].epoch >= 2
     for number in (0, 3, 11, 29):
-        here = Progress(epoch=steps[number].epoch, batch=steps[number].batch)
-        _, following = next(steps_from(lambda _: sentences, batching, 1, here))
+        here = RunProgress(epoch=steps[number].epoch, batch=steps[number].batch)
+        _, following = next(training_steps(lambda _: sentences, batching, 1, here))
         assert [rows.tolist() for rows in following.rows] == [rows.tolist() for rows in steps[number + 1].rows]
 
 
 def test_batch_is_framed_and_padded_as_written_here() -> None:
-    sentences = Sentences(Ragged([[7, 8, 9], [5]]), Ragged([[4], [6, 3]]), np.zeros(2, np.int32), (1.0,))
+    sentences = Sentences(RaggedArray([[7, 8, 9], [5]]), RaggedArray([[4], [6, 3]]), np.zeros(2, np.int32), (1.0,))
     batch = make_batch(sentences, np.array([0, 1]), SpecialIds(pad=0, start=1, source_end=2, target_end=11))
     assert batch.source.tolist() == [[7, 8, 9, 2], [5, 2, 0, 0]]
     assert batch.source_mask is not None
@@ -100,7 +100,7 @@ def test_batch_is_framed_and_padded_as_written_here() -> None:
     assert batch.words.tolist() == [4, 11, 6, 3, 11]
     assert batch.places.tolist() == [0, 1, 3, 4, 5]
     assert target_tokens(sentences, np.array([0, 1])) == 5
-    assert padded_tokens(sentences, np.array([0, 1])) == 14
+    assert batch_cost(sentences, np.array([0, 1])) == 14
 
 
 def test_batch_without_padding_needs_no_mask() -> None:
@@ -112,12 +112,12 @@ def test_batch_without_padding_needs_no_mask() -> None:
 
 def test_validation_sees_every_pair_once() -> None:
     sentences = random_sentences(101, weights=(0.5, 3.0))
-    rows = np.concatenate(list(plan_in_order(sentences, 89)))
+    rows = np.concatenate(list(plan_validation_batches(sentences, 89)))
     assert sorted(rows.tolist()) == list(range(101))
 
 
 def test_ragged_rows_come_back_joined_too() -> None:
     rows = [[3, 4], [], [5], [6, 7, 8]]
-    joined = Ragged.joined([Ragged(rows[:1]), Ragged(rows[1:])])
+    joined = RaggedArray.concatenate([RaggedArray(rows[:1]), RaggedArray(rows[1:])])
     assert [joined[number].tolist() for number in range(len(joined))] == rows
     assert joined.lengths.tolist() == [2, 0, 1, 3]

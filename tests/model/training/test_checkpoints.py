@@ -12,7 +12,7 @@ import torch
 
 from headlight.model.errors import TrainingError
 from headlight.model.training import checkpoints
-from headlight.model.training.checkpoints import Progress
+from headlight.model.training.checkpoints import RunProgress
 from headlight.model.training.files import write_atomically, write_text
 from tests.compare import assert_close
 
@@ -34,9 +34,9 @@ def disk_of(size: int) -> Iterator[None]:
 
 def test_all_comes_back(tmp_path: Path) -> None:
     path = checkpoints.checkpoint_path(tmp_path, 13)
-    progress = Progress(step=13, epoch=2, batch=3, tokens=17, seconds=1.5, cool_down_steps=5)
-    checkpoints.save(path, GROUPS, progress, {"data_sha256": "abc"})
-    groups, read, about = checkpoints.load(path)
+    progress = RunProgress(step=13, epoch=2, batch=3, tokens=17, seconds=1.5, cool_down_steps=5)
+    checkpoints.save_checkpoint(path, GROUPS, progress, {"data_sha256": "abc"})
+    groups, read, about = checkpoints.load_checkpoint(path)
     assert (read, about) == (progress, {"data_sha256": "abc"})
     for group, tensors in GROUPS.items():
         for name, tensor in tensors.items():
@@ -46,11 +46,11 @@ def test_all_comes_back(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on the size of a process's files")
 def test_a_full_disk_leaves_the_old_file_whole_and_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "step-00000001.safetensors"
-    checkpoints.save(path, GROUPS, Progress(step=1), {})
+    checkpoints.save_checkpoint(path, GROUPS, RunProgress(step=1), {})
     before = path.read_bytes()
     large = {"model": {"a.weight": torch.randn(211, 499)}}
     with disk_of(8192), pytest.raises(TrainingError, match=r"cannot be written: .*What was there before is whole"):
-        checkpoints.save(path, large, Progress(step=2), {})
+        checkpoints.save_checkpoint(path, large, RunProgress(step=2), {})
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
@@ -72,15 +72,15 @@ def test_whatever_stops_a_write_leaves_the_old_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"not a checkpoint", "cut"])
 def test_a_broken_file_is_named_with_what_to_do(tmp_path: Path, content: bytes | str) -> None:
     path = tmp_path / "step-00000001.safetensors"
-    checkpoints.save(path, GROUPS, Progress(step=1), {})
+    checkpoints.save_checkpoint(path, GROUPS, RunProgress(step=1), {})
     path.write_bytes(path.read_bytes()[:-40] if content == "cut" else content)  # type: ignore[arg-type]
     with pytest.raises(TrainingError, match=r"step-00000001.* is no whole training checkpoint.*Remove it"):
-        checkpoints.load(path)
+        checkpoints.load_checkpoint(path)
 
 
 def test_only_the_newest_few_stay(tmp_path: Path) -> None:
     for step in (2, 3, 5, 7, 11):
-        checkpoints.save(checkpoints.checkpoint_path(tmp_path, step), GROUPS, Progress(step=step), {})
+        checkpoints.save_checkpoint(checkpoints.checkpoint_path(tmp_path, step), GROUPS, RunProgress(step=step), {})
     (tmp_path / "step-00000013.safetensors.part").write_bytes(b"of a killed write")
     checkpoints.remove_old(tmp_path, keep=2)
     assert [path.stem for path in checkpoints.list_checkpoints(tmp_path)] == ["step-00000007", "step-00000011"]
@@ -88,7 +88,7 @@ def test_only_the_newest_few_stay(tmp_path: Path) -> None:
 
 def test_average_is_the_mean() -> None:
     members = [{"a": torch.full((3,), value)} for value in (1.0, 2.0, 6.0)]
-    assert_close(checkpoints.average(members)["a"], torch.full((3,), 3.0))
+    assert_close(checkpoints.average_checkpoints(members)["a"], torch.full((3,), 3.0))
 
 
 def test_a_file_is_written_where_no_folder_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,20 +12,20 @@ import torch
 from headlight.model.commands.main import main
 from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.errors import TrainingError
-from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.families.loading import load_checkpoint
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.training.batches import Ragged, Sentences
-from headlight.model.training.beginning import begin_with_vectors, require_start
-from headlight.model.training.classification import WHOLE, ClassifierLosses, encode, make_batch, probability_of
+from headlight.model.training.batches import RaggedArray, Sentences
+from headlight.model.training.classification import LABEL_SCALE, ClassifierLosses, encode, make_batch, parse_probability
 from headlight.model.training.classification import make_classifier as make_fresh
 from headlight.model.training.corpora import CorpusSpec, Pair, read_pairs
 from headlight.model.training.evaluate import read_labelled
-from headlight.model.training.prepare import Text, Tokenizers
+from headlight.model.training.initial_weights import check_start_exists, load_word_vectors
+from headlight.model.training.prepare import CorpusText, Tokenizers
 from headlight.model.training.recipe import Recipe
 from headlight.model.translate.judge import Judge
 from tests.compare import assert_close
 from tests.model.core.test_classifier import make_classifier
-from tests.model.foreign.classifier_folders import bert
+from tests.model.families.classifier_folders import bert
 from tests.model.training.examples import SPECIAL, make_recipe, recipe_text
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
@@ -101,7 +101,7 @@ def test_a_label_may_be_a_teachers_probability() -> None:
     words = Tokenizer.train(PRAISE + COMPLAINT, 300, minimum_frequency=1)
     model, recipe, tokenizers = make_classifier(vocabulary=300), make_recipe(**FIELDS), Tokenizers(words, words)
     pairs = [Pair("fine", "0.25"), Pair("dull", "0"), Pair("warm", "1")]
-    sentences = encode(Text(pairs, [0, 0, 0], (1.0,), ""), tokenizers, recipe)
+    sentences = encode(CorpusText(pairs, [0, 0, 0], (1.0,), ""), tokenizers, recipe)
     batch = make_batch(sentences, torch.tensor([0, 1, 2]).numpy(), SPECIAL)
     assert batch.positive.tolist() == [0.25, 0, 1]
     of_positive = torch.nn.functional.logsigmoid(model(batch.ids))
@@ -113,11 +113,13 @@ def test_a_label_may_be_a_teachers_probability() -> None:
 @pytest.mark.parametrize("label", ["1.5", "-0.1", "good", "", "nan"])
 def test_a_label_that_is_no_probability_is_named(label: str) -> None:
     with pytest.raises(TrainingError, match=re.escape(repr(label))):
-        probability_of(label)
+        parse_probability(label)
 
 
 def test_a_batch_holds_texts_with_their_end_and_their_labels() -> None:
-    sentences = Sentences(Ragged([[5, 6, 7], [8]]), Ragged([[WHOLE], [0]]), torch.zeros(2).numpy(), (1.0,))
+    sentences = Sentences(
+        RaggedArray([[5, 6, 7], [8]]), RaggedArray([[LABEL_SCALE], [0]]), torch.zeros(2).numpy(), (1.0,)
+    )
     batch = make_batch(sentences, torch.tensor([1, 0]).numpy(), SPECIAL)
     end, pad = SPECIAL.source_end, SPECIAL.pad
     assert batch.ids.tolist() == [[8, end, pad, pad], [5, 6, 7, end]]
@@ -127,7 +129,7 @@ def test_a_batch_holds_texts_with_their_end_and_their_labels() -> None:
 def test_smoothing_shares_a_part_of_the_right_class_with_the_other() -> None:
     model = make_classifier()
     batch = make_batch(
-        Sentences(Ragged([[5, 6, 7]]), Ragged([[WHOLE]]), torch.zeros(1).numpy(), (1.0,)),
+        Sentences(RaggedArray([[5, 6, 7]]), RaggedArray([[LABEL_SCALE]]), torch.zeros(1).numpy(), (1.0,)),
         torch.tensor([0]).numpy(),
         SPECIAL,
     )
@@ -142,7 +144,9 @@ def test_tokens_that_are_left_out_tell_nothing_and_the_end_stays() -> None:
     model = make_classifier()
     text = list(range(4, 12)) * 25
     batch = make_batch(
-        Sentences(Ragged([text]), Ragged([[WHOLE]]), torch.zeros(1).numpy(), (1.0,)), torch.tensor([0]).numpy(), SPECIAL
+        Sentences(RaggedArray([text]), RaggedArray([[LABEL_SCALE]]), torch.zeros(1).numpy(), (1.0,)),
+        torch.tensor([0]).numpy(),
+        SPECIAL,
     )
     seen: list[torch.Tensor] = []
     model.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
@@ -194,7 +198,7 @@ def test_word_vectors_of_a_translator_keep_the_angles_between_words() -> None:
     centred = known - known.mean(dim=0)
     recipe, tokenizers, model = of_the_toy(known.shape[1])
     random = model.embedding.table.weight.detach().clone()
-    begin_with_vectors(model, recipe, tokenizers)
+    load_word_vectors(model, recipe, tokenizers)
     vectors = model.embedding.table.weight.detach()
 
     def cosines(rows: torch.Tensor) -> torch.Tensor:
@@ -209,7 +213,7 @@ def test_fewer_numbers_keep_what_tells_most_words_apart() -> None:
     known = load_checkpoint(TOY).model.state_dict()["encoder.embedding.table.weight"]
     centred = known - known.mean(dim=0)
     recipe, tokenizers, model = of_the_toy(16)
-    begin_with_vectors(model, recipe, tokenizers)
+    load_word_vectors(model, recipe, tokenizers)
     left, sizes, _ = torch.linalg.svd(centred, full_matrices=False)
     expected = torch.nn.functional.normalize(left[:, :16] * sizes[:16], dim=1)
     vectors = torch.nn.functional.normalize(model.embedding.table.weight.detach(), dim=1)
@@ -219,10 +223,10 @@ def test_fewer_numbers_keep_what_tells_most_words_apart() -> None:
 def test_word_vectors_narrower_than_the_model_or_missing_are_refused(tmp_path: Path) -> None:
     recipe, tokenizers, model = of_the_toy(1024)
     with pytest.raises(TrainingError, match="Make d_model at most as large"):
-        begin_with_vectors(model, recipe, tokenizers)
+        load_word_vectors(model, recipe, tokenizers)
     missing = make_recipe(**(FIELDS | {"vectors_from": str(tmp_path)}))
     with pytest.raises(TrainingError, match="vectors_from"):
-        require_start(missing)
+        check_start_exists(missing)
 
 
 def test_a_translation_needs_a_language_to_translate_into() -> None:

@@ -16,14 +16,14 @@ import pytest
 
 from headlight.model.errors import TrainingError
 from headlight.model.training.datasets import (
-    SETS,
-    PublicSet,
-    RemoteFile,
+    PUBLIC_SETS,
+    DatasetFile,
+    PublicDataset,
     check_gzip_lines,
     unpack_pairs,
     unpack_reviews,
 )
-from headlight.model.training.download import find_set, get_set
+from headlight.model.training.download import download_dataset, find_dataset
 
 PAIRS = "Go.\tGeh.\tCC-BY 2.0\nI drink.\tIch trinke.\tCC-BY 2.0\n" * 997
 
@@ -81,19 +81,19 @@ def zipped() -> bytes:
     return buffer.getvalue()
 
 
-def pairs_at(server: Server, **known: object) -> PublicSet:
-    file = RemoteFile(f"http://127.0.0.1:{server.server_port}/deu-eng.zip", **known)  # type: ignore[arg-type]
-    return PublicSet("pairs", "sentences", "CC BY", "small", "http://page", (file,), unpack_pairs)
+def pairs_at(server: Server, **known: object) -> PublicDataset:
+    file = DatasetFile(f"http://127.0.0.1:{server.server_port}/deu-eng.zip", **known)  # type: ignore[arg-type]
+    return PublicDataset("pairs", "sentences", "CC BY", "small", "http://page", (file,), unpack_pairs)
 
 
 def test_a_set_is_announced_fetched_and_unpacked_once(server: Server, tmp_path: Path) -> None:
     server.content["deu-eng.zip"] = zipped()
     lines: list[str] = []
-    assert get_set(pairs_at(server), tmp_path, lines.append) == [tmp_path / "pairs" / "deu.txt"]
+    assert download_dataset(pairs_at(server), tmp_path, lines.append) == [tmp_path / "pairs" / "deu.txt"]
     assert (tmp_path / "pairs" / "deu.txt").read_text(encoding="utf-8") == PAIRS
     assert "licence: CC BY" in lines[0]
     assert "size: small" in lines[0]
-    get_set(pairs_at(server), tmp_path, lines.append)
+    download_dataset(pairs_at(server), tmp_path, lines.append)
     assert server.asked == [None]  # the second time nothing is fetched
 
 
@@ -102,11 +102,11 @@ def test_a_broken_off_file_goes_on_where_it_stopped(server: Server, tmp_path: Pa
     body = zipped()
     server.content["deu-eng.zip"], server.limit, server.ranges = body, 53, ranges
     with pytest.raises(TrainingError, match=r"The connection failed.*start the same command again to go on"):
-        get_set(pairs_at(server), tmp_path, lambda _: None)
+        download_dataset(pairs_at(server), tmp_path, lambda _: None)
     assert (tmp_path / "pairs" / "deu-eng.zip.part").stat().st_size == 53
     assert not (tmp_path / "pairs" / "deu-eng.zip").exists()
     server.limit = None
-    get_set(pairs_at(server, digest="sha256:" + hashlib.sha256(body).hexdigest()), tmp_path, lambda _: None)
+    download_dataset(pairs_at(server, digest="sha256:" + hashlib.sha256(body).hexdigest()), tmp_path, lambda _: None)
     assert server.asked == [None, "bytes=53-"]
     assert (tmp_path / "pairs" / "deu-eng.zip").read_bytes() == body
 
@@ -116,7 +116,7 @@ def test_a_part_that_is_already_whole_is_taken(server: Server, tmp_path: Path) -
     server.content["deu-eng.zip"] = body
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs" / "deu-eng.zip.part").write_bytes(body)
-    get_set(pairs_at(server, size=len(body)), tmp_path, lambda _: None)
+    download_dataset(pairs_at(server, size=len(body)), tmp_path, lambda _: None)
     assert server.asked == [f"bytes={len(body)}-"]
 
 
@@ -129,31 +129,31 @@ def test_other_content_than_known_is_refused_and_removed(
 ) -> None:
     server.content["deu-eng.zip"] = zipped()
     with pytest.raises(TrainingError, match=complaint):
-        get_set(pairs_at(server, **known), tmp_path, lambda _: None)
+        download_dataset(pairs_at(server, **known), tmp_path, lambda _: None)
     assert list((tmp_path / "pairs").iterdir()) == []
 
 
 def test_what_is_no_archive_is_named(server: Server, tmp_path: Path) -> None:
     server.content["deu-eng.zip"] = b"<html>Please log in</html>"
     with pytest.raises(TrainingError, match=r"deu-eng\.zip is damaged or not what was expected.*Delete it"):
-        get_set(pairs_at(server), tmp_path, lambda _: None)
+        download_dataset(pairs_at(server), tmp_path, lambda _: None)
 
 
 def test_a_moved_file_and_no_network_say_what_to_do(server: Server, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"answers 404.*look at http://page.*by hand"):
-        get_set(pairs_at(server), tmp_path, lambda _: None)
-    nowhere = RemoteFile("http://127.0.0.1:9/deu-eng.zip")  # nobody listens there
-    offline = PublicSet("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
+        download_dataset(pairs_at(server), tmp_path, lambda _: None)
+    nowhere = DatasetFile("http://127.0.0.1:9/deu-eng.zip")  # nobody listens there
+    offline = PublicDataset("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
     with pytest.raises(TrainingError, match=r"Without a network, fetch http://127\.0\.0\.1:9/deu-eng\.zip on another"):
-        get_set(offline, tmp_path, lambda _: None)
+        download_dataset(offline, tmp_path, lambda _: None)
 
 
 def test_files_put_there_by_hand_are_checked_and_unpacked(tmp_path: Path) -> None:
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs" / "deu-eng.zip").write_bytes(zipped())
-    nowhere = RemoteFile("http://127.0.0.1:9/deu-eng.zip")
-    offline = PublicSet("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
-    assert [path.name for path in get_set(offline, tmp_path, lambda _: None)] == ["deu.txt"]
+    nowhere = DatasetFile("http://127.0.0.1:9/deu-eng.zip")
+    offline = PublicDataset("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
+    assert [path.name for path in download_dataset(offline, tmp_path, lambda _: None)] == ["deu.txt"]
 
 
 def test_gzipped_lines_are_read_to_the_end(tmp_path: Path) -> None:
@@ -185,10 +185,10 @@ def test_reviews_become_labelled_lines(tmp_path: Path) -> None:
 
 
 def test_every_known_set_says_licence_size_and_page() -> None:
-    for name, each in SETS.items():
-        assert find_set(name) is each
+    for name, each in PUBLIC_SETS.items():
+        assert find_dataset(name) is each
         assert each.licence
         assert each.size
         assert all(file.url.startswith("https://") for file in each.files)
     with pytest.raises(TrainingError, match=r"There is no set 'wikipedia'\. Known are: multi30k"):
-        find_set("wikipedia")
+        find_dataset("wikipedia")

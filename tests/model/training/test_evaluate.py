@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.evaluate import classify, evaluate_translations, read_test, score
+from headlight.model.training.evaluate import confusion_matrix, evaluate_translations, read_test, score_translations
 
 REFERENCES = ["The dog sleeps in the garden.", "She drinks a cup of tea.", "We are going home now, aren't we?"]
 
@@ -27,7 +27,7 @@ def test_perfect_translations_score_a_hundred_and_are_written(tmp_path: Path) ->
 
 def test_signatures_say_cased_and_detokenised() -> None:
     pytest.importorskip("sacrebleu")
-    scores = score(["the dog sleeps in the garden."], REFERENCES[:1])
+    scores = score_translations(["the dog sleeps in the garden."], REFERENCES[:1])
     assert scores.bleu < 100
     assert scores.bleu_signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert scores.chrf_signature.startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0|")
@@ -35,11 +35,11 @@ def test_signatures_say_cased_and_detokenised() -> None:
 
 def test_unequal_files_and_a_missing_library_are_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TrainingError, match="2 translations, but 3 references"):
-        score(REFERENCES[:2], REFERENCES)
+        score_translations(REFERENCES[:2], REFERENCES)
     for name in ("sacrebleu", "sacrebleu.metrics", "sacrebleu.metrics.bleu"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(TrainingError, match=r"pip install -r requirements-train\.txt"):
-        score(REFERENCES, REFERENCES)
+        score_translations(REFERENCES, REFERENCES)
 
 
 def test_test_files_are_read_whole(tmp_path: Path) -> None:
@@ -49,18 +49,18 @@ def test_test_files_are_read_whole(tmp_path: Path) -> None:
 
 
 def test_confusion_and_accuracy_by_hand() -> None:
-    result = classify([0, 0, 0, 1, 1], [0, 0, 1, 1, 0], ["negative", "positive"])
+    result = confusion_matrix([0, 0, 0, 1, 1], [0, 0, 1, 1, 0], ["negative", "positive"])
     assert result.confusion.tolist() == [[2, 1], [1, 1]]
     assert result.accuracy == pytest.approx(3 / 5)
     assert "accuracy 60.00% of 5 texts" in str(result)
     with pytest.raises(TrainingError, match="Label 2 is none of the 2 classes"):
-        classify([2], [0], ["negative", "positive"])
+        confusion_matrix([2], [0], ["negative", "positive"])
     with pytest.raises(TrainingError, match="2 labels, but 1 predictions"):
-        classify([0, 1], [0], ["negative", "positive"])
+        confusion_matrix([0, 1], [0], ["negative", "positive"])
 
 
 def test_chinese_is_scored_by_its_characters() -> None:
-    one_of_six_differs = score(["我喜欢这本书。"], ["我喜欢那本书。"], language="zh")
+    one_of_six_differs = score_translations(["我喜欢这本书。"], ["我喜欢那本书。"], language="zh")
     assert one_of_six_differs.bleu > 20, "as one long word it would be all wrong"
     assert "tok:zh" in one_of_six_differs.bleu_signature
-    assert "tok:13a" in score(["a b c d"], ["a b c d"], language="en").bleu_signature
+    assert "tok:13a" in score_translations(["a b c d"], ["a b c d"], language="en").bleu_signature

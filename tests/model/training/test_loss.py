@@ -11,12 +11,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from headlight.model.training.batches import make_batch, target_tokens
-from headlight.model.training.loss import Losses, smoothed_cross_entropy, translation_losses
+from headlight.model.training.loss import LossSums, smoothed_cross_entropy, translation_losses
 from tests.compare import assert_close
 from tests.model.training.examples import MODEL, SPECIAL, make_recipe, make_trainer, random_sentences
 
 
-def losses_of(logits: Tensor, words: Tensor, smoothing: float) -> Losses:
+def losses_of(logits: Tensor, words: Tensor, smoothing: float) -> LossSums:
     """The loss of given logits: as vectors, with a table that leaves them as they are."""
     return smoothed_cross_entropy(logits, torch.eye(logits.shape[-1], dtype=logits.dtype), words, smoothing)
 

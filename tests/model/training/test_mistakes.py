@@ -11,12 +11,12 @@ import torch
 
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.transformer import Transformer
-from headlight.model.training.caught import CAUGHT_BY, check
+from headlight.model.training.mistake_tests import TEST_BY_MISTAKE, run_mistake_test
 from headlight.model.training.mistakes import (
     MISTAKES,
+    apply_mistakes,
     cross_entropy,
-    cross_entropy_of_chances,
-    put_in,
+    cross_entropy_of_probabilities,
     with_mistakes,
 )
 
@@ -39,19 +39,19 @@ def model(request: pytest.FixtureRequest) -> Transformer:
 def subject(model: Transformer, name: str, *, wrong: bool) -> object:
     """What the test of a mistake is about: a model, or a loss."""
     if MISTAKES[name].in_training:
-        return cross_entropy_of_chances if wrong else cross_entropy
+        return cross_entropy_of_probabilities if wrong else cross_entropy
     return with_mistakes(model, [name] if wrong else [])
 
 
 def test_every_mistake_has_its_test() -> None:
-    assert list(CAUGHT_BY) == list(MISTAKES)
+    assert list(TEST_BY_MISTAKE) == list(MISTAKES)
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_the_right_model_passes_and_the_wrong_one_fails(model: Transformer, name: str) -> None:
-    check(name, subject(model, name, wrong=False))
+    run_mistake_test(name, subject(model, name, wrong=False))
     with pytest.raises(AssertionError):
-        check(name, subject(model, name, wrong=True))
+        run_mistake_test(name, subject(model, name, wrong=True))
 
 
 # A softmax over what is hidden tells of it, one test finds both wrong masks, and vectors without words have none that
@@ -64,8 +64,8 @@ ALSO = {
 @pytest.mark.parametrize("name", [name for name in MISTAKES if name not in ("softmax", "swapped")])
 def test_tests_of_other_mistakes_pass(name: str, model: Transformer) -> None:
     wrong = with_mistakes(model, [name])
-    for other in set(CAUGHT_BY) - {"softmax", name} - ALSO.get(name, set()):
-        check(other, wrong)
+    for other in set(TEST_BY_MISTAKE) - {"softmax", name} - ALSO.get(name, set()):
+        run_mistake_test(other, wrong)
 
 
 @pytest.mark.parametrize("name", [name for name, mistake in MISTAKES.items() if not mistake.in_training])
@@ -85,7 +85,7 @@ def test_several_mistakes_at_once_are_all_made(model: Transformer) -> None:
     wrong = with_mistakes(model, names)
     for name in names:
         with pytest.raises(AssertionError):
-            check(name, wrong)
+            run_mistake_test(name, wrong)
 
 
 def test_any_two_mistakes_can_be_made_together(model: Transformer) -> None:
@@ -122,5 +122,5 @@ def test_a_wrong_copy_does_not_reach_a_run_beside_it(model: Transformer) -> None
 
 def test_parts_keep_their_weights_and_names(model: Transformer) -> None:
     names = list(model.state_dict())
-    put_in(model, ["late_mask", "norm"])
+    apply_mistakes(model, ["late_mask", "norm"])
     assert list(model.state_dict()) == names

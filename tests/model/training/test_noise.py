@@ -10,7 +10,7 @@ import pytest
 
 from headlight.model.errors import TrainingError
 from headlight.model.training import noise
-from headlight.model.training.noise import carelessly, noisy_sources
+from headlight.model.training.noise import add_noise, noisy_sources
 from tests.model.training.examples import CORPORA, make_recipe
 from tests.model.training.test_run import make_run
 
@@ -36,41 +36,41 @@ def test_numbers_survive_every_change() -> None:
 @pytest.mark.parametrize(
     ("change", "before", "after"),
     [
-        (noise.lower, "Kommt Anna?", "kommt anna?"),
-        (noise.upper, "Kommt Anna?", "KOMMT ANNA?"),
-        (noise.lower_start, "Kommt Anna?", "kommt Anna?"),
-        (noise.no_stop, "Ich weiß.", "Ich weiß"),
-        (noise.no_stop, "我知道。", "我知道"),
-        (noise.no_commas, "Ja, es kostet 3,50 Euro, glaube ich.", "Ja es kostet 3,50 Euro glaube ich."),
-        (noise.no_apostrophes, "I don't know, it's Tom’s.", "I dont know, its Toms."),
-        (noise.umlauts_in_two_letters, "Schöne Grüße aus Österreich", "Schoene Gruesse aus Oesterreich"),
-        (noise.umlauts_without_dots, "Schöne Grüße", "Schone Grusse"),
-        (noise.narrow_signs, "是吗？好，再见！", "是吗?好,再见!"),
-        (noise.misspelling("en"), "I receive it.", "I recieve it."),
-        (noise.misspelling("zh"), "我已经走了", "我以经走了"),
+        (noise.lower_case, "Kommt Anna?", "kommt anna?"),
+        (noise.upper_case, "Kommt Anna?", "KOMMT ANNA?"),
+        (noise.lower_first, "Kommt Anna?", "kommt Anna?"),
+        (noise.drop_final_punctuation, "Ich weiß.", "Ich weiß"),
+        (noise.drop_final_punctuation, "我知道。", "我知道"),
+        (noise.drop_commas, "Ja, es kostet 3,50 Euro, glaube ich.", "Ja es kostet 3,50 Euro glaube ich."),
+        (noise.drop_apostrophes, "I don't know, it's Tom’s.", "I dont know, its Toms."),
+        (noise.transliterate_umlauts, "Schöne Grüße aus Österreich", "Schoene Gruesse aus Oesterreich"),
+        (noise.strip_umlauts, "Schöne Grüße", "Schone Grusse"),
+        (noise.half_width_punctuation, "是吗？好，再见！", "是吗?好,再见!"),
+        (noise.misspell("en"), "I receive it.", "I recieve it."),
+        (noise.misspell("zh"), "我已经走了", "我以经走了"),
     ],
 )
-def test_each_change_does_what_it_says(change: noise.Change, before: str, after: str) -> None:
+def test_each_change_does_what_it_says(change: noise.NoiseFunction, before: str, after: str) -> None:
     assert change(before, Random(1)) == after
 
 
 def test_a_slip_stays_within_one_word_that_is_no_name() -> None:
     text = "Susanne Ziegler wartet in Oberhausen"
     for seed in range(40):
-        slipped = noise.slip(text, Random(seed))
+        slipped = noise.typo(text, Random(seed))
         assert slipped.replace(slipped.split()[2], "wartet") == text
         assert slipped.split()[2][0] == "w"
         assert sorted(set(slipped.split()[2]) - set("wartet")) == []
-    assert noise.slip("Anna und Ali", Random(1)) == "Anna und Ali"
-    assert noise.slip("我不知道", Random(1)) == "我不知道"
+    assert noise.typo("Anna und Ali", Random(1)) == "Anna und Ali"
+    assert noise.typo("我不知道", Random(1)) == "我不知道"
 
 
 def test_a_text_never_becomes_empty() -> None:
-    assert all(carelessly("?!", "en", Random(seed)) for seed in range(30))
+    assert all(add_noise("?!", "en", Random(seed)) for seed in range(30))
 
 
 def test_a_language_without_a_list_is_noisy_as_latin_letters_are() -> None:
-    assert any(carelessly("Où est la gare ?", "fr", Random(seed)) != "Où est la gare ?" for seed in range(10))
+    assert any(add_noise("Où est la gare ?", "fr", Random(seed)) != "Où est la gare ?" for seed in range(10))
 
 
 def test_a_share_above_one_is_refused() -> None:

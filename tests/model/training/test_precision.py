@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from headlight.model.training.processes import gains_from_bfloat16, seconds_of_product
+from headlight.model.training.processes import bfloat16_is_faster, time_matmul
 
 CPU = torch.device("cpu")
 CHECKS = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
@@ -15,9 +15,9 @@ CHECKS = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
 
 @pytest.fixture(autouse=True)
 def asked_anew() -> Iterator[None]:
-    gains_from_bfloat16.cache_clear()
+    bfloat16_is_faster.cache_clear()
     yield
-    gains_from_bfloat16.cache_clear()
+    bfloat16_is_faster.cache_clear()
 
 
 @pytest.mark.parametrize(("seconds", "gains"), [(0.5, True), (0.9, False), (1.9, False)])
@@ -25,18 +25,18 @@ def test_it_is_chosen_where_its_product_is_clearly_faster(
     monkeypatch: pytest.MonkeyPatch, seconds: float, gains: bool
 ) -> None:
     taken = {torch.bfloat16: seconds, torch.float32: 1.0}
-    monkeypatch.setattr("headlight.model.training.processes.seconds_of_product", taken.__getitem__)
+    monkeypatch.setattr("headlight.model.training.processes.time_matmul", taken.__getitem__)
     monkeypatch.setattr(torch.cpu, CHECKS[0], lambda: True, raising=False)
-    assert gains_from_bfloat16(CPU) is gains
+    assert bfloat16_is_faster(CPU) is gains
 
 
 def test_without_instructions_for_it_nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headlight.model.training.processes.seconds_of_product", None)
+    monkeypatch.setattr("headlight.model.training.processes.time_matmul", None)
     for name in CHECKS:
         monkeypatch.setattr(torch.cpu, name, lambda: False, raising=False)
-    assert gains_from_bfloat16(CPU) is False
+    assert bfloat16_is_faster(CPU) is False
 
 
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
 def test_a_product_of_each_is_timed(kind: torch.dtype) -> None:
-    assert seconds_of_product(kind) > 0
+    assert time_matmul(kind) > 0

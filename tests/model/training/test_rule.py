@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.records import ReadBack, Translation
-from headlight.model.training import rule as fitting
-from headlight.model.training.rule import ENOUGH, ENOUGH_TYPED, Answer, fit_rule
-from headlight.model.translate.evidence import FEATURES, WITH_BACK, Evidence
+from headlight.model.records import BackTranslation, Translation
+from headlight.model.training import reliability_rule as fitting
+from headlight.model.training.reliability_rule import MIN_READ_ANSWERS, MIN_TYPED_ANSWERS, Answer, fit_rule
+from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, Evidence
 
 
 def answer(number: int, mean: float, reference: str, back: bool = True) -> Answer:
     """An answer whose probability is all that tells of it."""
     translation: Any = SimpleNamespace(source_text=f"Satz {number}.", text=f"Sentence {number}.", mean=mean)
-    return Answer(translation, reference, ReadBack("", ()) if back else None)
+    return Answer(translation, reference, BackTranslation("", ()) if back else None)
 
 
-def gathered(translation: Any, source: str, target: str, usual: float, back: ReadBack | None = None) -> Evidence:
-    return Evidence(dict.fromkeys(WITH_BACK if back else FEATURES, 0.0) | {"mean": translation.mean})
+def gathered(translation: Any, source: str, target: str, usual: float, back: BackTranslation | None = None) -> Evidence:
+    return Evidence(dict.fromkeys(BACK_TRANSLATION_FEATURES if back else FEATURES, 0.0) | {"mean": translation.mean})
 
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
     """800 answers; to chrF, which sees the reference, the likely ones are wrong."""
-    monkeypatch.setattr(fitting, "gather", gathered)
+    monkeypatch.setattr(fitting, "collect_evidence", gathered)
     chance = np.random.default_rng(5)
     means = chance.normal(size=800).tolist()
     return [
@@ -64,19 +64,19 @@ def test_grades_begin_where_those_that_visitors_type_say_so(answers: list[Answer
     verdicts = verdicts_on(answers)
     plain = fit_rule(answers, "de", "en", verdicts)
     # Visitors type what the model finds easy: of the right answers to that, those below are likely ones elsewhere.
-    easy = sorted(range(800), key=lambda number: -mean_of(answers[number].translation))[: 3 * ENOUGH_TYPED]
+    easy = sorted(range(800), key=lambda number: -mean_of(answers[number].translation))[: 3 * MIN_TYPED_ANSWERS]
     typed = [replace(each, typed=number in easy) for number, each in enumerate(answers)]
     fitted = fit_rule(typed, "de", "en", verdicts)
     assert fitted.alone.weights == plain.alone.weights
     assert fitted.alone.right > plain.alone.right
-    assert fitted.measured["alone"]["typed"]["answers"] == 3 * ENOUGH_TYPED
+    assert fitted.measured["alone"]["typed"]["answers"] == 3 * MIN_TYPED_ANSWERS
     assert fitted.measured["alone"]["typed"]["flagged_right"] == pytest.approx(0.12, abs=0.01)
-    few = [replace(each, typed=number in easy[: ENOUGH_TYPED - 1]) for number, each in enumerate(answers)]
+    few = [replace(each, typed=number in easy[: MIN_TYPED_ANSWERS - 1]) for number, each in enumerate(answers)]
     assert fit_rule(few, "de", "en", verdicts).alone.right == plain.alone.right
 
 
 def test_too_few_that_were_read_are_none_and_chrf_judges(answers: list[Answer]) -> None:
-    fitted = fit_rule(answers, "de", "en", verdicts_on(answers[: ENOUGH - 1]))
+    fitted = fit_rule(answers, "de", "en", verdicts_on(answers[: MIN_READ_ANSWERS - 1]))
     assert fitted.measured["read"] == 0
     assert fitted.measured["alone"]["answers"] == 800
     assert "mean" not in fitted.alone.features  # it would count the wrong way

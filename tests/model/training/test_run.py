@@ -18,16 +18,16 @@ import pytest
 import torch
 
 from headlight.model.errors import TrainingError
-from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.families.loading import load_checkpoint
 from headlight.model.training import checkpoints, validation
 from headlight.model.training.batches import make_batch
-from headlight.model.training.loop import Setting
+from headlight.model.training.export_run import Blend, export_run, load_run
+from headlight.model.training.loop import ComputeSettings
 from headlight.model.training.prepare import EpochData
 from headlight.model.training.processes import Processes
-from headlight.model.training.publish import Blend, export_run, load_run
 from headlight.model.training.recipe import Recipe
-from headlight.model.training.run import Run, Session
-from headlight.model.training.validation import greedy
+from headlight.model.training.run import Run, RunSession
+from headlight.model.training.validation import greedy_decode
 from tests.compare import assert_close
 from tests.model.training.examples import CORPORA, MODEL, first_lines, make_recipe, recipe_text
 
@@ -35,8 +35,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def make_run(recipe: Recipe, data: Path, folder: Path, **session: Any) -> Run:
-    chosen = Session(**({"report_every": 1} | session))
-    return Run(recipe, data, folder, chosen, Setting(torch.device("cpu"), "float32"), Processes())
+    chosen = RunSession(**({"report_every": 1} | session))
+    return Run(recipe, data, folder, chosen, ComputeSettings(torch.device("cpu"), "float32"), Processes())
 
 
 def first_model(folder: Path, steps: int = 3, **fields: Any) -> Path:
@@ -72,7 +72,7 @@ def test_twenty_sentences_are_learnt_by_heart_and_exported(tmp_path: Path) -> No
     sentences, special = run.data(0), run.tokenizers.special
     batch = make_batch(sentences, np.arange(20), special)
     with torch.no_grad():
-        written = greedy(loaded.model, batch.source, batch.source_mask, special, limit=50)
+        written = greedy_decode(loaded.model, batch.source, batch.source_mask, special, limit=50)
     assert [loaded.target_tokenizer.decode(ids) for ids in written] == [pair.target for pair in run.data.text.pairs]
     assert "SHA-256 of the cleaned training text: `" + run.digest in (tmp_path / "model" / "README.md").read_text()
 
@@ -166,7 +166,7 @@ def test_a_full_disk_in_the_middle_costs_a_checkpoint_but_not_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = make_run(make_recipe(steps=5), CORPORA, tmp_path, checkpoint_minutes=0.0)
-    save, calls = checkpoints.save, []
+    save, calls = checkpoints.save_checkpoint, []
 
     def full_at_first(*arguments: Any) -> None:
         calls.append(arguments)
@@ -174,7 +174,7 @@ def test_a_full_disk_in_the_middle_costs_a_checkpoint_but_not_the_run(
             raise TrainingError("no room.")
         save(*arguments)
 
-    monkeypatch.setattr(checkpoints, "save", full_at_first)
+    monkeypatch.setattr(checkpoints, "save_checkpoint", full_at_first)
     assert run.train()
     assert "no room. Training goes on meanwhile." in capsys.readouterr().out
     assert [path.stem[-1] for path in checkpoints.list_checkpoints(tmp_path)] == ["3", "4", "5"]

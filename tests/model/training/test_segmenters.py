@@ -12,7 +12,7 @@ import pytest
 from headlight.model.commands.main import main
 from headlight.model.errors import TrainingError
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.training.segmenters import kept_borders, segmenter_of
+from headlight.model.training.segmenters import boundary_recall, find_segmenter
 from tests.model.training.examples import make_recipe
 from tests.model.training.test_run import make_run
 
@@ -46,21 +46,21 @@ def entries(tokenizer: Tokenizer) -> set[str]:
 
 @pytest.mark.usefixtures("jieba")
 def test_merges_learnt_within_words_do_not_cross_their_borders() -> None:
-    segment = segmenter_of(["zh"])
+    segment = find_segmenter(["zh"])
     assert segment is not None
     plain = Tokenizer.train(SENTENCES, 600)
     within = Tokenizer.train(SENTENCES, 600, segment=segment)
     assert entries(plain) & set(PAIRS)
     assert not entries(within) & set(PAIRS)
     assert {"我们", "桌子", "孩子", "学习"} <= entries(within)
-    kept, there = kept_borders(within, SENTENCES, segment)
+    kept, there = boundary_recall(within, SENTENCES, segment)
     assert kept == there == 9 * (7 + 7 + 8 + 7)  # no border is counted that a sign shows
-    assert kept_borders(plain, SENTENCES, segment)[0] < there
+    assert boundary_recall(plain, SENTENCES, segment)[0] < there
 
 
 @pytest.mark.usefixtures("jieba")
 def test_the_segmenter_is_not_needed_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Tokenizer.train(SENTENCES, 600, segment=segmenter_of(["zh"])).save(tmp_path / "tokenizer.json")
+    Tokenizer.train(SENTENCES, 600, segment=find_segmenter(["zh"])).save(tmp_path / "tokenizer.json")
     monkeypatch.setitem(sys.modules, "jieba", None)
     loaded = Tokenizer.load(tmp_path / "tokenizer.json")
     tokens = [token.text for token in loaded.source_tokens("我们在桌子上学习Python 3。") if not token.special]
@@ -69,12 +69,12 @@ def test_the_segmenter_is_not_needed_afterwards(tmp_path: Path, monkeypatch: pyt
 
 
 def test_languages_with_spaces_need_no_segmenter() -> None:
-    assert segmenter_of(["de", "en"]) is None
+    assert find_segmenter(["de", "en"]) is None
 
 
 def test_a_missing_segmenter_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jieba", None)
-    segment = segmenter_of(["zh"])
+    segment = find_segmenter(["zh"])
     assert segment is not None
     with pytest.raises(TrainingError, match=r"requirements-train\.txt"):
         segment("我们")

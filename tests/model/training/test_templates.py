@@ -10,9 +10,19 @@ import pytest
 from headlight.model.commands.main import main
 from headlight.model.errors import TrainingError
 from headlight.model.training.corpora import read_lines
+from headlight.model.training.new_lines import text_fingerprint
 from headlight.model.training.templates import amounts, times
-from headlight.model.training.templates.frames import LANGUAGES, SLOT, Frame, Kind, Value, fill, finish, read_table
-from headlight.model.training.templates.make import PAIRS, SLOTS, made_sentences, split, write_templates
+from headlight.model.training.templates.frames import (
+    LANGUAGES,
+    SLOT,
+    FrameGroup,
+    SentenceFrame,
+    Value,
+    fill,
+    finish,
+    read_table,
+)
+from headlight.model.training.templates.generate import PAIRS, SLOTS, generate_pairs, split_pairs, write_templates
 from headlight.model.training.templates.numerals import (
     chinese,
     chinese_digits,
@@ -25,7 +35,6 @@ from headlight.model.training.templates.numerals import (
     german_year,
 )
 from headlight.model.training.templates.sentences import KINDS
-from headlight.model.training.unseen import letters
 
 
 @pytest.mark.parametrize(
@@ -140,33 +149,33 @@ def test_every_frame_has_the_same_slots_in_each_language_and_a_pair_to_teach() -
 
 @pytest.mark.parametrize("languages", PAIRS)
 def test_a_source_has_one_translation_and_the_test_is_kept_apart(languages: tuple[str, str]) -> None:
-    train, test = split(languages, 4000, seed=1)
+    train, test = split_pairs(languages, 4000, seed=1)
     assert len({pair.source for pair in train + test}) == len(train + test)
     assert not {pair.target for pair in train} & {pair.target for pair in test}
     assert 300 < len(test) < 500
-    assert split(languages, 4000, seed=1) == (train, test)
-    assert split(languages, 4000, seed=2) != (train, test)
+    assert split_pairs(languages, 4000, seed=1) == (train, test)
+    assert split_pairs(languages, 4000, seed=2) != (train, test)
     assert not [pair for pair in train + test if "{" in "".join(pair) or "  " in "".join(pair) or ".." in pair.target]
     # What reads the same but for signs and capitals must mean the same.
     meanings: dict[str, set[str]] = {}
     for pair in train + test:
-        meanings.setdefault(pair.source.casefold(), set()).add(letters(pair.target))
+        meanings.setdefault(pair.source.casefold(), set()).add(text_fingerprint(pair.target))
     assert [source for source, targets in meanings.items() if len(targets) > 1] == []
 
 
 def test_lines_of_other_tests_are_left_out() -> None:
-    train, test = split(("de", "en"), 500, seed=1)
-    apart = {letters(train[0].source), letters(test[0].target)}
-    again = [pair for part in split(("de", "en"), 500, seed=1, apart=apart) for pair in part]
+    train, test = split_pairs(("de", "en"), 500, seed=1)
+    apart = {text_fingerprint(train[0].source), text_fingerprint(test[0].target)}
+    again = [pair for part in split_pairs(("de", "en"), 500, seed=1, apart=apart) for pair in part]
     assert train[0] not in again
     assert test[0] not in again
     assert train[1] in again
 
 
 def test_frames_with_nothing_to_fill_end_by_themselves() -> None:
-    made = list(zip(range(10), made_sentences(("de", "en"), 3), strict=False))
+    made = list(zip(range(10), generate_pairs(("de", "en"), 3), strict=False))
     assert len(made) == 10
-    kind = Kind("one", 1.0, (Frame({"de": ("Ja. // Jawohl.",), "en": ("Yes.",)}),))
+    kind = FrameGroup("one", 1.0, (SentenceFrame({"de": ("Ja. // Jawohl.",), "en": ("Yes.",)}),))
     pair = fill(kind, kind.frames[0], {}, Random(1), ("de", "en")).pair
     assert pair.target == "Yes."
 

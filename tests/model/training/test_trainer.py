@@ -12,7 +12,7 @@ from headlight.model.errors import TrainingError
 from headlight.model.training import checkpoints
 from headlight.model.training.batches import plan_epoch, target_tokens
 from headlight.model.training.dropout import ByteDropout, random_bytes
-from headlight.model.training.ema import RunningAverage
+from headlight.model.training.ema import WeightAverage
 from headlight.model.training.loop import Trainer, run_steps
 from headlight.model.training.recipe import Recipe
 from tests.compare import assert_close
@@ -40,13 +40,13 @@ def test_a_resumed_trainer_ends_with_the_weights_of_an_unbroken_one(
     train(whole, 13)
     train(broken, 6)
     path = tmp_path / "step-00000006.safetensors"
-    checkpoints.save(path, broken.tensors(), broken.progress, {})
-    groups, progress, _ = checkpoints.load(path)
+    checkpoints.save_checkpoint(path, broken.tensors(), broken.progress, {})
+    groups, progress, _ = checkpoints.load_checkpoint(path)
     resumed.restore(groups, progress)
     train(resumed, 13)
     for (name, tensor), other in zip(whole.average.tensors().items(), resumed.average.tensors().values(), strict=True):
         assert torch.equal(tensor, other), name
-    assert whole.read_sums() == resumed.read_sums()
+    assert whole.pop_mean_losses() == resumed.pop_mean_losses()
 
 
 def test_a_checkpoint_of_another_model_is_refused() -> None:
@@ -61,11 +61,11 @@ def test_accumulated_batches_give_the_gradient_of_their_mean_over_tokens() -> No
     trainer = make_trainer(recipe)
     alone = []
     for rows in plan:
-        trainer.gradients(SENTENCES, [rows])
+        trainer.accumulate_gradients(SENTENCES, [rows])
         alone.append(
             [p.grad.clone() * target_tokens(SENTENCES, rows) for p in trainer.parameters if p.grad is not None]
         )
-    trainer.gradients(SENTENCES, plan)
+    trainer.accumulate_gradients(SENTENCES, plan)
     words = sum(target_tokens(SENTENCES, rows) for rows in plan)
     for number, parameter in enumerate(trainer.parameters):
         assert parameter.grad is not None
@@ -76,14 +76,14 @@ def test_a_loss_that_is_no_number_stops_with_advice() -> None:
     trainer = make_trainer(make_recipe())
     trainer.sums[1] = math.nan
     with pytest.raises(TrainingError, match=r"training has diverged\. Lower optimisation\.peak_rate"):
-        trainer.read_sums()
+        trainer.pop_mean_losses()
 
 
 def test_running_average_is_worked_out_by_hand_and_swapped_only_inside_the_block() -> None:
     layer = torch.nn.Linear(1, 1, bias=False)
     with torch.no_grad():
         layer.weight.fill_(1.0)
-    average = RunningAverage(layer, decay=0.5)
+    average = WeightAverage(layer, decay=0.5)
     with torch.no_grad():
         layer.weight.fill_(3.0)
     for step in (1, 2, 3):
@@ -93,7 +93,7 @@ def test_running_average_is_worked_out_by_hand_and_swapped_only_inside_the_block
     decay = min(0.5, 5 / 14) ** 4
     expected = decay * 1.0 + (1 - decay) * 3.0
     assert float(average.tensors()["weight"]) == pytest.approx(expected)
-    with average.in_place():
+    with average.swapped_in():
         assert layer.weight.item() == pytest.approx(expected)
     assert layer.weight.item() == 3.0
 

@@ -9,7 +9,7 @@ import pytest
 
 from headlight.model.commands.main import main
 from headlight.model.errors import TrainingError
-from headlight.model.training.unseen import unseen_lines
+from headlight.model.training.new_lines import new_lines
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -23,8 +23,8 @@ def test_lines_are_given_once_and_not_if_they_are_known(tmp_path: Path) -> None:
     known = tmp_path / "known.gz"
     with gzip.open(known, "wt", encoding="utf-8") as file:
         file.write("Birds\u00a0sing\n")
-    assert list(unseen_lines([first, second], [known], 2, 7)) == ["The cat sleeps.", "A dog barks!"]
-    assert list(unseen_lines([second], [], 2, 8)) == second.read_text(encoding="utf-8").splitlines()
+    assert list(new_lines([first, second], [known], 2, 7)) == ["The cat sleeps.", "A dog barks!"]
+    assert list(new_lines([second], [], 2, 8)) == second.read_text(encoding="utf-8").splitlines()
 
 
 def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,4 +35,4 @@ def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="is not there"):
-        list(unseen_lines([tmp_path / "nothing"], [], 2, 80))
+        list(new_lines([tmp_path / "nothing"], [], 2, 80))

@@ -8,7 +8,7 @@ import pytest
 
 from headlight.model.commands.reliability import JUDGED
 from headlight.model.errors import TrainingError
-from headlight.model.training.verdicts import fingerprint, read_verdicts
+from headlight.model.training.human_verdicts import fingerprint, read_verdicts
 
 DIRECTIONS = ("de-en", "en-de", "zh-en", "en-zh")
 

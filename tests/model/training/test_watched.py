@@ -12,54 +12,54 @@ import pytest
 import torch
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.mistakes import MISTAKES
-from headlight.model.training.watched import (
-    Ended,
-    Moment,
-    Watched,
-    guessing_loss,
-    moment_values,
-    moments_of,
-    together,
-    untrained,
+from headlight.model.training.live_run import (
+    LiveRun,
+    RunFailure,
+    Snapshot,
+    interleave,
+    snapshot_message,
+    snapshot_steps,
+    uniform_loss,
+    untrained_snapshot,
 )
-from headlight.model.training.watched_process import train
-from headlight.model.training.watched_settings import CHOICES, CORPUS, WatchedRun
+from headlight.model.training.live_run_process import train
+from headlight.model.training.live_run_settings import CHOICES, CORPUS_BY_NAME, LiveRunSettings
+from headlight.model.training.mistakes import MISTAKES
 
-SMALL = WatchedRun(layers=1, heads=2, d_model=16)
+SMALL = LiveRunSettings(layers=1, heads=2, d_model=16)
 
 
 @cache
-def moments(run: WatchedRun) -> tuple[Moment, ...]:
-    return tuple(moment for _, moment in together([Watched(run)]) if isinstance(moment, Moment))
+def moments(run: LiveRunSettings) -> tuple[Snapshot, ...]:
+    return tuple(moment for _, moment in interleave([LiveRun(run)]) if isinstance(moment, Snapshot))
 
 
-def losses(run: WatchedRun) -> list[float]:
+def losses(run: LiveRunSettings) -> list[float]:
     return [loss for moment in moments(run) for loss in moment.losses]
 
 
 @pytest.fixture(scope="module")
-def default() -> tuple[Moment, ...]:
-    return moments(WatchedRun())
+def default() -> tuple[Snapshot, ...]:
+    return moments(LiveRunSettings())
 
 
-def test_it_learns_both_sentences(default: tuple[Moment, ...]) -> None:
+def test_it_learns_both_sentences(default: tuple[Snapshot, ...]) -> None:
     assert [shown.written for shown in default[-1].shown] == ["i want a beer .", "i want a coke ."]
     for shown in default[-1].shown:
-        assert all(0.85 < chance < 0.95 for chance in shown.chances)  # label smoothing asks for no more
+        assert all(0.85 < chance < 0.95 for chance in shown.probabilities)  # label smoothing asks for no more
 
 
 def test_all_translations_of_a_sentence_are_right() -> None:
-    toy, guess = (Watched(WatchedRun(corpus=corpus)).beginning.right for corpus in ("toy", "guess"))
+    toy, guess = (LiveRun(LiveRunSettings(corpus=corpus)).beginning.accepted_targets for corpus in ("toy", "guess"))
     assert toy == (("i want a beer .",), ("i want a coke .",))
     (each,) = guess
     assert each[0] == "The dog is sleeping in the garden."
-    assert len(set(each)) == len(each) == CORPUS["guess"].pairs
+    assert len(set(each)) == len(each) == CORPUS_BY_NAME["guess"].pairs
 
 
-def test_every_step_has_its_loss_and_every_moment_its_maps(default: tuple[Moment, ...]) -> None:
-    run = WatchedRun()
-    assert [moment.step for moment in default] == list(moments_of(run.steps))
+def test_every_step_has_its_loss_and_every_moment_its_maps(default: tuple[Snapshot, ...]) -> None:
+    run = LiveRunSettings()
+    assert [moment.step for moment in default] == list(snapshot_steps(run.steps))
     assert len(losses(run)) == run.steps
     assert all(len(moment.losses) == moment.step - last.step for last, moment in pairwise(default))
     for moment in default:
@@ -68,26 +68,26 @@ def test_every_step_has_its_loss_and_every_moment_its_maps(default: tuple[Moment
             np.testing.assert_allclose(shown.cross.sum(axis=-1), 1.0, atol=1e-5)
 
 
-def test_the_loss_is_the_shown_models_own(default: tuple[Moment, ...]) -> None:
+def test_the_loss_is_the_shown_models_own(default: tuple[Snapshot, ...]) -> None:
     """The first step's loss is that of the untrained model: −log of the chances that its moment shows."""
-    chances = np.concatenate([shown.chances for shown in default[0].shown])
-    assert losses(WatchedRun())[0] == pytest.approx(float(-np.log(chances).mean()), abs=1e-4)
+    chances = np.concatenate([shown.probabilities for shown in default[0].shown])
+    assert losses(LiveRunSettings())[0] == pytest.approx(float(-np.log(chances).mean()), abs=1e-4)
 
 
 def test_a_run_is_the_same_each_time_and_beside_another() -> None:
     other = replace(SMALL, corpus="order", positions=False)
     alone = losses(SMALL)
     beside: dict[int, list[float]] = {0: [], 1: []}
-    for number, moment in together([Watched(SMALL), Watched(other)]):
-        assert isinstance(moment, Moment)
+    for number, moment in interleave([LiveRun(SMALL), LiveRun(other)]):
+        assert isinstance(moment, Snapshot)
         beside[number] += moment.losses
     assert beside[0] == alone
     assert beside[1] == losses(other)
 
 
 def test_moments_are_close_at_first() -> None:
-    for corpus in CORPUS.values():
-        steps = moments_of(corpus.steps)
+    for corpus in CORPUS_BY_NAME.values():
+        steps = snapshot_steps(corpus.steps)
         assert steps[0] == 0
         assert steps[-1] == corpus.steps
         assert len(steps) >= 24
@@ -97,34 +97,34 @@ def test_moments_are_close_at_first() -> None:
 def test_what_cannot_be_chosen_is_refused() -> None:
     for name, value in (("layers", 9), ("heads", True), ("rate", math.inf), ("corpus", "../x"), ("positions", 1)):
         with pytest.raises(TrainingError, match=name):
-            WatchedRun(**{name: value})  # type: ignore[arg-type]
+            LiveRunSettings(**{name: value})  # type: ignore[arg-type]
 
 
 def test_the_largest_choice_is_small() -> None:
     largest = {name: max(values) for name, values in CHOICES.items() if name in ("layers", "d_model")}
-    run = Watched(WatchedRun(corpus="mini", heads=8, **largest))
+    run = LiveRun(LiveRunSettings(corpus="mini", heads=8, **largest))
     assert run.model.parameter_count() < 310_000
 
 
 def test_a_guess_costs_the_logarithm_of_the_vocabulary() -> None:
-    beginning = Watched(WatchedRun()).beginning
+    beginning = LiveRun(LiveRunSettings()).beginning
     chances = torch.full((beginning.vocabulary,), 1 / beginning.vocabulary)
-    assert guessing_loss(beginning.vocabulary) == pytest.approx(float(-chances[0].log()))
+    assert uniform_loss(beginning.vocabulary) == pytest.approx(float(-chances[0].log()))
 
 
 def test_a_run_that_breaks_ends_alone() -> None:
     swapped = replace(SMALL, mistake="swapped")
-    found = list(together([Watched(SMALL), Watched(swapped)]))
-    ends = [moment for number, moment in found if number == 1 and isinstance(moment, Ended)]
-    assert [end.why for end in ends] == ["broken"]
-    assert "size of tensor" in ends[0].says
+    found = list(interleave([LiveRun(SMALL), LiveRun(swapped)]))
+    ends = [moment for number, moment in found if number == 1 and isinstance(moment, RunFailure)]
+    assert [end.reason for end in ends] == ["broken"]
+    assert "size of tensor" in ends[0].message
     assert [moment.step for number, moment in found if number == 0][-1] == SMALL.steps  # type: ignore[union-attr]
 
 
 def test_a_loss_that_is_no_number_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(SMALL)
-    monkeypatch.setattr(watched.trainer, "read_sums", lambda: (_ for _ in ()).throw(TrainingError("diverged")))
-    assert list(together([watched]))[-1] == (0, Ended("diverged"))
+    watched = LiveRun(SMALL)
+    monkeypatch.setattr(watched.trainer, "pop_mean_losses", lambda: (_ for _ in ()).throw(TrainingError("diverged")))
+    assert list(interleave([watched]))[-1] == (0, RunFailure("diverged"))
 
 
 def test_the_process_says_moments_as_plain_values() -> None:
@@ -136,23 +136,23 @@ def test_the_process_says_moments_as_plain_values() -> None:
 
 
 def test_the_untrained_model_is_the_runs_first_moment_and_leaves_the_generator_alone(
-    default: tuple[Moment, ...],
+    default: tuple[Snapshot, ...],
 ) -> None:
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
-    beginning, moment = untrained(WatchedRun())
+    beginning, moment = untrained_snapshot(LiveRunSettings())
     assert torch.equal(torch.rand(3), expected)
-    assert beginning == Watched(WatchedRun()).beginning
-    assert moment_values(0, moment) == moment_values(0, default[0])
-    assert isinstance(untrained(WatchedRun(mistake="swapped"))[1], Ended)
+    assert beginning == LiveRun(LiveRunSettings()).beginning
+    assert snapshot_message(0, moment) == snapshot_message(0, default[0])
+    assert isinstance(untrained_snapshot(LiveRunSettings(mistake="swapped"))[1], RunFailure)
 
 
 # ---------------------------------------------------------------- what the lessons say of these runs
 
 
 def test_two_sentences_need_no_positions() -> None:
-    last = moments(WatchedRun(positions=False))[-1]
+    last = moments(LiveRunSettings(positions=False))[-1]
     assert [shown.written for shown in last.shown] == ["i want a beer .", "i want a coke ."]
 
 
@@ -164,7 +164,7 @@ TRAINED_WITH = {
 
 @pytest.mark.parametrize(("name", "learns"), TRAINED_WITH.items())
 def test_what_a_mistake_does_to_the_toy_that_is_trained_with_it(name: str, learns: bool) -> None:
-    run = WatchedRun(mistake=name)
+    run = LiveRunSettings(mistake=name)
     written = [shown.written for shown in moments(run)[-1].shown]
     assert (written == ["i want a beer .", "i want a coke ."]) == learns
     loss = losses(run)[-1]

@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from headlight.model.core.config import POSITION_NAMES
-from headlight.model.core.positions import sinusoids
+from headlight.model.core.positions import sinusoidal_table
 from headlight.model.core.probes import all_probes, watch
 from headlight.model.core.transformer import attention_path
-from headlight.model.decoding.step import never_written
+from headlight.model.decoding.step import forbidden_sequences
 from headlight.model.errors import ProbeError, RequestError
 from headlight.model.records import (
     KINDS,
@@ -31,8 +31,8 @@ from headlight.model.records import (
     Translation,
     TranslationRequest,
 )
-from headlight.model.translate import prepared
-from headlight.model.translate.prepared import StepWeights, can_pack_float16
+from headlight.model.translate import packed_model
+from headlight.model.translate.packed_model import StepWeights, can_pack_float16
 from headlight.model.translate.translator import Translator
 from tests.tiny import (
     D_FF,
@@ -70,7 +70,7 @@ def seen_step_by_step(translator: Translator, answer: Translation) -> tuple[Atte
     log_probabilities = []
     with torch.inference_mode(), watch(model, *patterns) as seen:
         memory = model.encode(torch.tensor([[token.id for token in answer.source_tokens]]))
-        state = model.decoder.start(memory, cached=True)
+        state = model.decoder.new_state(memory, cached=True)
         for read, written in zip(answer.decoder_tokens, answer.target_tokens, strict=True):
             logits = model.decoder(torch.tensor([[read.id]]), state)[0, 0]
             log_probabilities.append(float(logits.log_softmax(dim=-1)[written.id]))
@@ -108,7 +108,7 @@ def test_maps_and_probabilities_equal_those_of_decoding_word_by_word(positions: 
 def test_whatever_the_steps_compute_with_maps_are_exact(
     monkeypatch: pytest.MonkeyPatch, weights: StepWeights, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(prepared, "SMALL", 1)  # pack even matrices as small as these
+    monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", 1)  # pack even matrices as small as these
     translator = tiny_translator(step_weights=weights)
     assert (translator.copied_bytes > 0) == (weights != "plain")
     assert (translator.step is translator.model.decoder) == (weights == "plain")
@@ -122,7 +122,7 @@ def test_whatever_the_steps_compute_with_maps_are_exact(
 def test_float16_steps_shift_sums_of_other_hypotheses_by_less_than_a_thousandth_a_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(prepared, "SMALL", 1)
+    monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", 1)
     translator, shifts = tiny_translator(step_weights="float16"), []
     for answer in translator.translate_batch(SENTENCES, beam_size=4, n_best=4, max_length=19):
         for hypothesis in answer.hypotheses[1:]:
@@ -244,9 +244,9 @@ def test_a_map_names_its_rows_its_columns_and_what_each_row_was_computed_from(
         }
         for kind in KINDS:
             one = answer.attention_map(kind, 1, head)
-            assert (one.rows, one.columns, one.after) == expected[kind]
+            assert (one.rows, one.columns, one.previous_tokens) == expected[kind]
             assert one.weights.shape == one.allowed.shape == (len(one.rows), len(one.columns))
-            assert len(one.after) == len(one.rows)
+            assert len(one.previous_tokens) == len(one.rows)
             assert (one.kind, one.layer, one.head) == (kind, 1, head)
             assert np.array_equal(one.allowed, answer.attention.allowed(kind))
             if head is not None:
@@ -289,7 +289,7 @@ def test_a_map_that_is_not_there_is_an_error(
 def test_alternatives_are_the_best_of_the_same_pass_and_the_greedy_word_is_the_first(
     translator: Translator, answers: list[Translation]
 ) -> None:
-    never = never_written(translator.model.config)
+    never = forbidden_sequences(translator.model.config)
     for answer in answers:
         logits = torch.tensor(
             translator.translate(answer.request.text, capture=("**.logits",)).captured["decoder.output.logits"]
@@ -360,7 +360,7 @@ def test_the_positions_are_shown_as_far_as_they_are_used(positions: str) -> None
             elif positions == "learned":
                 assert np.array_equal(picture, encoding.table[:length].numpy())
             else:
-                expected = sinusoids(length, D_MODEL, halves=positions == "sinusoidal_halves")
+                expected = sinusoidal_table(length, D_MODEL, halves=positions == "sinusoidal_halves")
                 assert np.array_equal(picture, expected.numpy())
 
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from headlight import Translator
-from headlight.model.commands.heads import table_of
-from headlight.model.folders.aligning import cross_heads
-from headlight.model.measures.aligning import AligningHead, CrossHeads
-from headlight.model.measures.roles import roles
+from headlight.model.checkpoints.alignment_heads import cross_heads
+from headlight.model.commands.heads import links_table
+from headlight.model.measures.alignment_head import AlignmentHead, CrossHeads
+from headlight.model.measures.roles import head_roles
 from headlight.model.records import Attention, Token, Translation, TranslationRequest
-from headlight.model.text.drawn_links import read_links
 from headlight.model.text.function_words import is_content
+from headlight.model.text.gold_links import read_links
 from headlight.model.translate.opening import Opening, late_heads, opening
-from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.settings import MODELS
 
 SOURCES = ("Ich", "habe", "Bier", "getrunken")
@@ -41,7 +41,7 @@ PAIRS = {
 
 def look(translation: Translation, measured: CrossHeads, source: str, target: str) -> tuple[Opening, int]:
     """What is opened on, and the column on which its row looks most."""
-    found = opening(translation, roles(translation)["cross"], measured, source=source, target=target)
+    found = opening(translation, head_roles(translation)["cross"], measured, source=source, target=target)
     assert found is not None
     assert found.row is not None
     return found, int(translation.attention.cross[found].argmax())
@@ -60,13 +60,13 @@ def test_each_example_opens_on_a_word_and_the_word_that_it_translates(name: str)
     written, read = translation.target_tokens[found.row], translation.source_tokens[column]
     assert f"{written.text} {read.text}" in PAIRS[name]
     assert translation.attention.cross[found][column] >= 0.9
-    assert (found.layer, found.head) not in late_heads(roles(translation)["cross"], measured)
+    assert (found.layer, found.head) not in late_heads(head_roles(translation)["cross"], measured)
 
 
 @pytest.mark.parametrize("model", ["de-en", "en-de", "zh-en", "en-zh"])
 def test_what_is_opened_on_is_a_link_that_people_drew(model: str) -> None:
     source, target = model.split("-")
-    pairs = read_links(table_of(source, target), source, target)[::4]
+    pairs = read_links(links_table(source, target), source, target)[::4]
     translator, measured = Translator.load(MODELS / model, "cpu"), cross_heads(MODELS / model)
     right = 0
     for pair in pairs:
@@ -118,11 +118,11 @@ OWN, LATE = pointing(0, 3, 2, 4), pointing(4, 0, 3, 2)
 
 
 def chosen(translation: Translation, measured: CrossHeads) -> Opening | None:
-    return opening(translation, roles(translation)["cross"], measured, source="de", target="en")
+    return opening(translation, head_roles(translation)["cross"], measured, source="de", target="en")
 
 
 def test_a_head_that_is_read_one_word_late_is_not_opened_on() -> None:
-    measured = CrossHeads((AligningHead(0, 0, 1),), {(0, 0): 9.0, (0, 1): 0.1})
+    measured = CrossHeads((AlignmentHead(0, 0, 1),), {(0, 0): 9.0, (0, 1): 0.1})
     found = chosen(translated(LATE, OWN, OWN), measured)
     assert found is not None
     assert (found.layer, found.head) == (0, 1)
@@ -132,13 +132,13 @@ def test_a_head_that_is_read_one_word_late_is_not_opened_on() -> None:
 def test_of_several_the_head_that_the_model_misses_most_gives_its_strongest_look() -> None:
     clear, clearer = pointing(0, 3, 2, 4), pointing(0, 3, 2, 4, weight=0.92)
     clearer[2] = pointing(2, weight=0.98)[0]
-    measured = CrossHeads((AligningHead(0, 0, 0),), {(0, 0): 0.2, (0, 1): 0.7})
+    measured = CrossHeads((AlignmentHead(0, 0, 0),), {(0, 0): 0.2, (0, 1): 0.7})
     assert chosen(translated(clear, clearer), measured) == Opening(0, 1, 2)
 
 
 def test_a_look_that_does_not_agree_with_its_word_is_passed_over() -> None:
     wrong = pointing(0, 2, 3, 4)  # "drank" on Bier, "beer" on getrunken
-    measured = CrossHeads((AligningHead(0, 0, 0),), {(0, 0): 0.1, (0, 1): 0.7})
+    measured = CrossHeads((AlignmentHead(0, 0, 0),), {(0, 0): 0.1, (0, 1): 0.7})
     found = chosen(translated(OWN, wrong), measured)
     assert found is not None
     assert found.head == 0
@@ -147,7 +147,7 @@ def test_a_look_that_does_not_agree_with_its_word_is_passed_over() -> None:
 def test_without_a_clear_look_the_strongest_that_agrees_is_shown() -> None:
     faint = pointing(0, 3, 2, 4, weight=0.7)
     wrong = pointing(1, 2, 3, 4)
-    found = chosen(translated(wrong, faint), CrossHeads((AligningHead(0, 1, 0),)))
+    found = chosen(translated(wrong, faint), CrossHeads((AlignmentHead(0, 1, 0),)))
     assert found is not None
     assert (found.head, found.row) in {(1, 1), (1, 2)}
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from headlight.model.changes import Intervention
+from headlight.model.checkpoints.shipped import MODELS
 from headlight.model.errors import ModelError
-from headlight.model.folders.shipped import MODELS
-from headlight.model.translate.outline import read_outline
+from headlight.model.intervention_records import Intervention
+from headlight.model.translate.model_info import read_model_info
 from headlight.model.translate.translator import Translator
-from tests.model.foreign import folders
+from tests.model.families import folders
 
 TEXT = "Zwei Hunde laufen durch den Schnee."
 
@@ -25,7 +25,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_a_request_is_checked_and_cut_as_by_the_translator(folder: Path) -> None:
-    outline, translator = read_outline(folder), Translator.load(folder, device="cpu")
+    outline, translator = read_model_info(folder), Translator.load(folder, device="cpu")
     change = Intervention(kind="cross", layer=0, head=0, action="remove")
     request = outline.request(TEXT, beam_size=3, interventions=[change])
     assert request == translator.request(TEXT, beam_size=3, interventions=[change])
@@ -45,7 +45,7 @@ def test_a_request_is_checked_and_cut_as_by_the_translator(folder: Path) -> None
 
 
 def test_no_weight_is_in_memory(folder: Path) -> None:
-    outline = read_outline(folder)
+    outline = read_model_info(folder)
     assert {parameter.device.type for parameter in outline.model.parameters()} == {"meta"}
     assert outline.model.config == Translator.load(folder, device="cpu").model.config
     assert 0 < outline.weight_bytes < 10_000_000

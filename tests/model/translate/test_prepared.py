@@ -20,11 +20,11 @@ from torch import Tensor, nn
 from headlight.model.core.config import ACTIVATION_NAMES, NORM_NAMES, POSITION_NAMES
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import Transformer, count_bytes
-from headlight.model.decoding.drafted import Drafted
-from headlight.model.translate import drafting, prepared, translator
-from headlight.model.translate.prepared import (
-    Copies,
-    Prepared,
+from headlight.model.decoding.speculative import SpeculativeSearch
+from headlight.model.translate import drafting, packed_model, translator
+from headlight.model.translate.packed_model import (
+    CopyBudget,
+    PackedModel,
     StepWeights,
     can_pack_float16,
     can_pack_float32,
@@ -75,7 +75,7 @@ VARIANTS: list[dict[str, Any]] = [
 @pytest.fixture
 def pack_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pack even matrices as small as these."""
-    monkeypatch.setattr(prepared, "SMALL", 1)
+    monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", 1)
 
 
 @torch.inference_mode()
@@ -83,7 +83,7 @@ def steps(plain: Transformer, decoder: Any) -> Tensor:
     """The log probabilities of many cached steps about a padded batch, `[steps, rows, vocabulary]`."""
     ids = torch.randint(3, 400, (3, 11), generator=torch.Generator().manual_seed(1))
     ids[1, 4:] = plain.config.pad_id
-    state = plain.decoder.start(plain.encode(ids), cached=True)
+    state = plain.decoder.new_state(plain.encode(ids), cached=True)
     rows, written = torch.arange(3), torch.full((3, 1), plain.config.start_id)
     found = []
     for step in range(STEPS):
@@ -118,14 +118,14 @@ def test_with_float16_weights_it_computes_almost_the_same(pack_all: None, fields
 def test_drafts_of_8_bits_are_rounded_and_what_is_written_is_not(
     pack_all: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafting, "WORTH_A_DRAFT", 1)
+    monkeypatch.setattr(drafting, "MIN_DECODER_ENTRIES", 1)
     plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
-    assert (fast.drafters.current is not fast.step) == can_pack_int8()
-    exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, fast.drafters.current).exp()
+    assert (fast.draft_models.current is not fast.step) == can_pack_int8()
+    exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, fast.draft_models.current).exp()
     assert (float((drafted - exact).abs().max()) > FLOAT16) == can_pack_int8()  # 8 bits were at work, where they can be
     given_up = tiny_translator(step_weights="float16")
-    given_up.drafters.note(given_up.drafters.current, 2, 2)
-    steady = steps(plain.model, given_up.drafters.current)
+    given_up.draft_models.record(given_up.draft_models.current, 2, 2)
+    steady = steps(plain.model, given_up.draft_models.current)
     same = steady.argmax(dim=-1) == exact.argmax(dim=-1)
     assert float(same.float().mean()) > 0.95  # its output of 8 bits only finds the words
     for options in ({}, {"no_repeat": 2}, {"prefix": "the"}):
@@ -137,15 +137,15 @@ def test_drafts_of_8_bits_are_rounded_and_what_is_written_is_not(
 
 
 def test_a_crowd_of_lines_is_written_exactly_at_once(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    drafts: list[Drafted] = []
+    drafts: list[SpeculativeSearch] = []
 
-    def noted(*given: Any, **named: Any) -> Drafted:
-        drafts.append(Drafted(*given, **named))
+    def noted(*given: Any, **named: Any) -> SpeculativeSearch:
+        drafts.append(SpeculativeSearch(*given, **named))
         return drafts[-1]
 
-    monkeypatch.setattr(translator, "Drafted", noted)
+    monkeypatch.setattr(translator, "SpeculativeSearch", noted)
     plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
-    lines = [SENTENCES[number % len(SENTENCES)] for number in range(translator.CROWD)]
+    lines = [SENTENCES[number % len(SENTENCES)] for number in range(translator.NO_DRAFTS_FROM)]
     assert fast.translate_lines(lines) == plain.translate_lines(lines)
     assert not drafts
     assert fast.translate_lines(lines[1:]) == plain.translate_lines(lines[1:])
@@ -162,24 +162,24 @@ def test_a_shortlist_decides_in_float32_what_rough_numbers_found() -> None:
     best = exact.topk(3, dim=-1).indices
     assert logits.shape == (3, 1, 101)  # of the newest token alone
     assert_close(logits.gather(-1, best), exact.gather(-1, best))
-    assert int((logits[:, 0] == rough).sum()) == 3 * (101 - drafting.FEW)
+    assert int((logits[:, 0] == rough).sum()) == 3 * (101 - drafting.SHORTLIST_SIZE)
     assert_close(drafting.Shortlist(lambda newest: rough - bias, weight, None)(x).amax(), (exact - bias).amax())
 
 
 def test_a_light_drafter_that_is_often_wrong_is_dropped_with_its_copies(
     pack_all: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drafting, "WORTH_A_DRAFT", 1)
+    monkeypatch.setattr(drafting, "MIN_DECODER_ENTRIES", 1)
     fast = tiny_translator(step_weights="float16")
     if not can_pack_int8():
-        assert drafting.draft_bytes(fast.model.decoder) == 0
+        assert drafting.draft_model_bytes(fast.model.decoder) == 0
         return
     assert fast.copied_bytes == fast.packing.step_bytes + fast.packing.pass_bytes + packed_entries()
-    light = weakref.ref(fast.drafters.current)
-    fast.drafters.note(fast.drafters.current, 20, 2)
+    light = weakref.ref(fast.draft_models.current)
+    fast.draft_models.record(fast.draft_models.current, 20, 2)
     gc.collect()
     assert light() is None
-    assert fast.drafters.current is not fast.step
+    assert fast.draft_models.current is not fast.step
     assert fast.translate(SENTENCES[0]).text == tiny_translator().translate(SENTENCES[0]).text
 
 
@@ -216,7 +216,7 @@ def whole(plain: Transformer, passes: Any) -> Tensor:
         torch.randint(3, TARGET_VOCABULARY, (3, 7), generator=draw),
     )
     source[1, 4:] = plain.config.pad_id
-    logits: Tensor = passes.decoder(target, passes.decoder.start(passes.encode(source), cached=False))
+    logits: Tensor = passes.decoder(target, passes.decoder.new_state(passes.encode(source), cached=False))
     return logits
 
 
@@ -262,9 +262,9 @@ def packed_entries() -> int:
 
 
 def test_copied_bytes_are_two_for_each_packed_entry(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "can_pack_float16", lambda: True)
+    monkeypatch.setattr(packed_model, "can_pack_float16", lambda: True)
     linear = torch.nn.functional.linear  # only counted here: any stand-in for the kernel will do
-    monkeypatch.setattr(prepared, "_linear_float16", lambda kernel, packed, x: linear(x, *packed))
+    monkeypatch.setattr(packed_model, "_linear_float16", lambda kernel, packed, x: linear(x, *packed))
     _, copied = prepare_step(tiny_model().decoder, "float16")
     assert copied == 2 * packed_entries()
 
@@ -295,10 +295,10 @@ def test_a_translator_says_how_much_its_weights_and_copies_take(pack_all: None) 
 
 @pytest.mark.parametrize("share", [0.25, 1.0, 4.0])
 def test_passes_take_what_steps_leave_of_a_share(pack_all: None, monkeypatch: pytest.MonkeyPatch, share: float) -> None:
-    monkeypatch.setattr(prepared, "SHARE", share)
+    monkeypatch.setattr(packed_model, "COPY_SHARE", share)
     plain = tiny_model()
     own = count_bytes(plain)
-    packing = Prepared(plain, "float16", own).packing
+    packing = PackedModel(plain, "float16", own).packing
     assert packing.step_bytes == prepare_step(plain.decoder, "float16")[1]  # of a small model all
     assert packing.pass_bytes <= max(0, int(share * own) - packing.step_bytes)
     if share == 4.0:
@@ -309,7 +309,7 @@ def test_passes_take_what_steps_leave_of_a_share(pack_all: None, monkeypatch: py
 
 
 def test_without_the_kernels_weights_stay_float32(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "can_pack_float16", lambda: False)
+    monkeypatch.setattr(packed_model, "can_pack_float16", lambda: False)
     plain = tiny_model()
     twin, copied = prepare_step(plain.decoder, "float16")
     assert_close(steps(plain, twin), steps(plain, plain.decoder))
@@ -319,7 +319,7 @@ def test_without_the_kernels_weights_stay_float32(pack_all: None, monkeypatch: p
 def test_without_onednn_passes_use_the_weights_as_they_are(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny_model()
     _, usual = prepare_passes(plain)
-    monkeypatch.setattr(prepared, "can_pack_float32", lambda: False)
+    monkeypatch.setattr(packed_model, "can_pack_float32", lambda: False)
     passes, copied = prepare_passes(plain)
     assert_close(whole(plain, passes), whole(plain, plain))
     assert copied == usual_joined(plain)
@@ -361,7 +361,8 @@ def test_weights_beyond_the_range_of_float16_stay_float32(pack_all: None, name: 
 
 def test_a_matrix_of_few_entries_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny_model()
-    monkeypatch.setattr(prepared, "SMALL", D_FF * D_MODEL + 1)  # above feed-forward, below the joined projection
+    # Above feed-forward, below the joined projection.
+    monkeypatch.setattr(packed_model, "MIN_PACKED_ENTRIES", D_FF * D_MODEL + 1)
     _, copied = prepare_step(plain.decoder, "float16")
     joined = DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
     assert copied == (2 * (joined + TARGET_VOCABULARY * D_MODEL) if can_pack_float16() else 4 * joined)
@@ -417,11 +418,11 @@ def test_a_platform_without_a_kernel_starts_and_translates(hidden: str) -> None:
 
 
 def test_copies_keep_within_their_limit_and_steps_come_first(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "ALWAYS", 0)
+    monkeypatch.setattr(packed_model, "MIN_COPY_BUDGET", 0)
     plain = tiny_model()
     own = count_bytes(plain)
-    limit = int(prepared.SHARE * own)
-    weights = Prepared(plain, "float16", own)
+    limit = int(packed_model.COPY_SHARE * own)
+    weights = PackedModel(plain, "float16", own)
     packing = weights.packing
     largest = 4 * TARGET_VOCABULARY * D_MODEL
     assert limit - largest < packing.step_bytes + packing.pass_bytes <= limit
@@ -437,8 +438,8 @@ def test_copies_keep_within_their_limit_and_steps_come_first(pack_all: None, mon
 def test_a_model_without_room_for_any_copy_computes_the_same(pack_all: None) -> None:
     plain = tiny_model()
     (step, for_steps), (passes, for_passes) = (
-        prepare_step(plain.decoder, "float16", Copies(0)),
-        prepare_passes(plain, Copies(0)),
+        prepare_step(plain.decoder, "float16", CopyBudget(0)),
+        prepare_passes(plain, CopyBudget(0)),
     )
     assert for_steps == for_passes == 0
     assert_close(steps(plain, step), steps(plain, plain.decoder))
@@ -447,7 +448,7 @@ def test_a_model_without_room_for_any_copy_computes_the_same(pack_all: None) -> 
 
 def test_a_model_with_room_for_all_copies_says_so(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more would be faster" in tiny_translator(step_weights="float16").packing.reason
-    monkeypatch.setattr(prepared, "SHARE", 4.0)
+    monkeypatch.setattr(packed_model, "COPY_SHARE", 4.0)
     translator = tiny_translator(step_weights="float16")
     _, for_steps = prepare_step(translator.model.decoder, "float16")
     assert translator.packing.step_bytes == for_steps
@@ -457,7 +458,7 @@ def test_a_model_with_room_for_all_copies_says_so(pack_all: None, monkeypatch: p
 
 def test_steps_and_passes_share_copies_that_are_alike(pack_all: None) -> None:
     plain = tiny_model()
-    copies = Copies()
+    copies = CopyBudget()
     _, for_steps = prepare_step(plain.decoder, "float32", copies)
     _, for_passes = prepare_passes(plain, copies)
     assert 0 < for_passes < prepare_passes(plain)[1]

@@ -11,22 +11,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headlight.model.checkpoints.checkpoint import save_checkpoint
+from headlight.model.checkpoints.checksums import CARD_FILE, CHECKSUMS_FILE, weights_digest
+from headlight.model.checkpoints.shipped import MODELS
 from headlight.model.commands import reliability as command
 from headlight.model.commands.main import main
 from headlight.model.errors import CheckpointError
-from headlight.model.folders.checkpoint import save_checkpoint
-from headlight.model.folders.checksums import CARD, SUMS, weights_digest
-from headlight.model.folders.shipped import MODELS
-from headlight.model.foreign.loading import load_checkpoint
-from headlight.model.records import ReadBack, Span, Translation
+from headlight.model.families.loading import load_checkpoint
+from headlight.model.records import BackTranslation, Span, Translation
 from headlight.model.translate import reliability
-from headlight.model.translate.evidence import FEATURES, WITH_BACK, gather
-from headlight.model.translate.read_back import read_all_back, read_back
-from headlight.model.translate.reliability import FILE, FittedRule, PlainRule, Weights, load_rule
+from headlight.model.translate.back_translation import back_translate, back_translate_batch
+from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
+from headlight.model.translate.reliability import (
+    RELIABILITY_FILE,
+    FittedRule,
+    ReliabilityWeights,
+    UnfittedRule,
+    load_rule,
+)
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, tiny_translator
 
-ALONE = Weights(
+ALONE = ReliabilityWeights(
     features=("mean", "numbers"), weights=(1.0, -2.0), means=(-1.0, 0.0), scales=(0.5, 1.0), bias=0.25, right=0.6,
     doubt=0.2,
 )  # fmt: skip
@@ -64,7 +70,7 @@ def test_reasons_name_the_words_that_they_are_about(
     german: Translator, text: str, target: str, kind: str, source: str, written: str
 ) -> None:
     answer = forced(german, text, target)
-    found = next(reason for reason in gather(answer, "de", "en", 0.0).reasons if reason.kind == kind)
+    found = next(reason for reason in collect_evidence(answer, "de", "en", 0.0).reasons if reason.kind == kind)
     assert (found.source, found.target) == (source, written)
     assert [text[span.start : span.end] for span in found.source_spans] == ([source] if source else [])
     assert [target[span.start : span.end] for span in found.target_spans] == [written]
@@ -87,7 +93,7 @@ def unlikely(answer: Translation) -> Translation:
 def test_a_number_that_is_written_otherwise_is_no_guess(
     german: Translator, source: str, target: str, text: str, written: str, guesses: list[str]
 ) -> None:
-    reasons = gather(unlikely(forced(german, text, written)), source, target, 0.0).reasons
+    reasons = collect_evidence(unlikely(forced(german, text, written)), source, target, 0.0).reasons
     assert sorted(reason.target for reason in reasons if reason.kind == "unsure") == sorted(guesses)
 
 
@@ -95,7 +101,7 @@ def test_a_fault_is_told_once(german: Translator) -> None:
     text, written = "Herr Wischnewski sah Wischnewski mit achtzehn.", "Mr Wishnewski, Wishnewski at eight."
     answer = unlikely(forced(german, text, written))
     unseen = replace(answer, attention=replace(answer.attention, cross=np.zeros_like(answer.attention.cross)))
-    reasons = gather(unseen, "de", "en", 0.0).reasons
+    reasons = collect_evidence(unseen, "de", "en", 0.0).reasons
     assert [(each.source, each.target) for each in reasons if each.kind == "name"] == [("Wischnewski", "Wishnewski")]
     assert next(len(each.target_spans) for each in reasons if each.kind == "name") == 2
     assert [(each.source, each.target) for each in reasons if each.kind == "numbers"] == [("achtzehn", "eight")]
@@ -106,24 +112,24 @@ def test_a_fault_is_told_once(german: Translator) -> None:
 def test_words_that_no_written_word_looks_at_are_left_out(german: Translator) -> None:
     text = "Hält dieser Bus am Krankenhaus?"
     answer = forced(german, text, "Does this bus stop?")
-    kinds = {reason.kind: reason for reason in gather(answer, "de", "en", 0.0).reasons}
+    kinds = {reason.kind: reason for reason in collect_evidence(answer, "de", "en", 0.0).reasons}
     assert "Krankenhaus" in kinds["left_out"].source
     assert text[slice(*kinds["left_out"].source_spans[0])] == kinds["left_out"].source
     whole = forced(german, text, "Does this bus stop at the hospital?")
-    assert "left_out" not in {reason.kind for reason in gather(whole, "de", "en", 0.0).reasons}
-    back = ReadBack("Hält dieser Bus am Krankenhaus?", whole.source_tokens)
-    assert "left_out" not in {reason.kind for reason in gather(answer, "de", "en", 0.0, back).reasons}
+    assert "left_out" not in {reason.kind for reason in collect_evidence(whole, "de", "en", 0.0).reasons}
+    back = BackTranslation("Hält dieser Bus am Krankenhaus?", whole.source_tokens)
+    assert "left_out" not in {reason.kind for reason in collect_evidence(answer, "de", "en", 0.0, back).reasons}
 
 
 def test_every_feature_is_a_number_of_every_answer(german: Translator) -> None:
     for text, target in (("Hallo", "Hello"), ("😀 1", "1"), ("Ja.", "。")):
         answer = forced(german, text, target)
-        back = ReadBack("", ())
-        found = gather(answer, "de", "en", 0.0, back).features
-        assert set(found) == set(WITH_BACK) > set(FEATURES)
+        back = BackTranslation("", ())
+        found = collect_evidence(answer, "de", "en", 0.0, back).features
+        assert set(found) == set(BACK_TRANSLATION_FEATURES) > set(FEATURES)
         assert all(np.isfinite(value) for value in found.values())
     empty = replace(forced(german, "Ja.", "Yes."), text="", target_tokens=())
-    assert all(np.isfinite(value) for value in gather(empty, "de", "en", 0.0).features.values())
+    assert all(np.isfinite(value) for value in collect_evidence(empty, "de", "en", 0.0).features.values())
 
 
 def test_another_language_and_a_broken_end_are_never_right(german: Translator) -> None:
@@ -143,7 +149,7 @@ def test_another_language_and_a_broken_end_are_never_right(german: Translator) -
 
 def test_nothing_is_worked_out_before_somebody_asks(german: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(reliability, "gather", lambda *given: asked.append(given) or gather(*given))
+    monkeypatch.setattr(reliability, "collect_evidence", lambda *given: asked.append(given) or collect_evidence(*given))
     answer = german.translate("Ich trinke ein Bier.")
     assert not asked
     assert answer.reliability is answer.reliability
@@ -157,7 +163,7 @@ def test_what_somebody_else_wrote_is_not_judged(german: Translator) -> None:
 def test_a_translation_read_back_is_judged_by_weights_of_its_own(german: Translator) -> None:
     back = Translator.load(MODELS / "en-de", "cpu")
     answer = german.translate("Ich trinke ein Bier.", beam_size=4)
-    found = read_back(back, answer)
+    found = back_translate(back, answer)
     assert found is not None
     assert found.text == back.translate(answer.text, beam_size=4, no_repeat=4).text
     assert [token.text for token in found.tokens if not token.special]
@@ -165,13 +171,13 @@ def test_a_translation_read_back_is_judged_by_weights_of_its_own(german: Transla
     with_back = replace(ALONE, features=("recovered", "back"), weights=(0.0, 1.0), means=(0.0, 0.0), scales=(1.0, 1.0))
     judged = replace(answer, rule=replace(RULE, with_back=with_back)).read_back(found)
     assert judged is not None
-    assert judged.back == found.text
+    assert judged.back_translation == found.text
     assert judged.probability == pytest.approx(
-        1 / (1 + np.exp(-(0.25 + gather(answer, "de", "en", 0, found).features["back"])))
+        1 / (1 + np.exp(-(0.25 + collect_evidence(answer, "de", "en", 0, found).features["back"])))
     )
     empty = replace(answer, text="")
     endless = replace(answer, text="word " * 600)
-    assert read_all_back(back, [empty, answer, endless]) == [None, found, None]
+    assert back_translate_batch(back, [empty, answer, endless]) == [None, found, None]
 
 
 @pytest.mark.parametrize(
@@ -181,40 +187,44 @@ def test_a_translation_read_back_is_judged_by_weights_of_its_own(german: Transla
      RULE.to_json().replace('"numbers"', '"figures"')],
 )  # fmt: skip
 def test_a_broken_rule_is_explained(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    (tmp_path / RELIABILITY_FILE).write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"is not JSON|holds no rule of reliability|asks for 'figures'"):
         load_rule(tmp_path)
 
 
 def test_the_rule_travels_with_its_folder_into_every_translation(tmp_path: Path) -> None:
     plain = tiny_translator()
-    assert isinstance(plain.rule, PlainRule)
+    assert isinstance(plain.rule, UnfittedRule)
     tokenizers = plain.source_tokenizer, plain.target_tokenizer
-    save_checkpoint(tmp_path / "m", plain.model, *tokenizers, storage="float32", others={FILE: RULE.to_json()})
-    assert isinstance(Translator.load(tmp_path / "m", "cpu").rule, PlainRule)  # fitted to nobody knows which weights
+    save_checkpoint(
+        tmp_path / "m", plain.model, *tokenizers, storage="float32", others={RELIABILITY_FILE: RULE.to_json()}
+    )
+    assert isinstance(Translator.load(tmp_path / "m", "cpu").rule, UnfittedRule)  # fitted to nobody knows which weights
     rule = replace(RULE, weights=weights_digest(tmp_path / "m"))
-    save_checkpoint(tmp_path / "m", plain.model, *tokenizers, storage="float32", others={FILE: rule.to_json()})
+    save_checkpoint(
+        tmp_path / "m", plain.model, *tokenizers, storage="float32", others={RELIABILITY_FILE: rule.to_json()}
+    )
     translator = Translator.load(tmp_path / "m", "cpu")
     assert translator.rule == rule
     for answer in translator.translate_batch(SENTENCES):
-        features = gather(answer, "de", "en", 0.0).features
+        features = collect_evidence(answer, "de", "en", 0.0).features
         assert answer.reliability is not None
         assert answer.reliability.probability is not None
         assert answer.reliability.probability <= ALONE.probability(features) + 1e-9
-    (tmp_path / "m" / FILE).write_text("{}", encoding="utf-8")
+    (tmp_path / "m" / RELIABILITY_FILE).write_text("{}", encoding="utf-8")
     with pytest.raises(CheckpointError, match="differs from its checksum"):
         load_checkpoint(tmp_path / "m")
 
 
 def test_a_model_without_a_rule_is_told_what_needs_no_fitting(german: Translator) -> None:
-    differs = replace(forced(german, "Wir sind mit 18 Jungen hier.", "We are here with 8 boys."), rule=PlainRule())
+    differs = replace(forced(german, "Wir sind mit 18 Jungen hier.", "We are here with 8 boys."), rule=UnfittedRule())
     assert differs.reliability is not None
     assert (differs.reliability.probability, differs.reliability.grade) == (None, "check")
-    plain = replace(german.translate("Ich trinke ein Bier."), rule=PlainRule())
+    plain = replace(german.translate("Ich trinke ein Bier."), rule=UnfittedRule())
     assert plain.reliability is not None
-    assert (plain.reliability.grade, plain.reliability.doubted) == (None, False)
+    assert (plain.reliability.grade, plain.reliability.is_doubtful) == (None, False)
     french = forced(german, "Ich habe zwei Hunde und drei Katzen.", "J'ai deux chiens et trois chats.")
-    unread = replace(french, rule=PlainRule()).reliability
+    unread = replace(french, rule=UnfittedRule()).reliability
     assert unread is not None
     assert not unread.reasons  # no number of French is read
 
@@ -242,10 +252,10 @@ def test_the_command_fits_measures_and_writes_into_the_folder(
     assert rule.with_back is not None
     assert rule.measured["read"] == 0
     assert rule.measured["alone"]["answers"] == rule.measured["sentences"] == 96
-    card = (folder / CARD).read_text(encoding="utf-8")
+    card = (folder / CARD_FILE).read_text(encoding="utf-8")
     assert out.strip() in card
-    assert f"| {FILE} |" in card
-    assert FILE in (folder / SUMS).read_text(encoding="utf-8")
+    assert f"| {RELIABILITY_FILE} |" in card
+    assert RELIABILITY_FILE in (folder / CHECKSUMS_FILE).read_text(encoding="utf-8")
     assert not (folder / "confidence.json").exists()
     assert load_checkpoint(folder).fingerprint
     assert main([*arguments, "--data", str(tmp_path / "nowhere")]) == 2
@@ -266,7 +276,7 @@ def test_the_command_fits_measures_and_writes_into_the_folder(
 
 def test_figures_of_the_shipped_rules_stand_in_their_cards() -> None:
     for name in ("de-en", "en-de", "en-zh", "zh-en"):
-        known = json.loads((MODELS / name / FILE).read_text(encoding="utf-8"))["measured"]
-        card = (MODELS / name / CARD).read_text(encoding="utf-8")
+        known = json.loads((MODELS / name / RELIABILITY_FILE).read_text(encoding="utf-8"))["measured"]
+        card = (MODELS / name / CARD_FILE).read_text(encoding="utf-8")
         for found in (*(known[way] for way in ("alone", "with_back") if way in known), known["plain"]["alone"]):
             assert f"| {found['area']:.2f} | {found['flagged_wrong']:.0%} | {found['flagged_right']:.0%} |" in card

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.core.probes import _watches
+from headlight.model.core.probes import _active_watches
 from headlight.model.errors import RequestError
 from headlight.model.records import KINDS, Intervention, Progress, Token, Translation
 from headlight.model.text.tokenizer import Tokenizer
@@ -170,7 +170,7 @@ def test_wherever_a_stream_is_left_nothing_of_it_stays(translator: Translator, e
         for _ in range(steps):
             next(stream)
             assert count_hooks(translator.model) == 0
-            assert _watches.get() == ()
+            assert _active_watches.get() == ()
             assert not torch.is_inference_mode_enabled()
         if ending == "close":
             stream.close()
@@ -202,7 +202,7 @@ def test_each_step_may_come_from_another_context(translator: Translator, options
     for _ in itertools.count():
         context = contextvars.copy_context()
         progress = context.run(next, stream)
-        assert context.get(_watches, ()) == ()
+        assert context.get(_active_watches, ()) == ()
         assert count_hooks(translator.model) == 0
         if progress.translation is not None:
             assert_same(progress.translation, expected)
@@ -216,7 +216,7 @@ def test_each_step_may_come_from_another_thread(translator: Translator, options:
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         for pool in itertools.cycle((first, second)):
             progress = pool.submit(next, stream).result()
-            assert pool.submit(_watches.get).result() == ()
+            assert pool.submit(_active_watches.get).result() == ()
             assert count_hooks(translator.model) == 0
             if progress.translation is not None:
                 assert_same(progress.translation, expected)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from headlight.model.records import KINDS, Intervention, Translation
-from headlight.model.translate.prepared import StepWeights
+from headlight.model.translate.packed_model import StepWeights
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, count_hooks, tiny_translator
 

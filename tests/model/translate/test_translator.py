@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
+from headlight.model.checkpoints.checkpoint import save_checkpoint
 from headlight.model.core.probes import watch
 from headlight.model.errors import CheckpointError, DeviceError, RequestError
-from headlight.model.folders.checkpoint import save_checkpoint
 from headlight.model.records import KINDS, DecodingOptions, Intervention, Timing, Translation, TranslationRequest
 from headlight.model.translate.device import DeviceChoice
-from headlight.model.translate.prepared import StepWeights
+from headlight.model.translate.packed_model import StepWeights
 from headlight.model.translate.requests import batches_by_length
 from headlight.model.translate.translator import Translator
 from tests.tiny import LONGEST, SENTENCES, tiny_model, tiny_translator, tokenizers

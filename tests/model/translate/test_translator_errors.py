@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.model.errors import RequestError, shown
+from headlight.model.errors import RequestError, repr_short
 from headlight.model.records import Kind, Translation, TranslationRequest
-from headlight.model.text.cleaning import tidy
+from headlight.model.text.cleaning import clean_text
 from headlight.model.translate.translator import Translator
 from tests.tiny import LONGEST, SENTENCES, tiny_translator, tokenizers
 
@@ -35,7 +35,7 @@ def several(name: str, kind: str, given: str) -> str:
 
 
 def needed(low: object, high: object, given: object, number: str) -> str:
-    return f"must be {number} from {low} to {high}, but {shown(given)} was given. Choose one."
+    return f"must be {number} from {low} to {high}, but {repr_short(given)} was given. Choose one."
 
 
 def whole(name: str, value: object, low: int, high: int) -> tuple[dict[str, Any], str, str]:
@@ -197,7 +197,7 @@ def test_a_request_record_with_wrong_types_is_an_error_in_words(
 
 @pytest.mark.parametrize("text", [None, 5, b"Bier", ["Bier"], ("a", "b")])
 def test_what_is_no_text_is_an_error(translator: Translator, text: Any) -> None:
-    with pytest.raises(RequestError, match=f"^text must be text, but {re.escape(shown(text))} was given"):
+    with pytest.raises(RequestError, match=f"^text must be text, but {re.escape(repr_short(text))} was given"):
         translator.translate(text)
 
 
@@ -290,8 +290,8 @@ def test_any_words_can_be_forced_or_are_refused_in_words(translator: Translator,
     if isinstance(answer, RequestError):
         assert answer.field == name
         return
-    ids = tuple(translator.target_tokenizer.encode(tidy(words)))
+    ids = tuple(translator.target_tokenizer.encode(clean_text(words)))
     assert ids_of(answer)[: len(ids)] == ids
     if name == "target":
         assert ids_of(answer)[len(ids) :] == (END,)
-        assert answer.text == tidy(words)
+        assert answer.text == clean_text(words)

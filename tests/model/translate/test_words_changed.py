@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.changes import WordChange
 from headlight.model.errors import RequestError
-from headlight.model.translate.words_changed import ChangedText, change_words
+from headlight.model.intervention_records import InputChange
+from headlight.model.translate.input_changes import EditedText, apply_input_changes
 from tests.tiny import SENTENCES, tiny_translator
 
 TEXT = "Der Hund, ja, schläft."
 
 
-def change(action: Any, word: str, text: str = "", within: str = TEXT) -> WordChange:
+def change(action: Any, word: str, text: str = "", within: str = TEXT) -> InputChange:
     start = within.index(word)
-    return WordChange(action=action, start=start, end=start + len(word), text=text)
+    return InputChange(action=action, start=start, end=start + len(word), text=text)
 
 
 @pytest.mark.parametrize(
@@ -36,29 +36,29 @@ def change(action: Any, word: str, text: str = "", within: str = TEXT) -> WordCh
         ([], TEXT, []),
     ],
 )
-def test_words_change_where_they_stand(changes: list[WordChange], expected: str, hidden: list[str]) -> None:
-    changed = change_words(TEXT, changes)
+def test_words_change_where_they_stand(changes: list[InputChange], expected: str, hidden: list[str]) -> None:
+    changed = apply_input_changes(TEXT, changes)
     assert changed.text == expected
     assert [changed.text[span.start : span.end] for span in changed.hidden] == hidden
 
 
 def test_the_order_in_which_changes_are_given_does_not_count() -> None:
     changes = [change("swap", "Der", "Dieser"), change("mask", "ja"), change("erase", "schläft.")]
-    assert change_words(TEXT, changes) == change_words(TEXT, changes[::-1])
+    assert apply_input_changes(TEXT, changes) == apply_input_changes(TEXT, changes[::-1])
 
 
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
         ([change("mask", "Hund"), change("swap", "nd, j", "x")], "words_overlap"),
-        ([WordChange(action="erase", start=0, end=len(TEXT))], "nothing_left"),
-        ([WordChange(action="erase", start=3, end=len(TEXT) + 1)], "not_whole"),
+        ([InputChange(action="erase", start=0, end=len(TEXT))], "nothing_left"),
+        ([InputChange(action="erase", start=3, end=len(TEXT) + 1)], "not_whole"),
         ([change("swap", "Hund", "\ud800")], "half_character"),
     ],
 )
-def test_what_cannot_be_carried_out_is_an_error(changes: list[WordChange], word: str) -> None:
+def test_what_cannot_be_carried_out_is_an_error(changes: list[InputChange], word: str) -> None:
     with pytest.raises(RequestError) as caught:
-        change_words(TEXT, changes)
+        apply_input_changes(TEXT, changes)
     assert caught.value.word == word
 
 
@@ -81,7 +81,7 @@ def test_no_token_looks_at_a_masked_word(beam: int) -> None:
     changed = translator.translate(SENTENCES[0], interventions=(mask,), beam_size=beam)
     plain = translator.translate(SENTENCES[0], beam_size=beam)
     hidden = [place for place, token in enumerate(changed.source_tokens) if mask.start <= token.start < mask.end]
-    assert changed.attention.hidden == tuple(hidden)
+    assert changed.attention.masked_source == tuple(hidden)
     assert hidden
     others = [place for place in range(len(changed.source_tokens)) if place not in hidden]
     for kind in ("encoder", "cross"):
@@ -98,17 +98,17 @@ def test_no_token_looks_at_a_masked_word(beam: int) -> None:
 
 def test_a_masked_word_is_masked_in_a_padded_batch_and_in_a_stream_too() -> None:
     translator = tiny_translator()
-    mask = (WordChange(action="mask", start=0, end=3),)
+    mask = (InputChange(action="mask", start=0, end=3),)
     texts = list(SENTENCES[:4])
     for text, one in zip(texts, translator.translate_batch(texts, interventions=mask, max_length=9), strict=True):
         alone = translator.translate(text, interventions=mask, max_length=9)
         streamed: Any = list(translator.stream(text, interventions=mask, max_length=9))[-1].translation
         for other in (alone, streamed):
             assert one.text == other.text
-            assert one.attention.hidden == other.attention.hidden != ()
+            assert one.attention.masked_source == other.attention.masked_source != ()
             np.testing.assert_allclose(one.attention.cross, other.attention.cross, atol=1e-5)
 
 
 def test_a_plain_sentence_has_nothing_hidden() -> None:
-    assert change_words(TEXT, []) == ChangedText(TEXT, ())
-    assert tiny_translator().translate(TEXT, max_length=5).attention.hidden == ()
+    assert apply_input_changes(TEXT, []) == EditedText(TEXT, ())
+    assert tiny_translator().translate(TEXT, max_length=5).attention.masked_source == ()

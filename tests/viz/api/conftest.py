@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headlight.viz.answers.service import Service
+from headlight.viz.service.service import Service
 from tests.viz.serving import Server, served
 
 

@@ -52,7 +52,11 @@ class Site:
     ) -> list[Any]:
         """What a request for a translation is told, as the page asks for it; `then` gets each message."""
         said = []
-        body = {"data": json.dumps(values), "component_id": self.component("ask"), "fn_name": "ask"}
+        body = {
+            "data": json.dumps(values),
+            "component_id": self.component("stream_messages"),
+            "fn_name": "stream_messages",
+        }
         with self.http.stream("POST", "/gradio_api/component_server/", json=body | {"session_hash": session}) as reply:
             for line in reply.iter_lines():
                 if line.startswith("data: "):
@@ -60,7 +64,7 @@ class Site:
                     then(said[-1])
         return said
 
-    def join(self, event_data: Any, *, session: str, function: str = "tell") -> httpx.Response:
+    def join(self, event_data: Any, *, session: str, function: str = "stream_through_gradio") -> httpx.Response:
         body = {"data": [], "fn_index": self.event(function), "session_hash": session, "event_data": event_data}
         return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
 

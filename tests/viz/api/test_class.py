@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from headlight.model.records import Progress, TranslationRequest
-from headlight.viz.answers.backends import last_progress
-from headlight.viz.answers.cards import ModelCard
-from headlight.viz.answers.line import Visitor
-from headlight.viz.answers.service import Service
+from headlight.viz.service.backends import last_progress
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.request_queue import Visitor
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from tests.viz.api.site import Site, opened
 from tests.viz.serving import GRADIO_WARNS
@@ -62,12 +62,12 @@ class Crowd:
     """Pages of many visitors in one loop."""
 
     def __init__(self, site: Site, client: httpx.AsyncClient) -> None:
-        self.component, self.client = site.component("ask"), client
+        self.component, self.client = site.component("stream_messages"), client
 
     async def ask(self, text: str, session: str, address: str) -> str:
         """What the last message of a request is."""
         values = json.dumps({"turn": 1, "text": text, "model": "toy", "beam_size": 1})
-        body = {"data": values, "component_id": self.component, "fn_name": "ask", "session_hash": session}
+        body = {"data": values, "component_id": self.component, "fn_name": "stream_messages", "session_hash": session}
         reply = await self.client.post("/gradio_api/component_server/", json=body, headers={"x-forwarded-for": address})
         told = [json.loads(line[6:]) for line in reply.text.splitlines() if line.startswith("data: ")]
         return str(told[-1].get("word", told[-1]["what"]))
@@ -113,8 +113,8 @@ def test_thirty_pupils_with_one_sentence_cost_one_computation(site: Site, comput
 
 def test_waiting_visitors_keep_no_threads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     line = site.page._queue.line
-    monkeypatch.setattr(line, "at_once", 1)
-    running = line.join(Visitor(OTHER))
+    monkeypatch.setattr(line, "slots", 1)
+    running = line.enqueue(Visitor(OTHER))
 
     async def lesson() -> tuple[int, int]:
         async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
@@ -131,7 +131,7 @@ def test_waiting_visitors_keep_no_threads(site: Site, monkeypatch: pytest.Monkey
     try:
         threads, waiting = asyncio.run(lesson())
     finally:
-        running.leave()
+        running.release()
     assert (threads < 20, waiting) == (True, WAITING)
     assert eventually(lambda: line.now()["waiting"] == 0)
 

@@ -16,7 +16,7 @@ import pytest
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from tests.hub_server import Repository, hub_of_our_own
-from tests.model.foreign import folders
+from tests.model.families import folders
 from tests.viz.serving import GRADIO_WARNS
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
@@ -35,7 +35,7 @@ class Door(NamedTuple):
     def fetch(self, name: str) -> dict[str, Any]:
         """Ask for a model as the page's own widget does; the last message."""
         config = httpx.get(f"{self.address}/config", timeout=60).json()
-        (component,) = [each["id"] for each in config["components"] if "translate/fetching" in json.dumps(each)]
+        (component,) = [each["id"] for each in config["components"] if "translate/hub-client" in json.dumps(each)]
         (function,) = [each["id"] for each in config["dependencies"] if each["targets"] == [[component, "submit"]]]
         session = name.rpartition("-")[2]
         sent = {

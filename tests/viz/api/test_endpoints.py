@@ -11,10 +11,10 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from headlight.model.translate.translator import Translator
-from headlight.viz.answers.service import Service
-from headlight.viz.api.endpoints import ENDPOINTS, ROWS, documentation_of
+from headlight.viz.api.endpoints import ENDPOINTS, ROWS_BY_KIND, endpoint_docstring
+from headlight.viz.figure_phrases import phrase
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.words import say
 from tests.viz.loaded import translator_of
 from tests.viz.serving import GRADIO_WARNS, Server, assert_clean
 
@@ -55,8 +55,8 @@ def test_every_parameter_has_its_words_in_the_panel_and_in_the_docstring(server:
         for parameter in info[f"/{name}"]["parameters"]:
             words = parameter["python_type"]["description"]
             assert parameter["label"] == parameter["parameter_name"]
-            assert words == say(f"api_{parameter['parameter_name']}")
-            assert f"{parameter['parameter_name']}: {words}" in documentation_of(name)
+            assert words == phrase(f"api_{parameter['parameter_name']}")
+            assert f"{parameter['parameter_name']}: {words}" in endpoint_docstring(name)
             assert len(words) > 10
             said += 1
         (result,) = info[f"/{name}"]["returns"]
@@ -129,7 +129,7 @@ def test_attention_is_what_the_model_gave(server: Server, service: Service, kind
     assert np.allclose(np.nan_to_num(given), weights, atol=2e-6)
     if head != "max":
         assert np.allclose(np.nan_to_num(given).sum(axis=1), 1, atol=1e-4)
-    assert (answer["kind"], answer["layer"], answer["head"], answer["meaning"]) == (kind, 1, head, ROWS[kind])
+    assert (answer["kind"], answer["layer"], answer["head"], answer["meaning"]) == (kind, 1, head, ROWS_BY_KIND[kind])
 
 
 def test_answers_are_small(server: Server) -> None:

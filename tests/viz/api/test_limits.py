@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headlight.viz.api.endpoints import ENDPOINTS
-from headlight.viz.api.limits import RequestLimits, app_kwargs, middleware
+from headlight.viz.api.middleware import RequestGuard, app_kwargs, middleware
 from headlight.viz.settings import Settings
 from tests.viz.serving import assert_clean
 
@@ -70,7 +70,7 @@ class Visit:
         async def send(message: Any) -> None:
             self.sent.append(message)
 
-        asyncio.run(RequestLimits(self.app, settings=SETTINGS, endpoints=ENDPOINTS)(scope, receive, send))
+        asyncio.run(RequestGuard(self.app, settings=SETTINGS, endpoints=ENDPOINTS)(scope, receive, send))
         if not self.sent:
             return 0, None
         text = b"".join(message.get("body", b"") for message in self.sent).decode()
@@ -150,7 +150,7 @@ def test_a_sender_who_leaves_while_sending_is_forgotten() -> None:
 
 def test_the_start_and_the_end_of_the_server_pass_untouched() -> None:
     visit = Visit()
-    asyncio.run(RequestLimits(visit.app, settings=SETTINGS, endpoints={})({"type": "lifespan"}, None, None))  # type: ignore[arg-type]
+    asyncio.run(RequestGuard(visit.app, settings=SETTINGS, endpoints={})({"type": "lifespan"}, None, None))  # type: ignore[arg-type]
     assert visit.reached == {"type": "lifespan"}
 
 

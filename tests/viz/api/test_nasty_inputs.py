@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from headlight.model.records import KINDS, Translation
-from headlight.model.text.cleaning import tidy
+from headlight.model.text.cleaning import clean_text
 from headlight.model.translate.translator import Translator
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.figure_phrases import phrase
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.words import say
 from tests.viz.serving import GRADIO_WARNS, Answer, Server, assert_clean
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
@@ -77,7 +77,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def assert_sound(answer: Translation, text: str, most_tokens: int) -> None:
     """Everything that holds of every translation."""
     assert answer.request.text == text
-    assert answer.source_text == tidy(text)
+    assert answer.source_text == clean_text(text)
     rows_and_columns = {
         "encoder": (answer.source_tokens, answer.source_tokens),
         "decoder": (answer.target_tokens, answer.decoder_tokens),
@@ -138,7 +138,7 @@ def test_through_the_api(service: Service, server: Server, ran: list[str], case:
     if answer.error:
         assert may_be_refused(case, model)
         assert ran == []
-        assert answer.error != say("error_our_fault")
+        assert answer.error != phrase("error_our_fault")
         assert_clean(answer.text)
         return
     assert may_be_translated(case)

@@ -10,7 +10,7 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError
 from gradio_client.utils import QueueError
 
-from headlight.viz.answers.service import Service
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from tests.viz.serving import GRADIO_WARNS, Server
 
@@ -51,7 +51,7 @@ def test_of_many_jobs_at_once_each_is_answered(client: Client) -> None:
 def test_what_is_not_taken_is_refused_at_once_and_the_rest_is_answered(
     client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service.line, "most", 8)
+    monkeypatch.setattr(service.line, "max_waiting", 8)
     jobs = [client.submit(sentence(number) + " und", api_name="/translate") for number in range(MANY)]
     told: Counter[str] = Counter()
     for job in jobs:

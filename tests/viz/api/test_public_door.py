@@ -23,10 +23,10 @@ import httpx
 import pytest
 
 from headlight.model.translate.translator import Translator
-from headlight.viz.api import limits, streams
+from headlight.viz.api import middleware, streams
+from headlight.viz.server import gradio_queue, kept_answers
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.translate import TranslateWidget
-from headlight.viz.wire import kept_answers, listening
 from tests.viz.api.site import CLOSED, JSON, Site, opened
 from tests.viz.serving import GRADIO_WARNS, assert_clean
 from tests.waiting import until
@@ -177,7 +177,7 @@ def test_of_two_sessions_that_a_stream_names_the_one_that_is_read_is_checked(sit
 
 
 def test_a_body_that_comes_too_slowly_is_waited_for_no_longer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SLOWEST", 0.2)
+    monkeypatch.setattr(middleware, "REQUEST_TIMEOUT", 0.2)
 
     with closing(HTTPConnection(site.http.base_url.host, site.http.base_url.port, timeout=60)) as visitor:
         visitor.request("POST", "/gradio_api/call/translate", b'{"data":', JSON | {"content-length": "14"})
@@ -188,8 +188,8 @@ def test_a_body_that_comes_too_slowly_is_waited_for_no_longer(site: Site, monkey
 def test_a_large_answer_travels_as_it_is_written(site: Site) -> None:
     owners = (getattr(each.fn, "__self__", None) for each in site.page.fns.values())
     widget = next(owner for owner in owners if isinstance(owner, TranslateWidget))
-    name = widget.parcels.keep('{"what":"answer","text":"ä"}')
-    body = {"component_id": site.component("collect"), "fn_name": "collect", "session_hash": "s"}
+    name = widget.parcels.store('{"what":"answer","text":"ä"}')
+    body = {"component_id": site.component("fetch_deferred"), "fn_name": "fetch_deferred", "session_hash": "s"}
     replies = [
         site.http.post("/gradio_api/component_server", json=body | {"data": json.dumps({"name": each})})
         for each in (name, "unknown")
@@ -214,7 +214,7 @@ def test_a_function_without_a_name_is_not_there(site: Site, caplog: pytest.LogCa
 @pytest.mark.parametrize(
     "event_data", [None, [1], "x", 7, {}, {"request": None}, {"request": "null"}, {"request": "[1]"}], ids=str
 )
-@pytest.mark.parametrize("function", ["tell", "fetch"])
+@pytest.mark.parametrize("function", ["stream_through_gradio", "fetch"])
 def test_a_strange_event_is_told_so(site: Site, capfd: Any, event_data: Any, function: str) -> None:
     reply = site.join(event_data, session="strange", function=function)
     if isinstance(event_data, dict):
@@ -370,7 +370,7 @@ def test_a_file_that_is_too_large_is_not_sent(site: Site) -> None:
 
 def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
-    monkeypatch.setattr(site.page._queue.line, "most", 1000)
+    monkeypatch.setattr(site.page._queue.line, "max_waiting", 1000)
     events = [site.call(f"ein {'cola ' * (1 + number % 7)}", CROWD) for number in range(20)]
     assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
     assert held.most == 1
@@ -382,7 +382,7 @@ def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: p
 
 
 def test_a_job_that_nobody_asks_for_goes_once_its_time_is_over(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "KEPT_S", 0.05)
+    monkeypatch.setattr(gradio_queue, "KEPT_S", 0.05)
     event, queue = site.call(BEER, CROWD), site.page._queue
     until(lambda: event not in queue.answers)
     assert "Ask again" in site.answer(event)
@@ -390,7 +390,7 @@ def test_a_job_that_nobody_asks_for_goes_once_its_time_is_over(site: Site, monke
     assert kept_answers.KEPT_S >= 600
 
 
-def nothing_is_left(queue: listening.ListeningQueue) -> None:
+def nothing_is_left(queue: gradio_queue.SubscriberQueue) -> None:
     until(lambda: not queue.event_ids_to_events)
     until(lambda: not {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
     assert (queue._held, queue._held_bytes, queue._held_jobs) == ({}, {}, {})
@@ -419,7 +419,7 @@ def test_who_has_listened_before_is_answered_while_the_stream_opens(
     assert text.count("process_completed") == 2
     assert text.index('\\"turn\\":2') < text.index('\\"turn\\":3')
 
-    monkeypatch.setattr(listening, "UNFETCHED", 0.0)
+    monkeypatch.setattr(gradio_queue, "RESULT_TTL_SECONDS", 0.0)
     until_over(ask(4))
     until(lambda: "known" not in {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
 
@@ -431,12 +431,12 @@ def test_what_there_is_no_room_for_is_refused_at_once(site: Site, monkeypatch: p
         )
         return [reply.status_code, reply.json().get("word"), reply.headers.get("retry-after")]
 
-    monkeypatch.setattr(listening, "MAX_HELD_BYTES", 7 * listening.JOB_BYTES)
+    monkeypatch.setattr(gradio_queue, "MAX_HELD_BYTES", 7 * gradio_queue.JOB_BYTES)
     event = site.call(BEER, CROWD)
     assert refused(CROWD) == [503, "line_full", "30"]  # one address fills a quarter
     assert '"i want a beer ."' in site.answer(event)  # what was taken stays
     assert '"i want a beer ."' in site.answer(site.call(BEER, CROWD))
-    monkeypatch.setattr(listening, "MAX_HELD_BYTES", 0)
+    monkeypatch.setattr(gradio_queue, "MAX_HELD_BYTES", 0)
     assert refused(OTHER) == [503, "line_full", "30"]
     monkeypatch.undo()
     held = Held(monkeypatch)
@@ -480,7 +480,7 @@ def test_a_job_sent_while_a_stream_closes_is_told_its_number_once_the_reader_let
     site: Site, monkeypatch: pytest.MonkeyPatch, over: bool
 ) -> None:
     # A browser that still believes in its old stream would open none for this job, and wait for ever.
-    monkeypatch.setattr(streams, "LETTING_GO", 600.0)
+    monkeypatch.setattr(streams, "CLOSE_TIMEOUT", 600.0)
     if not over:
         site.join({}, session="again")
     with ThreadPoolExecutor(1) as pool:
@@ -497,7 +497,7 @@ def test_a_job_sent_while_a_stream_closes_is_told_its_number_once_the_reader_let
 
 
 def test_a_reader_who_never_lets_go_delays_itself_for_a_while_only(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LETTING_GO", 0.2)
+    monkeypatch.setattr(streams, "CLOSE_TIMEOUT", 0.2)
     assert site.http.get("/gradio_api/queue/data", params={"session_hash": "holding"}).text.endswith("\n\n")
     assert site.join({}, session="holding").status_code == 200
     assert "process_completed" in site.messages("holding")

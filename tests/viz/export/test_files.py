@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 
 from headlight.model.records import KINDS, Translation
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
-from headlight.viz.export.files import Exporter, chosen_map, comparison_csv, frame, map_csv
-from headlight.viz.fields import Selection
-from headlight.viz.figures.frame import header_height
+from headlight.viz.export.files import Exporter, comparison_csv, map_csv, selected_map, to_data_frame
+from headlight.viz.figure_phrases import phrase
+from headlight.viz.figures.titles import header_height
+from headlight.viz.request_fields import Selection
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.words import say
 
 ASKED = {"text": "ich mochte ein bier", "model": "toy"}
 
@@ -50,7 +50,7 @@ def test_the_csv_is_the_map_on_show(service: Service, translation: Translation) 
 
 
 def test_masked_cells_are_empty_not_zero(translation: Translation) -> None:
-    table = frame(chosen_map(translation, Selection(kind="decoder", layer=0, head=0)))
+    table = to_data_frame(selected_map(translation, Selection(kind="decoder", layer=0, head=0)))
     assert np.isnan(table.to_numpy()[0, 1:]).all()
     assert not np.isnan(np.diag(table.to_numpy())).any()
 
@@ -62,13 +62,13 @@ def test_averages_and_maxima_are_of_all_that_they_name(translation: Translation)
         ("mean", 1, cross[:, 1].mean(axis=0)),
         ("mean", "max", cross.max(axis=(0, 1))),
     ):
-        found = chosen_map(translation, Selection(kind="cross", layer=layer, head=head)).weights  # type: ignore[arg-type]
+        found = selected_map(translation, Selection(kind="cross", layer=layer, head=head)).weights  # type: ignore[arg-type]
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_cells_that_begin_like_a_formula_are_made_harmless(service: Service) -> None:
     formula = service.translate(service.check({"text": "=1+1 @x -2 +3", "model": "toy"}))
-    shown = chosen_map(formula, Selection(kind="encoder", layer=0, head=0))
+    shown = selected_map(formula, Selection(kind="encoder", layer=0, head=0))
     for line in map_csv(shown).decode("utf-8-sig").splitlines():
         for cell in re.findall(r'"(?:[^"]|"")*"|[^,]+', line):
             assert not cell.strip('"').startswith(("=", "+", "-", "@")), cell
@@ -97,7 +97,7 @@ def test_the_csv_of_a_comparison_has_both_maps_and_their_difference(service: Ser
 
 def test_a_comparison_by_place_survives_tokens_of_one_name(service: Service) -> None:
     twice = service.translate(service.check({"text": "ein ein ein", "model": "toy"}))
-    first, second = (chosen_map(twice, Selection(kind="encoder", layer=0, head=head)) for head in (0, 1))
+    first, second = (selected_map(twice, Selection(kind="encoder", layer=0, head=head)) for head in (0, 1))
     table = pd.read_csv(io.BytesIO(comparison_csv(first, second)), index_col=[0, 1], encoding="utf-8-sig")
     assert len(table) == 3 * len(first.rows)
     np.testing.assert_allclose(table.loc["A − B"].to_numpy(), first.weights - second.weights, atol=1e-6)
@@ -153,7 +153,7 @@ def test_a_picture_names_its_kind_its_model_and_both_texts(
     answer = Exporter(service).export(asked | {"selection": {"kind": kind, **selection}})
     title = answer["figure"]["layout"]["title"]
     below = title["subtitle"]["text"].replace("<br>", " ")
-    assert title["text"].startswith(say(f"kind_{kind}", language))
+    assert title["text"].startswith(phrase(f"kind_{kind}", language))
     assert "toy" in below
     assert ASKED["text"] in below
     assert translation.text in below
@@ -184,7 +184,7 @@ def test_tags_in_a_sentence_are_only_text_on_a_picture(service: Service) -> None
 def test_the_wall_shows_every_head_and_is_named_after_its_kind(service: Service) -> None:
     answer = take(service, "wall_png", kind="decoder", layer=0, head=1, pinned=[0, 0])
     assert answer["name"] == "headlight-decoder-all.png"
-    config = service.outline("toy").model.config
+    config = service.model_info("toy").model.config
     layers, heads = config.decoder_layers, config.heads
     meta = answer["figure"]["layout"]["meta"]  # type: ignore[index]
     assert (meta["figure"], meta["layers"], meta["heads"]) == ("overview", layers, heads)
@@ -205,7 +205,7 @@ def test_a_picture_of_a_comparison_has_three_maps(service: Service) -> None:
 def test_the_saved_page_carries_everything_and_asks_for_nothing(service: Service) -> None:
     page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
     ours = page[: page.index("Plotly")] if "Plotly" in page else page
-    assert "modules['heads/explorer.js'] = " in page
+    assert "modules['heads/heads-tab.js'] = " in page
     assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="', ours)
     assert "</script><img" not in page
 

@@ -15,10 +15,10 @@ import plotly.graph_objects as go
 import pytest
 
 from headlight.model.records import Translation
+from headlight.viz.figure_phrases import figure_words
 from headlight.viz.figures import FIGURES
-from headlight.viz.labels import visible
-from headlight.viz.theme import STOPS, THEMES, Theme, colour_scale, css_values, head_colour
-from headlight.viz.words import figure_words
+from headlight.viz.theme import STOPS, THEMES, Theme, colour_scale, css_custom_properties, head_colour
+from headlight.viz.token_labels import make_visible
 from tests.viz.figures_examples import HOSTILE, SCRIPTS, translation_of, tree_of, weights_of, words_of_length
 
 ROOT = Path(__file__).parents[3]
@@ -124,13 +124,13 @@ def test_every_letter_of_a_hostile_token_is_there(name: str) -> None:
     shown = texts.replace("&lt;", "<").replace("&gt;", ">").replace("&#36;", "$").replace("&#37;", "%")
     shown = shown.replace("&amp;", "&").replace("\u2068", "").replace("\u2069", "")
     for token in HOSTILE[: 1 if name == "neurons" else None]:
-        assert visible(token) in shown, token
+        assert make_visible(token) in shown, token
 
 
 @every_figure
 @every_theme
 def test_colours_come_from_the_theme_alone(name: str, theme: Theme) -> None:
-    allowed = set(css_values(theme).values()) | {"rgba(0,0,0,0)"}
+    allowed = set(css_custom_properties(theme).values()) | {"rgba(0,0,0,0)"}
     allowed |= {str(colour) for scale in STOPS for _, colour in colour_scale(scale, theme)}
     allowed |= {head_colour(theme, head) for head in range(24)}
     figure = json.loads(draw(name, example("fifteen tokens"), theme).to_json())
@@ -176,7 +176,7 @@ def test_the_same_records_give_the_same_figure(name: str) -> None:
 
 def test_drawing_needs_neither_torch_nor_gradio() -> None:
     code = (
-        "import sys, headlight.viz.figures, headlight.viz.labels, headlight.viz.theme"
+        "import sys, headlight.viz.figures, headlight.viz.token_labels, headlight.viz.theme"
         "\nimport headlight.model.measures.roles\n"
         "print(*sorted({'torch', 'gradio', 'pandas'} & set(sys.modules)))"
     )

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from headlight.model.errors import RequestError
-from headlight.model.measures.merging import by_words, maximum, mean, without_special
+from headlight.model.measures.map_reduction import drop_special, maximum, mean_map, merge_words
 from headlight.viz.figures import compare, heatmap, lines, overview
 from headlight.viz.theme import THEMES, colour_scale, head_colour
 from tests.viz.figures_examples import HEADS, LAYERS, SCRIPTS, map_of, translation_of, words_of_length
@@ -169,8 +169,8 @@ def test_without_labels_the_cells_are_alone() -> None:
     [
         (CROSS, "Layer 2 · Head 4"),
         (map_of(head=None), "Layer 2 · Mean of heads"),
-        (mean([map_of(layer=0), map_of(layer=2)]), "Mean of layers · Head 4"),
-        (mean([map_of(layer=0, head=1), map_of(layer=2)]), "Mean of all heads"),
+        (mean_map([map_of(layer=0), map_of(layer=2)]), "Mean of layers · Head 4"),
+        (mean_map([map_of(layer=0, head=1), map_of(layer=2)]), "Mean of all heads"),
         (maximum([map_of(head=1), map_of()]), "Layer 2 · Maximum of heads"),
     ],
 )
@@ -198,7 +198,7 @@ def test_a_maximum_says_that_its_rows_do_not_sum_to_one() -> None:
 
 
 def test_merged_and_cropped_maps_are_drawn_as_they_are() -> None:
-    words, (kept, _) = by_words(DECODER), without_special(DECODER, rescale=True)
+    words, (kept, _) = merge_words(DECODER), drop_special(DECODER, rescale=True)
     np.testing.assert_array_equal(np.nan_to_num(heatmap(words, theme=LIGHT).data[0].z), words.weights)
     np.testing.assert_array_equal(np.isnan(heatmap(kept, theme=LIGHT).data[0].z), ~kept.allowed)
 

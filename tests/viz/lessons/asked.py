@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from headlight.model.records import FloatArray, Translation
-from headlight.viz.answers.service import Service
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.drawn import Drawn, Found
-from headlight.viz.lessons.lesson import Step, Written
-from headlight.viz.lessons.running import STEPS
-from headlight.viz.lessons.tensors import tensors_of
-from headlight.viz.words import words
+from headlight.viz.lessons.experiment_server import STEPS
+from headlight.viz.lessons.lesson import FormulaVariant, Step
+from headlight.viz.lessons.result_figures import ExperimentResult, ResultFigure
+from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.service.service import Service
 from tests.viz.loaded import translator_of
 
 # One of each way to build it: the norm before each part, and after the sum.
@@ -29,7 +29,7 @@ class Asked:
     def __init__(self, service: Service, model: str) -> None:
         self.service = service
         self.request = {"text": SENTENCES[model], "model": model}
-        self.ask = tensors_of(service)
+        self.ask = tensors_function(service)
         self.translation: Translation = service.translate(service.check(self.request))
         self.translator = translator_of(service, model)
         self.config = self.translator.model.config
@@ -43,25 +43,25 @@ class Asked:
     def encoder(self, name: str, layer: int = 0) -> FloatArray:
         return self.tensor(f"encoder.layers.{layer}.self_attention.{name}")
 
-    def found(self, lesson: str, step: str, **values: Any) -> Found:
+    def found(self, lesson: str, step: str, **values: Any) -> ExperimentResult:
         """What the experiment of a step finds with these controls set."""
         experiment = STEPS[lesson, step]
-        return experiment.run(experiment.given(values, self.service.check(self.request), self.service))
+        return experiment.run(experiment.make_input(values, self.service.check(self.request), self.service))
 
 
-def phrase_of(lesson: str, step: str, part: str, found: Found, language: str = "en") -> str:
+def phrase_of(lesson: str, step: str, part: str, found: ExperimentResult, language: str = "en") -> str:
     """The title or the words of a step as they are for what was found, before its numbers are put in."""
-    table, base = words(language), f"lesson_{lesson}_{step}_{part}"
-    return next((table[key] for each in found.holds if (key := f"{base}_{each}") in table), table.get(base, ""))
+    table, base = phrases(language), f"lesson_{lesson}_{step}_{part}"
+    return next((table[key] for each in found.facts if (key := f"{base}_{each}") in table), table.get(base, ""))
 
 
-def written_for(lesson: str, step: str, found: Found) -> Step | Written:
+def written_for(lesson: str, step: str, found: ExperimentResult) -> Step | FormulaVariant:
     """The formula of a step, and the same with numbers, as they are for what was found."""
     shown = next(each for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
-    return next((each for each in shown.otherwise if set(each.when) <= set(found.holds)), shown)
+    return next((each for each in shown.formula_variants if set(each.conditions) <= set(found.facts)), shown)
 
 
-def pictures(found: Found) -> list[Drawn]:
+def pictures(found: ExperimentResult) -> list[ResultFigure]:
     """All pictures, also those that stand beside one another."""
     return [part for figure in found.figures for part in getattr(figure, "parts", [figure])]
 

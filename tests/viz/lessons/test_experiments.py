@@ -12,17 +12,37 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
-from headlight.viz.lessons import LESSONS, running
-from headlight.viz.lessons.controls import Button, Choice, Control, Places, Slider, Switch, Text, checked
-from headlight.viz.lessons.drawn import Bars, Beside, Found, Heat, Line, Lines, Say, Table, Texts, said
-from headlight.viz.lessons.drawn import Text as OneText
-from headlight.viz.lessons.experiment import Experiment, Given
-from headlight.viz.lessons.running import STEPS, experiments_of
+from headlight.viz.figure_phrases import LANGUAGES, phrases
+from headlight.viz.lessons import LESSONS, experiment_server
+from headlight.viz.lessons.controls import (
+    Button,
+    Choice,
+    Control,
+    PositionPicker,
+    Slider,
+    Switch,
+    TextInput,
+    check_controls,
+)
+from headlight.viz.lessons.experiment import Experiment, ExperimentInput
+from headlight.viz.lessons.experiment_server import STEPS, experiment_function
+from headlight.viz.lessons.result_figures import (
+    BarChart,
+    CurveSeries,
+    ExperimentResult,
+    Heatmap,
+    LinePlot,
+    Phrase,
+    SideBySide,
+    Table,
+    TextColumns,
+    format_number,
+)
+from headlight.viz.lessons.result_figures import TextBlock as OneText
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.wire.rpc import answering
-from headlight.viz.words import LANGUAGES, words
 from tests.viz.lessons.asked import unpacked
 
 SENTENCE = {"text": "ich mochte ein bier", "model": "toy"}
@@ -30,14 +50,16 @@ CONTROLS: tuple[Control, ...] = (
     Choice("kind", ("a", "b"), "a"),
     Switch("on"),
     Slider("width", 2, 7, 5),
-    Button("seed", most=3),
-    Places("erased", most=3),
-    Text("own", longest=5),
+    Button("seed", max_presses=3),
+    PositionPicker("erased", max_selected=3),
+    TextInput("own", max_length=5),
 )
 
 
-def counted(given: Given) -> Found:
-    return Found((Bars("bars", ["a"], [float(given.values["width"])]),), {"width": given.values["width"]})
+def counted(given: ExperimentInput) -> ExperimentResult:
+    return ExperimentResult(
+        (BarChart("bars", ["a"], [float(given.values["width"])]),), {"width": given.values["width"]}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +71,7 @@ def service() -> Service:
 def steps(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Experiment]:
     """One experiment that is no lesson's."""
     found = {("any", "step"): Experiment(counted, CONTROLS)}
-    monkeypatch.setattr(running, "STEPS", found)
+    monkeypatch.setattr(experiment_server, "STEPS", found)
     return found
 
 
@@ -61,9 +83,9 @@ def asking(**values: Any) -> dict[str, Any]:
 
 
 def test_what_is_not_set_holds_its_start() -> None:
-    held = checked(CONTROLS, {"width": 7, "erased": [4, 1, 4]}, Settings())
+    held = check_controls(CONTROLS, {"width": 7, "erased": [4, 1, 4]}, Settings())
     assert held == {"kind": "a", "on": False, "width": 7, "seed": 0, "erased": (1, 4), "own": ""}
-    assert checked(CONTROLS, None, Settings()) == checked(CONTROLS, {}, Settings())
+    assert check_controls(CONTROLS, None, Settings()) == check_controls(CONTROLS, {}, Settings())
 
 
 @pytest.mark.parametrize(
@@ -76,16 +98,16 @@ def test_what_is_not_set_holds_its_start() -> None:
 )  # fmt: skip
 def test_what_no_control_holds_is_refused(given: Any, service: Service, steps: object) -> None:
     with pytest.raises(PageError):
-        checked(CONTROLS, given, Settings())
-    told = json.loads(answering(experiments_of(service))(json.dumps(asking() | {"set": given})))
+        check_controls(CONTROLS, given, Settings())
+    told = json.loads(rpc_function(experiment_function(service))(json.dumps(asking() | {"set": given})))
     assert told["what"] == "error"
-    assert f"error_{told['word']}" in words("en")
+    assert f"error_{told['word']}" in phrases("en")
 
 
 @pytest.mark.parametrize(("lesson", "step"), [("any", "other"), ("", ""), (None, "step"), (["any"], "step")])
 def test_a_step_without_an_experiment_is_refused(lesson: Any, step: Any, service: Service, steps: object) -> None:
     with pytest.raises(PageError) as error:
-        experiments_of(service)(asking() | {"lesson": lesson, "step": step})
+        experiment_function(service)(asking() | {"lesson": lesson, "step": step})
     assert error.value.word == "unknown_name"
 
 
@@ -96,12 +118,12 @@ def test_equal_questions_are_computed_once_also_at_one_time(service: Service, st
     runs: list[Any] = []
     both = Barrier(3)
 
-    def run(given: Given) -> Found:
+    def run(given: ExperimentInput) -> ExperimentResult:
         runs.append(given.values)
         return counted(given)
 
     steps["any", "step"] = replace(steps["any", "step"], run=run)
-    ask = experiments_of(service)
+    ask = experiment_function(service)
     answers: list[Any] = []
 
     def visit() -> None:
@@ -127,13 +149,13 @@ def test_equal_questions_are_computed_once_also_at_one_time(service: Service, st
 def test_what_fails_is_asked_again(service: Service, steps: dict[Any, Experiment]) -> None:
     given: list[bool] = [True]
 
-    def run(asked: Given) -> Found:
+    def run(asked: ExperimentInput) -> ExperimentResult:
         if given and given.pop():
             raise PageError("text", "too_long_to_show")
         return counted(asked)
 
     steps["any", "step"] = replace(steps["any", "step"], run=run)
-    ask = experiments_of(service)
+    ask = experiment_function(service)
     with pytest.raises(PageError):
         ask(asking())
     assert ask(asking())["numbers"] == {"width": "5"}
@@ -142,9 +164,9 @@ def test_what_fails_is_asked_again(service: Service, steps: dict[Any, Experiment
 def test_an_answer_that_is_too_large_is_refused(
     service: Service, steps: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "MOST_ANSWER", 10)
+    monkeypatch.setattr(experiment_server, "MAX_ANSWER_BYTES", 10)
     with pytest.raises(PageError) as error:
-        experiments_of(service)(asking())
+        experiment_function(service)(asking())
     assert error.value.word == "too_long_to_show"
 
 
@@ -157,19 +179,21 @@ def test_an_answer_that_is_too_large_is_refused(
     ],
 )  # fmt: skip
 def test_numbers_are_written_with_the_digits_that_suit_them(number: float, text: str) -> None:
-    assert said(number) == text
+    assert format_number(number) == text
 
 
 def test_every_form_travels_as_plain_json() -> None:
     matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
     forms = (
-        Heat(Say("title"), matrix, rows=["a", Say("b")]),
-        Beside((Heat("x", matrix), Bars("y", ["a"], [np.float32(0.5)]))),
-        Lines("lines", [1, 2], (Line(Say("one"), [0.5, 1.0]),), powers=("x",)),
-        Table("table", ["name", Say("count", {"of": 3})], [["a", 0.5], [Say("b"), 2]]),
-        Texts((OneText("before", "<b>hund</b>"),)),
+        Heatmap(Phrase("title"), matrix, rows=["a", Phrase("b")]),
+        SideBySide((Heatmap("x", matrix), BarChart("y", ["a"], [np.float32(0.5)]))),
+        LinePlot("lines", [1, 2], (CurveSeries(Phrase("one"), [0.5, 1.0]),), powers=("x",)),
+        Table("table", ["name", Phrase("count", {"of": 3})], [["a", 0.5], [Phrase("b"), 2]]),
+        TextColumns((OneText("before", "<b>hund</b>"),)),
     )
-    found = Found(forms, {"share": 0.25, "name": Say("b")}, ("clear",), "yes", {"erased": ["Der", "Hund"]})
+    found = ExperimentResult(
+        forms, {"share": 0.25, "name": Phrase("b")}, ("clear",), "yes", {"erased": ["Der", "Hund"]}
+    )
     told = json.loads(json.dumps(found.as_json(), allow_nan=False))
     heat, beside, _, table, texts = told["figures"]
     np.testing.assert_array_equal(unpacked(heat["numbers"]), matrix)
@@ -178,7 +202,11 @@ def test_every_form_travels_as_plain_json() -> None:
     assert table["columns"][1] == {"say": "count", "values": {"of": "3"}}
     assert table["rows"] == [["a", "0.5000"], [{"say": "b", "values": {}}, "2"]]
     assert beside["parts"][1]["says"] == ["0.5000"]
-    assert Bars("x", ["a", "b", "c"], [4.8e-7, -0.25, 0.0], digits=2).as_json()["says"] == ["4.8·10⁻⁷", "−0.25", "0.00"]
+    assert BarChart("x", ["a", "b", "c"], [4.8e-7, -0.25, 0.0], digits=2).as_json()["says"] == [
+        "4.8·10⁻⁷",
+        "−0.25",
+        "0.00",
+    ]
     assert texts["texts"][0]["text"] == "<b>hund</b>"
     assert told["numbers"] == {"share": "0.2500", "name": {"say": "b", "values": {}}}
 
@@ -186,7 +214,7 @@ def test_every_form_travels_as_plain_json() -> None:
 @pytest.mark.parametrize("shape", [(3,), (2, 2, 2), (1000, 201)])
 def test_a_heat_map_is_a_matrix_of_bounded_size(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="rows and columns"):
-        Heat("x", np.zeros(shape, dtype=np.float32))
+        Heatmap("x", np.zeros(shape, dtype=np.float32))
 
 
 # ---------------------------------------------------------------- every experiment of every lesson
@@ -204,11 +232,11 @@ def settings_of(experiment: Experiment) -> Iterator[dict[str, Any]]:
             case Slider():
                 yield from ({control.name: end} for end in (control.low, control.high))
             case Button():
-                yield {control.name: control.most}
-            case Places():
+                yield {control.name: control.max_presses}
+            case PositionPicker():
                 yield from ({control.name: places} for places in ([0], [0, 1, 399]))
-            case Text():
-                yield from ({control.name: text} for text in ("", "x" * control.longest, "<b>&</b>"))
+            case TextInput():
+                yield from ({control.name: text} for text in ("", "x" * control.max_length, "<b>&</b>"))
 
 
 def phrases_in(value: Any) -> Iterator[tuple[str, set[str]]]:
@@ -227,10 +255,10 @@ def phrases_in(value: Any) -> Iterator[tuple[str, set[str]]]:
 @pytest.mark.parametrize(("lesson", "step"), STEPS)
 @pytest.mark.parametrize("model", ["de-en", "toy"])
 def test_every_setting_has_an_answer_and_its_words(lesson: str, step: str, model: str, service: Service) -> None:
-    ask = experiments_of(service)
+    ask = experiment_function(service)
     experiment = STEPS[lesson, step]
     request = {"text": "Der Hund schläft im Garten.", "model": model}
-    tables = [words(language) for language in LANGUAGES]
+    tables = [phrases(language) for language in LANGUAGES]
     for settings in settings_of(experiment):
         answer = ask({"request": request, "lesson": lesson, "step": step, "set": settings})
         json.dumps(answer, allow_nan=False)
@@ -238,7 +266,7 @@ def test_every_setting_has_an_answer_and_its_words(lesson: str, step: str, model
             for table in tables:
                 phrase = table.get(f"lesson_{lesson}_say_{name}") or table[name]
                 assert set(re.findall(r"\{(\w+)\}", phrase)) <= values, name
-        asked = next(each.ask for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
+        asked = next(each.question for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
         assert not answer["right"] or answer["right"] in asked.options
         for control in experiment.controls:
             assert all(f"lesson_{lesson}_control_{control.name}" in table for table in tables)

@@ -14,16 +14,16 @@ import pytest
 from headlight.model.core.attention import attention_scores
 from headlight.model.records import KINDS, Translation, TranslationRequest
 from headlight.model.translate.translator import Translator
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS, tensors
 from headlight.viz.lessons.lesson import Lesson, Step
-from headlight.viz.lessons.source import ROOT, source_values
-from headlight.viz.lessons.tensors import LOGITS, MOST_NAMES, tensors_of
+from headlight.viz.lessons.source import ROOT, source_listing
+from headlight.viz.lessons.tensors import LOGITS, MAX_NAMES, tensors_function
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
-from headlight.viz.wire.rpc import answering
-from headlight.viz.words import LANGUAGES, words
 from tests.viz.lessons.asked import SENTENCES, Asked
 from tests.viz.loaded import translator_of
 
@@ -62,7 +62,7 @@ def test_every_step_claims_something() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("lesson", "step"), steps(), ids=lambda each: each.name)
 def test_every_step_has_its_words(lesson: Lesson, step: Step, language: str) -> None:
-    table = words(language)
+    table = phrases(language)
     base = f"lesson_{lesson.name}_{step.name}"
     assert f"{base}_title" in table
     said = [text for key, text in table.items() if re.fullmatch(rf"{base}_words(_[a-z]+)?", key)]
@@ -72,14 +72,14 @@ def test_every_step_has_its_words(lesson: Lesson, step: Step, language: str) -> 
         assert count <= (60 if language == "en" else 110), text  # two sentences: what happens, and why
     for part in step.parts:
         assert f"{base}_part_{part}" in table
-    if step.see:
+    if step.follow_up:
         assert f"{base}_see" in table
-        assert step.see.split(".")[:2] in [[each.name, other.name] for each, other in steps()]
-    if step.ask is not None:
+        assert step.follow_up.split(".")[:2] in [[each.name, other.name] for each, other in steps()]
+    if step.question is not None:
         assert {f"{base}_ask", f"{base}_answer"} <= set(table)
-        if not set(step.ask.options) <= {"counts", "keys", "candidates"}:
-            assert {f"{base}_option_{option}" for option in step.ask.options} <= set(table)
-    shows = [show for figure in step.figures if figure.form not in ("table", "bars") for show in figure.shows]
+        if not set(step.question.options) <= {"counts", "keys", "candidates"}:
+            assert {f"{base}_option_{option}" for option in step.question.options} <= set(table)
+    shows = [show for figure in step.figures if figure.form not in ("table", "bars") for show in figure.tensors]
     for show in shows:
         assert f"lesson_tensor_{show.name}" in table or f"lesson_row_{show.name}" in table, show.name
     assert f"lesson_part_{step.node.replace('.', '_')}" in table or not lesson.drawing
@@ -88,7 +88,7 @@ def test_every_step_has_its_words(lesson: Lesson, step: Step, language: str) -> 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_words_of_lessons_keep_to_the_terms(language: str) -> None:
     """One verb for what attention does, no exclamation marks, and in Chinese the pronoun of a friend."""
-    said = {key: text for key, text in words(language).items() if key.startswith("lesson_")}
+    said = {key: text for key, text in phrases(language).items() if key.startswith("lesson_")}
     for key, text in said.items():
         assert not re.search(r"[!！]|您|\bsimply\b|\blet us\b", text), key
         assert "为一" not in text, key
@@ -96,13 +96,15 @@ def test_words_of_lessons_keep_to_the_terms(language: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lesson", "step"), [each for each in steps() if each[1].ask and each[1].ask.hides], ids=lambda each: each.name
+    ("lesson", "step"),
+    [each for each in steps() if each[1].question and each[1].question.hides_answer],
+    ids=lambda each: each.name,
 )
 def test_before_a_guess_the_words_hold_no_number_of_the_answer(lesson: Lesson, step: Step) -> None:
     base = f"lesson_{lesson.name}_{step.name}"
     known = {"token", "written", "source", "target", "so_far", "vocabulary", "d_ff"}  # stand in the question, too
     for language in LANGUAGES:
-        table = words(language)
+        table = phrases(language)
         said = table[f"{base}_words_open"] + table.get(f"{base}_title_open", table[f"{base}_title"])
         assert not set(re.findall(r"\{(\w+)\}", said)) & set(re.findall(r"\{(\w+)\}", table[f"{base}_answer"])) - known
         right = [text for key, text in table.items() if key.startswith(f"{base}_words") and not key.endswith("_open")]
@@ -111,7 +113,7 @@ def test_before_a_guess_the_words_hold_no_number_of_the_answer(lesson: Lesson, s
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_losses_of_some_later_tokens_and_of_all_are_told_apart(language: str) -> None:
-    table, base = words(language), "lesson_masks_causal"
+    table, base = phrases(language), "lesson_masks_causal"
     of_all = table[f"{base}_answer"].replace("{after_all}", "{after}").rstrip(".。").lower()
     for ending in ("rises", "falls", "stays"):
         assert of_all not in table[f"{base}_words_{ending}"].lower()
@@ -120,7 +122,7 @@ def test_the_losses_of_some_later_tokens_and_of_all_are_told_apart(language: str
 def test_every_lesson_has_its_name_and_promise() -> None:
     for language in LANGUAGES:
         for lesson in LESSONS:
-            assert {f"lesson_{lesson.name}_name", f"lesson_{lesson.name}_promise"} <= set(words(language))
+            assert {f"lesson_{lesson.name}_name", f"lesson_{lesson.name}_promise"} <= set(phrases(language))
 
 
 # ---------------------------------------------------------------- source
@@ -130,28 +132,28 @@ def test_every_lesson_has_its_name_and_promise() -> None:
 def test_the_lit_line_is_in_the_source_with_its_own_number(lesson: Lesson, step: Step) -> None:
     code = step.code.as_json()
     held = dict(code["lines"])
-    texts = {"": step.code.lit} | dict([step.code.lit_otherwise] if step.code.lit_otherwise else [])
+    texts = {"": step.code.highlighted} | dict([step.code.highlighted_if] if step.code.highlighted_if else [])
     for holds, text in texts.items():
         for number in code["otherwise"][holds] if holds else code["lit"]:
             assert text in held[number]
 
 
 def test_line_numbers_are_those_of_the_file() -> None:
-    values = source_values(attention_scores, "transpose(-2, -1)")
+    values = source_listing(attention_scores, "transpose(-2, -1)")
     lines = (ROOT / values["file"]).read_text(encoding="utf-8").splitlines()
     assert all(lines[number - 1].strip() == text.strip() for number, text in values["lines"])
 
 
 def test_a_line_that_is_gone_is_an_error() -> None:
     with pytest.raises(LookupError, match="attention_scores has no line with 'teleport'"):
-        source_values(attention_scores, "teleport")
+        source_listing(attention_scores, "teleport")
 
 
 # ---------------------------------------------------------------- what the browser gets
 
 
 def test_lessons_travel_as_plain_json() -> None:
-    told = json.loads(answering(read_lessons, computes=False)("{}"))
+    told = json.loads(rpc_function(read_lessons, computes=False)("{}"))
     assert [lesson["name"] for lesson in told] == [lesson.name for lesson in LESSONS]
     assert [step["name"] for step in told[0]["steps"]] == [step.name for step in LESSONS[0].steps]
 
@@ -164,7 +166,7 @@ def test_tensors_are_those_of_the_sentence(asked: Asked) -> None:
     }
     assert again["model"]["norm_first"] == asked.config.norm_first
     shape = again["tensors"]["decoder.layers.0.cross_attention.queries"]["shape"]
-    assert shape == [asked.config.heads, len(asked.translation.target_tokens), asked.config.width_of_head]
+    assert shape == [asked.config.heads, len(asked.translation.target_tokens), asked.config.resolved_head_width]
 
 
 def test_equal_tensors_are_computed_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +178,7 @@ def test_equal_tensors_are_computed_once(service: Service, monkeypatch: pytest.M
         return translate(translator, request)
 
     monkeypatch.setattr(Translator, "translate", counted)
-    ask = tensors_of(service)
+    ask = tensors_function(service)
     values = {"request": {"text": "ich mochte ein cola", "model": "toy"}, "names": ["encoder.memory"]}
     assert ask(values) == ask(values)
     assert len(runs) == 2  # the translation, and one look at it
@@ -189,7 +191,7 @@ def test_equal_tensors_are_computed_once(service: Service, monkeypatch: pytest.M
         ([], "not_names"),
         (None, "not_names"),
         ("encoder.memory", "not_names"),
-        (["encoder.memory"] * (MOST_NAMES + 1), "not_names"),
+        (["encoder.memory"] * (MAX_NAMES + 1), "not_names"),
         (["encoder.*"], "unknown_name"),
         (["**"], "unknown_name"),
         (["encoder.layers.99.self_attention.scores"], "unknown_name"),
@@ -199,13 +201,13 @@ def test_equal_tensors_are_computed_once(service: Service, monkeypatch: pytest.M
 )
 def test_what_no_model_has_is_refused(service: Service, names: Any, word: str) -> None:
     with pytest.raises(PageError) as error:
-        tensors_of(service)({"request": {"text": "ich", "model": "toy"}, "names": names})
+        tensors_function(service)({"request": {"text": "ich", "model": "toy"}, "names": names})
     assert error.value.word == word
 
 
 def test_a_lesson_names_no_tensor_that_a_model_lacks(asked: Asked) -> None:
     """Every probe path that steps name as a whole is there."""
-    paths = {show.path for _, step in steps() for figure in step.figures for show in figure.shows}
+    paths = {show.path for _, step in steps() for figure in step.figures for show in figure.tensors}
     whole = [path for path in paths if path.startswith(("encoder.", "decoder."))]
     assert whole
     assert set(asked.answer(*whole)["tensors"]) == set(whole)
@@ -220,9 +222,9 @@ def test_what_would_hold_too_many_numbers_is_refused_before_it_is_computed(
     translation = service.translate(service.check(request))
     names = ["encoder.layers.0.self_attention.scores", LOGITS, "encoder.layers.0.self_attention.queries"]
     captured = tensors.capture(service, translation, translator, names)
-    needed = tensors.expected_numbers(names, translation, translator)
+    needed = tensors.estimate_size(names, translation, translator)
     assert sum(array.size for array in captured.values()) <= needed
-    monkeypatch.setattr(tensors, "MOST_CAPTURED", needed - 1)
+    monkeypatch.setattr(tensors, "MAX_CAPTURED", needed - 1)
     monkeypatch.setattr(tensors, "capture", lambda *given: pytest.fail("It was computed all the same."))
-    told = json.loads(answering(tensors_of(service))(json.dumps({"request": request, "names": names})))
+    told = json.loads(rpc_function(tensors_function(service))(json.dumps({"request": request, "names": names})))
     assert (told["what"], told["word"]) == ("error", "too_long_to_show")

@@ -19,18 +19,18 @@ import pytest
 from nbclient import NotebookClient
 
 import headlight
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.asking import Question, Seen, question_of
-from headlight.viz.lessons.notebook import notebooks_of
-from headlight.viz.lessons.notebook_code import commented
-from headlight.viz.lessons.practice import Practice
-from headlight.viz.lessons.shown import Shown
+from headlight.viz.lessons.lesson_session import LessonSession
+from headlight.viz.lessons.notebook import notebook_function
+from headlight.viz.lessons.notebook_code import translate_comments
+from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
+from headlight.viz.lessons.result_tables import ResultTables
 from headlight.viz.lessons.tensors import model_values
-from headlight.viz.lessons.wording import numbers_of_model, parts_of, tex, variants, worded
+from headlight.viz.lessons.wording import fill_formula, find_phrase, formula_parts, numbers_of_model, variants
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.words import words
 from tests.viz.lessons.asked import SENTENCES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,7 +46,7 @@ def service() -> Service:
 def written(service: Service, lesson: str, **more: Any) -> dict[str, Any]:
     """A notebook as the page gets it, valid as Jupyter sees it."""
     request = {"text": "ich mochte ein bier", "model": "toy"}
-    answer = notebooks_of(service)({"lesson": lesson, "language": "en", "request": request, "look": LOOK} | more)
+    answer = notebook_function(service)({"lesson": lesson, "language": "en", "request": request, "look": LOOK} | more)
     assert answer["name"] == f"headlight-{lesson}.ipynb"
     nbformat.validate(nbformat.reads(answer["content"], as_version=4))
     found: dict[str, Any] = json.loads(answer["content"])
@@ -71,8 +71,8 @@ def computed(code: str, known: dict[str, Any]) -> Any:
 def test_every_cell_of_a_lesson_computes(
     lesson: str, language: str, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def practice(name: str, text: str = "", **options: Any) -> Practice:
-        return Practice(name, text, service=service, **options)
+    def practice(name: str, text: str = "", **options: Any) -> LessonSession:
+        return LessonSession(name, text, service=service, **options)
 
     monkeypatch.setattr(headlight, "lesson", practice, raising=False)
     notebook = written(service, lesson, language=language)
@@ -88,7 +88,7 @@ def test_every_cell_of_a_lesson_computes(
         if "lesson.train(" in code:
             continue
         shown = computed(code, known)
-        if isinstance(shown, Shown):
+        if isinstance(shown, ResultTables):
             assert "<table" in shown._repr_html_()
         else:
             assert isinstance(shown, str | pd.DataFrame), code
@@ -152,14 +152,14 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], service: Service)
 # ---------------------------------------------------------------- the questions
 
 
-def questions(service: Service, lesson: str, language: str = "en", model: str = "de-en") -> dict[str, Question]:
+def questions(service: Service, lesson: str, language: str = "en", model: str = "de-en") -> dict[str, QuestionOptions]:
     """Those of a lesson, by their steps, for a sentence and the first row, layer and head of each kind."""
-    practice = Practice(lesson, SENTENCES[model], model=model, language=language, service=service)
-    model_said, table = practice.model_values(), words(language)
+    practice = LessonSession(lesson, SENTENCES[model], model=model, language=language, service=service)
+    model_said, table = practice.model_values(), phrases(language)
     found = {}
     for step in practice.lesson.steps:
         experiment = practice.run(step.name) if step.experiment else None
-        asked = question_of(Seen(practice, step, 1, 0, 0, model_said, table), experiment)
+        asked = make_question(StepView(practice, step, 1, 0, 0, model_said, table), experiment)
         if asked:
             found[step.name] = asked
     return found
@@ -179,7 +179,7 @@ def test_questions_stand_in_a_notebook_with_the_answer_folded(lesson: str, servi
             continue
         assert text.startswith(f"## {number}. ")
         before, _, folded = text.partition("<details>")
-        right = asked[step.name].options[asked[step.name].right]
+        right = asked[step.name].options[asked[step.name].correct]
         assert f"**{right}**" in unescape(folded.replace("\\", ""))
         assert [line[2:] for line in unescape(before.replace("\\", "")).split("\n") if line.startswith("- ")] == list(
             asked[step.name].options
@@ -190,44 +190,44 @@ def test_questions_stand_in_a_notebook_with_the_answer_folded(lesson: str, servi
 def test_what_is_right_is_computed_from_the_sentence(service: Service) -> None:
     asked = questions(service, "walk")
     translation = service.translate(service.check({"text": SENTENCES["de-en"], "model": "de-en"}, model_defaults=True))
-    assert asked["tokens"].options[asked["tokens"].right] == str(len(translation.source_tokens))
+    assert asked["tokens"].options[asked["tokens"].correct] == str(len(translation.source_tokens))
     row = translation.attention.cross[0, 0, 1]
     first, second = sorted(row, reverse=True)[:2]
     assert ("cross" in asked) == (first - second >= 0.1)
     if "cross" in asked:
-        assert asked["cross"].right == row.argmax()
+        assert asked["cross"].correct == row.argmax()
         assert abs(float(asked["cross"].values["weight"]) - first) < 1e-3
     said = translation.target_tokens[1]
-    assert asked["next"].options[asked["next"].right].strip() == said.text.strip()
+    assert asked["next"].options[asked["next"].correct].strip() == said.text.strip()
     assert abs(float(asked["next"].values["first_chance"]) - (said.probability or 0)) < 1e-3
-    assert asked["mask"].right == 0
-    assert asked["softmax"].right == 1
+    assert asked["mask"].correct == 0
+    assert asked["softmax"].correct == 1
     assert asked["scale"].values["without"] > asked["scale"].values["scaled"]
     awake, of = int(asked["ff"].values["awake"]), 1024
-    assert asked["ff"].right == (0 if awake / of > 0.5 else 1 if awake / of > 0.1 else 2)
+    assert asked["ff"].correct == (0 if awake / of > 0.5 else 1 if awake / of > 0.1 else 2)
 
 
 def test_nothing_is_asked_where_the_numbers_are_unclear(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headlight.viz.lessons.asking.CLEAR", 20.0)
+    monkeypatch.setattr("headlight.viz.lessons.questions.MIN_MARGIN", 20.0)
     assert not {"cross", "next", "scale"} & set(questions(service, "walk"))
 
 
 def test_comments_of_cells_speak_the_language_of_the_notebook(service: Service) -> None:
-    table = words("zh")
+    table = phrases("zh")
     code = "\n".join(texts(written(service, "walk", language="zh"), "code"))
     assert all(f"# {table[f'lesson_code_{name}']}" in code for name in ("probe", "places", "heads", "products", "ones"))
     assert f"# {table['lesson_code_seconds']}" in "".join(texts(written(service, "train", language="zh"), "code"))
     assert not re.findall(r"# @\w", code)
     line = "x = 'a  # @ones'"
-    assert commented(f"{line}  # @ones", table) == f"{line}  # {table['lesson_code_ones']}"
-    assert commented(f"{line}\n", table) == f"{line}\n"  # what stands in quotes is text
+    assert translate_comments(f"{line}  # @ones", table) == f"{line}  # {table['lesson_code_ones']}"
+    assert translate_comments(f"{line}\n", table) == f"{line}\n"  # what stands in quotes is text
 
 
 # ---------------------------------------------------------------- the lesson in Python
 
 
 def test_tensors_of_a_lesson_are_those_of_the_model(service: Service) -> None:
-    lesson = Practice("walk", "ich mochte ein bier", model="toy", service=service)
+    lesson = LessonSession("walk", "ich mochte ein bier", model="toy", service=service)
     scores = lesson.tensor("encoder.layers.0.self_attention.scores")  # [heads, queries, keys]
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(weights, lesson.translation.attention.encoder[0], atol=1e-5)
@@ -238,36 +238,36 @@ def test_tensors_of_a_lesson_are_those_of_the_model(service: Service) -> None:
 
 
 def test_small_models_train_where_a_step_trains(service: Service) -> None:
-    lesson = Practice("train", "ich mochte ein bier", model="toy", service=service)
+    lesson = LessonSession("train", "ich mochte ein bier", model="toy", service=service)
     told = lesson.train("order", layers="1", heads="1", d_model="16")
     assert set(told["run"]) == {1, 2}
     first, last = told[told["run"] == 1]["loss"].iloc[[1, -1]]
     assert last < first
     with pytest.raises(ValueError, match="trains nothing"):
-        Practice("heads", "ich mochte ein bier", model="toy", service=service).train("spread")
+        LessonSession("heads", "ich mochte ein bier", model="toy", service=service).train("spread")
 
 
 def test_names_that_are_none_are_told_with_those_that_are(service: Service) -> None:
     with pytest.raises(ValueError, match="walk, "):
         headlight.lesson("wolk")
     with pytest.raises(ValueError, match="en, zh"):
-        Practice("walk", language="de", service=service)
+        LessonSession("walk", language="de", service=service)
     with pytest.raises(ValueError, match="spread"):
-        Practice("heads", "ich mochte ein bier", model="toy", service=service).run("spraed")
+        LessonSession("heads", "ich mochte ein bier", model="toy", service=service).run("spraed")
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
 def test_formulas_and_words_fit_the_model(activation: str, service: Service) -> None:
-    model = model_values(service.outline("toy")) | {"activation": activation, "attention_bias": False}
-    assert parts_of(model)["its_b_q"] == r"\,"
-    assert parts_of(model | {"attention_bias": True})["its_b_o"] == r"\, + b_O"
+    model = model_values(service.model_info("toy")) | {"activation": activation, "attention_bias": False}
+    assert formula_parts(model)["its_b_q"] == r"\,"
+    assert formula_parts(model | {"attention_bias": True})["its_b_o"] == r"\, + b_O"
     hidden = {"relu": r"\max(0, x W_1", "gelu": r"\text{GELU}(x W_1", "swiglu": r"(\text{SiLU}(x W_g"}
-    assert parts_of(model)["its_hidden"].startswith(hidden[activation])
-    assert tex("@its_hidden + @d_model", numbers_of_model(model)).endswith(f"+ {model['d_model']}")
-    assert tex("@nobody", {}) == r"\text{?}"
+    assert formula_parts(model)["its_hidden"].startswith(hidden[activation])
+    assert fill_formula("@its_hidden + @d_model", numbers_of_model(model)).endswith(f"+ {model['d_model']}")
+    assert fill_formula("@nobody", {}) == r"\text{?}"
     holding = variants(model, ("found",))
     assert holding[:2] == ["found", "post"]
     table = {"a": "plain", "a_post": "after the sum"}
-    assert worded(table, "a", holding) == "after the sum"
-    assert worded(table, "b", holding) == ""
-    assert words("zh")["lesson_notebook_says"]
+    assert find_phrase(table, "a", holding) == "after the sum"
+    assert find_phrase(table, "b", holding) == ""
+    assert phrases("zh")["lesson_notebook_says"]

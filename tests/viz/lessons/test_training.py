@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from headlight.model.training.watched_settings import WatchedRun
-from headlight.viz.answers.line import Visitor
-from headlight.viz.answers.service import Service
-from headlight.viz.answers.training_runs import TrainingRuns
+from headlight.model.training.live_run_settings import LiveRunSettings
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.drawn import Trains
-from headlight.viz.lessons.running import STEPS
-from headlight.viz.lessons.training import MOST_SEEN, checked_runs, training_calls
+from headlight.viz.lessons.experiment_server import STEPS
+from headlight.viz.lessons.result_figures import TrainingRuns
+from headlight.viz.lessons.training_steps import MAX_SEEN, check_runs, training_calls
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.visitors import VISITOR
+from headlight.viz.service.request_queue import Visitor
+from headlight.viz.service.service import Service
+from headlight.viz.service.training_runs import TrainingRunPool
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.learn import page_closed
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.visitors import VISITOR
+from headlight.viz.tabs.learn import close_page_function
 from tests.viz.lessons.asked import Asked
 
 SOON = 60.0
@@ -36,43 +36,43 @@ def service() -> Service:
 
 
 @pytest.fixture
-def runs(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[TrainingRuns]:
+def runs(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[TrainingRunPool]:
     """Runs that say one word, and wait."""
-    made = TrainingRuns(command=(sys.executable, "-c", SAYS))
+    made = TrainingRunPool(command=(sys.executable, "-c", SAYS))
     monkeypatch.setattr(service, "training", made)
     token = VISITOR.set(Visitor("203.0.113.1", "anna"))
     yield made
-    made.left(VISITOR.get())
-    assert made.wait_until(lambda: made.line.running == 0, SOON)
+    made.on_visitor_left(VISITOR.get())
+    assert made.wait_for(lambda: made.line.running_count == 0, SOON)
     VISITOR.reset(token)
 
 
-def test_a_run_is_begun_watched_and_stopped(service: Service, runs: TrainingRuns) -> None:
+def test_a_run_is_begun_watched_and_stopped(service: Service, runs: TrainingRunPool) -> None:
     begin, more, stop = training_calls(service)
-    name = begin({"runs": [asdict(WatchedRun())]})["run"]
+    name = begin({"runs": [asdict(LiveRunSettings())]})["run"]
     (run,) = runs._runs.values()
-    assert runs.wait_until(lambda: bool(run.messages), SOON)
+    assert runs.wait_for(lambda: bool(run.messages), SOON)
     assert more({"run": name, "seen": 0}) == {"before": 0, "messages": [{"what": "done"}], "over": False}
     assert more({"run": name, "seen": 1})["messages"] == []
     for other in ({}, {"run": "another"}, {"run": 7}):  # a late word about an older run
         assert stop(other) == {}
         assert not run.stopped
     assert stop({"run": name}) == {}
-    assert runs.wait_until(lambda: run.over, SOON)
+    assert runs.wait_for(lambda: run.over, SOON)
     with pytest.raises(PageError):
         more({"run": name, "seen": 0})
 
 
-def test_a_closed_page_ends_its_run(service: Service, runs: TrainingRuns) -> None:
+def test_a_closed_page_ends_its_run(service: Service, runs: TrainingRunPool) -> None:
     begin, _, _ = training_calls(service)
-    begin({"runs": [asdict(WatchedRun())]})
+    begin({"runs": [asdict(LiveRunSettings())]})
     (run,) = runs._runs.values()
 
     class Request:
         session_hash = "anna"
 
-    page_closed(service)(Request())  # type: ignore[arg-type]
-    assert runs.wait_until(lambda: run.over, SOON)
+    close_page_function(service)(Request())  # type: ignore[arg-type]
+    assert runs.wait_for(lambda: run.over, SOON)
 
 
 @pytest.mark.parametrize(
@@ -83,16 +83,16 @@ def test_a_closed_page_ends_its_run(service: Service, runs: TrainingRuns) -> Non
         [{"positions": 0}],
     ],
 )  # fmt: skip
-def test_what_is_no_small_run_is_refused(given: Any, service: Service, runs: TrainingRuns) -> None:
+def test_what_is_no_small_run_is_refused(given: Any, service: Service, runs: TrainingRunPool) -> None:
     with pytest.raises(PageError):
-        checked_runs(given)
-    told = json.loads(answering(training_calls(service)[0], computes=False)(json.dumps({"runs": given})))
+        check_runs(given)
+    told = json.loads(rpc_function(training_calls(service)[0], computes=False)(json.dumps({"runs": given})))
     assert told["what"] == "error"
     assert runs.count() == 0
 
 
-@pytest.mark.parametrize("seen", [-1, MOST_SEEN + 1, "0", True, 0.5])
-def test_what_was_seen_is_a_small_count(seen: Any, service: Service, runs: TrainingRuns) -> None:
+@pytest.mark.parametrize("seen", [-1, MAX_SEEN + 1, "0", True, 0.5])
+def test_what_was_seen_is_a_small_count(seen: Any, service: Service, runs: TrainingRunPool) -> None:
     with pytest.raises(PageError):
         training_calls(service)[1]({"run": "any", "seen": seen})
 
@@ -104,11 +104,11 @@ def test_every_picture_of_runs_can_be_begun_and_holds_the_untrained_models(servi
         for lesson, step in STEPS
         if lesson in ("train", "mistakes")
         for figure in asked.found(lesson, step).figures
-        if isinstance(figure, Trains)
+        if isinstance(figure, TrainingRuns)
     ]
     assert {step for lesson, step, _ in training if lesson == "train"} == {"watch", "order", "warmup", "unseen", "own"}
     for _, _, figure in training:
-        assert len(checked_runs(list(figure.runs))) == len(figure.runs)
+        assert len(check_runs(list(figure.runs))) == len(figure.runs)
         begun, *moments = figure.kept
         assert [each["run"] for each in begun["runs"]] == list(figure.runs)
         assert [(each["run"], each.get("step", 0)) for each in moments] == [
@@ -119,7 +119,7 @@ def test_every_picture_of_runs_can_be_begun_and_holds_the_untrained_models(servi
 
 def test_the_process_needs_neither_gradio_nor_plotly() -> None:
     code = (
-        "import sys, headlight.model.training.watched_process, headlight.model.training.watched\n"
+        "import sys, headlight.model.training.live_run_process, headlight.model.training.live_run\n"
         "print(*sorted({'gradio', 'plotly', 'transformers'} & set(sys.modules)))"
     )
     root = Path(__file__).resolve().parents[3]

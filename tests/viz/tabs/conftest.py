@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headlight.viz.answers.service import Service
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.translate import TranslateWidget
 

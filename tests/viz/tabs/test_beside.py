@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from headlight.model.records import DecodingOptions, TranslationRequest
-from headlight.viz.answers.cards import ModelCard
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.beside import in_languages_of, menu, second_of
-from headlight.viz.wire.rpc import answering
+from headlight.viz.tabs.two_models import match_languages, model_menu, second_answer_function
 from tests.letters import NEAR, decoded
 
 BEER = "ich mochte ein bier"
@@ -29,7 +29,9 @@ def service() -> Service:
 
 def ask(service: Service, other: Any, request: Any = FIRST) -> dict[str, Any]:
     """What the browser hears, as it reads it."""
-    values: dict[str, Any] = json.loads(answering(second_of(service))(json.dumps({"request": request, "other": other})))
+    values: dict[str, Any] = json.loads(
+        rpc_function(second_answer_function(service))(json.dumps({"request": request, "other": other}))
+    )
     return values
 
 
@@ -88,7 +90,7 @@ def test_the_same_model_twice_matches_itself(service: Service) -> None:
 def test_the_way_back_reads_the_first_answer_and_is_matched_crosswise(service: Service) -> None:
     first = service.translate(service.check(FIRST))
     told = json.loads(
-        answering(second_of(service))(
+        rpc_function(second_answer_function(service))(
             json.dumps({"request": FIRST, "other": {"text": first.text, "model": "en-de"}, "back": True})
         )
     )
@@ -147,7 +149,7 @@ class ModelDefaults(NamedTuple):
     targets: tuple[str, ...] = ()
     source: str = ""
     target: str = ""
-    left_out: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
     in_python: DecodingOptions = DecodingOptions()
 
     def options(self) -> dict[str, Any]:
@@ -171,13 +173,13 @@ def test_a_model_of_many_languages_takes_those_of_the_first(
     shelf = ModelCache(card("one"), card("many", languages=()))
     shelf.known = {"many": defaults}
     request = TranslationRequest(text="", model="many", **given)  # type: ignore[arg-type]
-    found = in_languages_of(first, request, shelf, back=back)  # type: ignore[arg-type]
+    found = match_languages(first, request, shelf, back=back)  # type: ignore[arg-type]
     assert (found.source_language, found.target_language) == expected
 
 
 def test_the_menu_lists_translators_that_answer_at_once() -> None:
     cards = card("toy"), card("a", default=True), card("b", downloaded=False), card("c", kind="classifier"), card("d")
-    assert [each["name"] for each in menu(ModelCache(*cards))] == ["a", "d", "toy"]  # type: ignore[arg-type]
+    assert [each["name"] for each in model_menu(ModelCache(*cards))] == ["a", "d", "toy"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -196,5 +198,5 @@ def test_what_makes_no_sense_is_refused_by_name(
     service: Service, values: dict[str, Any], field: str, word: str
 ) -> None:
     with pytest.raises(PageError) as error:
-        second_of(service)({"request": FIRST} | values)
+        second_answer_function(service)({"request": FIRST} | values)
     assert (error.value.field, error.value.word) == (field, word)

@@ -10,14 +10,14 @@ import gradio as gr
 import pytest
 
 from headlight.model.records import BeamNode, BeamTree
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.page import build_page
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.decoding import build, chances_of, finished, reasons, search_of, texts_of
-from headlight.viz.tabs.drawn import drawn, look_from
-from headlight.viz.wire.rpc import answering
-from headlight.viz.words import LANGUAGES, words
+from headlight.viz.tabs.decoding import build, finished, path_texts, probabilities_function, reasons, search_function
+from headlight.viz.tabs.figure_json import figure_json, parse_style
 from tests.viz.figures_examples import translation_of, tree_of
 from tests.viz.loaded import translator_of
 
@@ -33,7 +33,7 @@ def service() -> Service:
 
 
 def search(service: Service, **request: Any) -> dict[str, Any]:
-    return search_of(service)({"request": {"text": BEER, **request}, **LOOK})
+    return search_function(service)({"request": {"text": BEER, **request}, **LOOK})
 
 
 def node(step: int, token: int, outcome: Outcome, score: float = -1.0, parent: int = -1) -> BeamNode:
@@ -76,7 +76,7 @@ def test_a_character_in_pieces_replaces_what_stood_for_its_first_piece() -> None
     tree = tree_of(steps=2)
     read = {(0,): "x�", (0, 0): "xé"}
     translation = translation_of(("a",), ("b",), tree)
-    changes = list(texts_of(tree.nodes, lambda ids: read.get(ids, ""), translation))
+    changes = list(path_texts(tree.nodes, lambda ids: read.get(ids, ""), translation))
     assert changes[0] == (0, "x�")
     child = next(place for place, node in enumerate(tree.nodes) if tree.path(place) == (0, 0))
     assert changes[child] == (1, "é")
@@ -138,9 +138,9 @@ def test_the_reasons_of_a_real_search_fit_its_fates(service: Service) -> None:
 def test_every_reason_and_fate_has_words() -> None:
     for language in LANGUAGES:
         for reason in ("kept", "stranded", "ended", "limit", "worse", "late_end", "over"):
-            assert words(language)[f"decoding_reason_{reason}"]
+            assert phrases(language)[f"decoding_reason_{reason}"]
         for outcome in ("kept", "finished", "dropped"):
-            assert words(language)[f"decoding_outcome_{outcome}"]
+            assert phrases(language)[f"decoding_outcome_{outcome}"]
 
 
 # ---------------------------------------------------------------- the pictures
@@ -150,21 +150,21 @@ def test_every_reason_and_fate_has_words() -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_figures_speak_the_language_of_the_page(service: Service, theme: str, language: str) -> None:
     asked = {"request": {"text": BEER, "beam_size": 3}, "theme": theme, "language": language}
-    bars = chances_of(service)(asked)["figure"]
+    bars = probabilities_function(service)(asked)["figure"]
     said = [each["text"] for each in bars["layout"]["annotations"][:2]]
-    assert said == [words(language)[f"figure_probabilities_{part}"] for part in ("probability", "others")]
+    assert said == [phrases(language)[f"figure_probabilities_{part}"] for part in ("probability", "others")]
 
 
 def test_a_figure_leaves_its_title_to_the_page_and_takes_less_room() -> None:
-    look = look_from(LOOK)
+    look = parse_style(LOOK)
     translation = translation_of(("a", "b"), ("c", "d", "e"))
-    figure = drawn("probabilities", look, translation)
+    figure = figure_json("probabilities", look, translation)
     assert figure["layout"]["title"]["text"] == ""
     assert 24 <= figure["layout"]["margin"]["t"] < 70
 
 
 def test_bars_are_the_probabilities_of_the_pass_that_captures_attention(service: Service) -> None:
-    figure = chances_of(service)({"request": {"text": BEER, "beam_size": 3}, **LOOK})["figure"]
+    figure = probabilities_function(service)({"request": {"text": BEER, "beam_size": 3}, **LOOK})["figure"]
     tokens = service.translate(service.check({"text": BEER, "beam_size": 3})).target_tokens
     assert figure["data"][0]["x"] == pytest.approx([token.probability for token in tokens])
 
@@ -186,7 +186,7 @@ LOOKS = [
 
 @pytest.mark.parametrize(
     ("server", "changed", "field", "word"),
-    [(search_of, *each) for each in REQUESTS] + [(chances_of, *each) for each in (*REQUESTS, *LOOKS)],
+    [(search_function, *each) for each in REQUESTS] + [(probabilities_function, *each) for each in (*REQUESTS, *LOOKS)],
 )
 def test_what_makes_no_sense_is_refused_by_name(
     service: Service, server: Any, changed: dict[str, Any], field: str, word: str
@@ -194,7 +194,7 @@ def test_what_makes_no_sense_is_refused_by_name(
     with pytest.raises(PageError) as error:
         server(service)({"request": {"text": BEER}, **LOOK} | changed)
     assert (error.value.field, error.value.word) == (field, word)
-    told = json.loads(answering(server(service))(json.dumps({"request": {"text": BEER}, **LOOK} | changed)))
+    told = json.loads(rpc_function(server(service))(json.dumps({"request": {"text": BEER}, **LOOK} | changed)))
     assert (told["what"], told["field"], told["word"]) == ("error", field, word)
 
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from headlight.viz.answers import reach
-from headlight.viz.answers.line import Visitor
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.visitors import VISITOR
+from headlight.viz.service import reach
+from headlight.viz.service.request_queue import Visitor
+from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.download import DownloadWidget
-from headlight.viz.tabs.positions import encoding_values
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.visitors import VISITOR
+from headlight.viz.tabs.positions import encoding_json
 from tests.hub_server import Hub, Repository, hub_of_our_own
 
 TOY = "me/opus-mt-de-en"
@@ -48,12 +48,12 @@ def messages_of(fetching: DownloadWidget, visitor: str = "one", **values: Any) -
 
 
 def offer(fetching: DownloadWidget, name: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(answering(fetching.offer)(json.dumps({"name": name})))
+    answer: dict[str, Any] = json.loads(rpc_function(fetching.download_info)(json.dumps({"name": name})))
     return answer
 
 
 def look(fetching: DownloadWidget, **values: Any) -> str:
-    found: str = json.loads(answering(fetching.look)(json.dumps(values)))["away"]
+    found: str = json.loads(rpc_function(fetching.look)(json.dumps(values)))["away"]
     return found
 
 
@@ -121,10 +121,10 @@ def test_a_page_that_is_open_can_learn_what_others_fetched(fetching: DownloadWid
 def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: DownloadWidget, hub: Hub) -> None:
     asked = {"model": TOY, "theme": "light", "language": "en", "length": 7}
     with pytest.raises(PageError) as caught:
-        encoding_values(fetching.service, asked)
+        encoding_json(fetching.service, asked)
     assert caught.value.word == "model_not_here"
     list(messages_of(fetching, name=TOY))
-    assert encoding_values(fetching.service, asked)["length"] == 7
+    assert encoding_json(fetching.service, asked)["length"] == 7
 
 
 def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: DownloadWidget) -> None:
@@ -163,7 +163,7 @@ def test_stop_ends_it_and_keeps_what_came(fetching: DownloadWidget, hub: Hub) ->
 
 def test_who_leaves_fetches_no_more(fetching: DownloadWidget, hub: Hub) -> None:
     messages, thread = begun(fetching, hub)
-    fetching.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    fetching.on_page_closed(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
     hub.going.set()
     thread.join(60)
     assert messages[-1]["word"] == "hub_stopped"
@@ -190,7 +190,7 @@ def test_two_visitors_share_one_download(fetching: DownloadWidget, hub: Hub) -> 
     threads[0].start()
     assert hub.halted.wait(60)
     threads[1].start()
-    while fetching.service.catalogue.waiting(TOY) < 1:
+    while fetching.service.catalogue.waiter_count(TOY) < 1:
         assert threads[1].is_alive()
     hub.going.set()
     for thread in threads:
@@ -215,17 +215,17 @@ def test_our_own_faults_say_so_and_show_nothing(
 def test_an_address_fetches_one_model_at_a_time(fetching: DownloadWidget) -> None:
     one, two = Visitor("203.0.113.5", "one"), Visitor("203.0.113.5", "two")
     other = Visitor("198.51.100.7", "one")
-    with fetching._one_of(one, TOY):
+    with fetching._claim_download(one, TOY):
         for visitor, name in ((two, TOY), (other, "me/another"), (one, "me/another")):
-            with fetching._one_of(visitor, name):
+            with fetching._claim_download(visitor, name):
                 pass  # the same model, somewhere else, and instead of one's own
-        with pytest.raises(PageError) as caught, fetching._one_of(two, "me/another"):
+        with pytest.raises(PageError) as caught, fetching._claim_download(two, "me/another"):
             pass
         assert caught.value.word == "one_download"
         token = VISITOR.set(two)
         (message,) = messages_of(fetching, "two", name="me/another", turn=5)
         VISITOR.reset(token)
         assert (message["word"], message["turn"]) == ("one_download", 5)
-    with fetching._one_of(two, "me/another"):
+    with fetching._claim_download(two, "me/another"):
         pass
     assert fetching._fetches == []

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.heads import links_of
+from headlight.viz.tabs.heads import links_function
 
 PAIR = ["ich mochte ein bier", "i want a beer .", "0-0 1-1 2-2 3?3"]
 
@@ -20,7 +20,7 @@ def service() -> Service:
 
 
 def test_a_file_of_links_is_counted_for_every_head_in_both_readings(service: Service) -> None:
-    told = links_of(service)({"model": "toy", "rows": [PAIR, PAIR]})
+    told = links_function(service)({"model": "toy", "rows": [PAIR, PAIR]})
     assert {tuple(head[:3]) for head in told["heads"]} == {
         (layer, head, shift) for layer in range(2) for head in range(4) for shift in (0, 1)
     }
@@ -33,12 +33,12 @@ def test_a_file_of_links_is_counted_for_every_head_in_both_readings(service: Ser
 
 def test_a_table_in_the_other_direction_is_turned(service: Service) -> None:
     english = [PAIR[1], PAIR[0], "0-0 1-1 2-2 3?3"]
-    count = links_of(service)
+    count = links_function(service)
     assert count({"model": "toy", "rows": [english], "turned": True}) == count({"model": "toy", "rows": [PAIR]})
 
 
 @pytest.mark.parametrize("rows", [None, [], [PAIR] * 5, [["a", "b"]], [["a", "b", 3]], [[*PAIR[:2], "0-9"]]])
 def test_links_that_make_no_sense_are_refused(service: Service, rows: Any) -> None:
     with pytest.raises(PageError) as error:
-        links_of(service)({"model": "toy", "rows": rows})
+        links_function(service)({"model": "toy", "rows": rows})
     assert error.value.word == "bad_links"

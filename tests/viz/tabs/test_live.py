@@ -10,20 +10,22 @@ from typing import Any
 import pytest
 
 from headlight.model.records import Progress, TranslationRequest
-from headlight.viz.answers.line import Visitor
-from headlight.viz.answers.model_values import default_request
-from headlight.viz.answers.service import Service
+from headlight.viz.server.event_stream import waited
+from headlight.viz.server.visitors import VISITOR
+from headlight.viz.service.model_json import default_request
+from headlight.viz.service.request_queue import Visitor
+from headlight.viz.service.service import Service
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
-from headlight.viz.wire.told import waited
-from headlight.viz.wire.visitors import VISITOR
 
 TYPED = "Der alte Mann liest seiner"
 OTHER = Visitor("198.51.100.7", "s")
 
 
 def asked(widget: TranslateWidget, **values: Any) -> Iterator[str]:
-    return waited(widget.ask(json.dumps(default_request(widget.service) | {"live": True} | values), Event()))
+    return waited(
+        widget.stream_messages(json.dumps(default_request(widget.service) | {"live": True} | values), Event())
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +42,7 @@ def messages(widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:
 def test_a_live_answer_is_greedy_and_comes_alone(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate_tab, "BREATH", 0)
+    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL", 0)
     options = {"beam_size": 4, "temperature": 0.7, "target": "Something else.", "seed": 3}
     (answer,) = messages(translate_widget, text=TYPED, turn=5, **options)
     assert (answer["what"], answer["turn"]) == ("answer", 5)
@@ -59,11 +61,11 @@ def test_only_true_is_live(translate_widget: TranslateWidget, live: Any) -> None
 def test_others_come_first_and_that_is_told(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", 0.05)
-    with service.line.join(OTHER):
+    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0.05)
+    with service.line.enqueue(OTHER):
         assert messages(translate_widget, text=TYPED, turn=6) == [{"turn": 6, "what": "busy"}]
     assert messages(translate_widget, text=TYPED)[0]["what"] == "answer"
-    assert service.line.is_quiet()
+    assert service.line.is_idle()
 
 
 def test_a_live_answer_gives_way_within_a_step(
@@ -76,7 +78,7 @@ def test_a_live_answer_gives_way_within_a_step(
         for progress in tell(request, stop):
             steps.append(progress.text)
             if len(steps) == 1:
-                places.append(service.line.join(OTHER))
+                places.append(service.line.enqueue(OTHER))
             yield progress
 
     places: list[Any] = []
@@ -84,7 +86,7 @@ def test_a_live_answer_gives_way_within_a_step(
     found = messages(translate_widget, text="Eine Frau kauft am Morgen frisches Brot.")
     assert [each["what"] for each in found] == ["busy"]
     assert len(steps) == 1
-    places[0].leave()
+    places[0].release()
 
 
 def test_a_newer_sentence_stops_the_older_one_within_a_step(
@@ -99,7 +101,7 @@ def test_a_newer_sentence_stops_the_older_one_within_a_step(
             seen.append(request.text)
             yield progress
             if len(seen) == 1:  # who types has typed on: their next request stops this one, and waits for its end
-                monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", 0)
+                monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0)
                 newer.extend(messages(translate_widget, text="Ein Kind spielt im Garten.", turn=2))
 
     monkeypatch.setattr(service, "stream", stepping)
@@ -122,7 +124,7 @@ def test_a_closing_server_is_busy(
 
 def test_of_two_requests_that_begin_in_the_wrong_order_the_later_one_goes_on(translate_widget: TranslateWidget) -> None:
     later = asked(translate_widget, text="Ein Kind spielt im Garten.", turn=9)
-    with translate_widget._only("one", 9) as stop:
+    with translate_widget._replace_job("one", 9) as stop:
         assert messages(translate_widget, text="Ein Kind spielt", turn=8) == []
         assert not stop.is_set()
         found = [json.loads(message) for message in later]
@@ -133,6 +135,6 @@ def test_of_two_requests_that_begin_in_the_wrong_order_the_later_one_goes_on(tra
 def test_an_older_request_that_begins_late_leaves_the_newer_ones_place(
     translate_widget: TranslateWidget, service: Service
 ) -> None:
-    with translate_widget._only("one", 9), service.line.join_live(VISITOR.get()) as newer:
+    with translate_widget._replace_job("one", 9), service.line.enqueue_live(VISITOR.get()) as newer:
         assert messages(translate_widget, text="Ein Kind spielt", turn=8) == []
-        assert not newer.over
+        assert not newer.cancelled

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from headlight.model.folders.checksums import weights_digest
-from headlight.viz.answers.markdown import Block, blocks, curve_of, licence_of, scores_of, sections
-from headlight.viz.answers.service import Service
+from headlight.model.checkpoints.checksums import weights_digest
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.service.markdown import Block, blocks, find_licence, find_test_scores, sections, training_curve
+from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
-from headlight.viz.tabs.models import cards_values
-from headlight.viz.words import words
+from headlight.viz.tabs.models import cards_json
 from tests.hub_server import Repository, hub_of_our_own
 
 HOSTILE = """# <script>alert(1)</script>
@@ -48,7 +48,7 @@ def text(node: Any) -> str:
 
 @pytest.fixture(scope="module")
 def cards() -> dict[str, dict[str, Any]]:
-    found = json.loads(json.dumps(cards_values(Service(Settings())), allow_nan=False))
+    found = json.loads(json.dumps(cards_json(Service(Settings())), allow_nan=False))
     return {card["name"]: card for card in found}
 
 
@@ -65,7 +65,7 @@ def test_a_card_tells_sizes_licence_scores_limits_and_how_it_learnt(cards: dict[
     assert card["languages"] == ["de", "en"]
     assert card["parameters"] > 9_000_000
     assert card["bytes"] == sum(path.stat().st_size for path in (MODELS / "de-en").iterdir() if path.is_file())
-    assert card["licence"] == words("en")["models_licence_restricted"]  # so the page says it in its language
+    assert card["licence"] == phrases("en")["models_licence_restricted"]  # so the page says it in its language
     others = {each["licence"] for each in cards.values()} - {card["licence"]}
     assert others <= {"CC0 1.0"}
     by_title = {section["title"]: section for section in card["sections"]}
@@ -125,7 +125,9 @@ def test_numbers_of_a_table_stand_at_its_end() -> None:
 
 
 def test_a_curve_is_read_from_the_table_of_steps() -> None:
-    found = curve_of(blocks("| step | loss | bleu a |\n| --- | --- | --- |\n| 1,000 | 2.5 | 7 |\n| 2000 | 1.5 | 11 |"))
+    found = training_curve(
+        blocks("| step | loss | bleu a |\n| --- | --- | --- |\n| 1,000 | 2.5 | 7 |\n| 2000 | 1.5 | 11 |")
+    )
     assert found == {
         "steps": (1000.0, 2000.0),
         "series": [{"name": "loss", "values": (2.5, 1.5)}, {"name": "bleu a", "values": (7.0, 11.0)}],
@@ -143,13 +145,13 @@ def test_a_curve_is_read_from_the_table_of_steps() -> None:
     ],
 )
 def test_where_no_steps_are_counted_there_is_no_curve(table: str) -> None:
-    assert curve_of(blocks(table)) is None
+    assert training_curve(blocks(table)) is None
 
 
 def test_scores_and_goals_are_read_from_the_table_of_tests() -> None:
     lines = ["| long ones, 1,000 | 89.5% | 86% |", "| few | 1,000 | |", "| none | – | 1 |"]
     table = "\n".join(["before", "", "| test | accuracy | goal |", "| --- | ---: | ---: |", *lines])
-    assert scores_of(blocks(table)) == {
+    assert find_test_scores(blocks(table)) == {
         "measure": "accuracy",
         "tests": [
             {"test": "long ones, 1,000", "score": 89.5, "goal": 86.0},
@@ -162,7 +164,7 @@ def test_scores_and_goals_are_read_from_the_table_of_tests() -> None:
     "table", ["no table", "| file | bytes |\n| --- | --- |\n| a | 1 |", "| test | a |\n| --- | --- |\n| x | – |"]
 )
 def test_where_no_test_is_named_there_are_no_scores(table: str) -> None:
-    assert scores_of(blocks(table)) is None
+    assert find_test_scores(blocks(table)) is None
 
 
 def test_every_shipped_model_that_was_tested_is_drawn_by_its_own_numbers(cards: dict[str, Any]) -> None:
@@ -195,7 +197,7 @@ def test_plain_answers_that_nobody_has_read_yet_are_no_wrong_ones(
     measured = {"alone": {"answers": 3, "area": 0.5, "calibration": [[3, 0.5, 1.0]]}, "plain": plain}
     report = {"weights": weights_digest(tmp_path / "new"), "measured": measured}
     (tmp_path / "new" / "reliability.json").write_text(json.dumps(report), encoding="utf-8")
-    (card,) = cards_values(Service(Settings(models_folder=tmp_path)))
+    (card,) = cards_json(Service(Settings(models_folder=tmp_path)))
     assert card["reliability"]["plain"] == shown
 
 
@@ -214,7 +216,7 @@ def test_odd_measurements_of_a_third_party_leave_its_card_without_the_picture(tm
     shutil.copytree(MODELS / "toy", tmp_path / "odd")
     (tmp_path / "odd" / "reliability.json").write_text(json.dumps({"measured": measured}), encoding="utf-8")
     (tmp_path / "odd" / "README.md").write_text("# odd\n\n## Scores\n\n| test | a |\n| --- | --- |\n| x | nan |\n")
-    (card,) = cards_values(Service(Settings(models_folder=tmp_path)))
+    (card,) = cards_json(Service(Settings(models_folder=tmp_path)))
     assert (card["reliability"], card["scores"]) == (None, None)
     json.dumps(card, allow_nan=False)
 
@@ -229,13 +231,13 @@ def test_odd_measurements_of_a_third_party_leave_its_card_without_the_picture(tm
     ],
 )
 def test_the_licence_is_found_where_a_card_tells_it(said: str, licence: str) -> None:
-    assert licence_of(said) == licence
+    assert find_licence(said) == licence
 
 
 def test_a_model_without_a_card_is_listed_all_the_same(tmp_path: Path) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "bare")
     (tmp_path / "bare" / "README.md").unlink()
-    (card,) = cards_values(Service(Settings(models_folder=tmp_path)))
+    (card,) = cards_json(Service(Settings(models_folder=tmp_path)))
     assert (card["name"], card["licence"], card["summary"], card["sections"]) == ("bare", "", [], [])
 
 
@@ -245,11 +247,11 @@ def test_lists_within_lists_end_somewhere() -> None:
 
 
 def test_every_known_section_and_measure_has_words() -> None:
-    from headlight.viz.words import LANGUAGES, words
+    from headlight.viz.figure_phrases import LANGUAGES, phrases
 
     for language in LANGUAGES:
         for name in ("scores", "limits", "learnt", "heads", "data", "repeat", "files"):
-            assert f"models_section_{name}" in words(language)
+            assert f"models_section_{name}" in phrases(language)
 
 
 def test_models_of_the_hub_come_last_and_have_their_card_once_they_are_here(
@@ -262,14 +264,14 @@ def test_models_of_the_hub_come_last_and_have_their_card_once_they_are_here(
         hub.repositories["b/opus-mt-es-en"] = Repository()
         hub.repositories["b/opus-mt-es-en"].push(files | {"README.md": b"# Spanish\n\nBy somebody else.\n"})
         service = Service(settings)
-        told = [(card["name"], card["where"], card["downloaded"]) for card in cards_values(service)]
+        told = [(card["name"], card["where"], card["downloaded"]) for card in cards_json(service)]
         assert told == [
             ("toy", "here", True),
             ("a/opus-mt-fr-en", "hub", False),
             ("b/opus-mt-es-en", "hub", False),
         ]
         service.fetch("b/opus-mt-es-en")
-        fetched = {card["name"]: card for card in cards_values(service)}
+        fetched = {card["name"]: card for card in cards_json(service)}
         assert list(fetched) == ["toy", "b/opus-mt-es-en", "a/opus-mt-fr-en"]
         card = fetched["b/opus-mt-es-en"]
         assert (text(card["summary"][0]), card["downloaded"]) == ("By somebody else.", True)

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from headlight.model.core.positions import POSITIONS, make_positions
-from headlight.model.experiments.encodings import periods, picture
+from headlight.model.experiments.encodings import encoding_array, periods
 from headlight.model.records import FloatArray
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.positions import build, encoding_values, form_of
+from headlight.viz.tabs.positions import build, drawing_form, encoding_json
 from tests.viz.loaded import translator_of
 
 LENGTH = 13
@@ -41,14 +41,14 @@ def test_every_encoding_of_the_registry_answers_in_both_languages_and_themes(ser
     for language in ("en", "zh"):
         for theme in ("light", "dark"):
             asked = ASKED | {"encoding": encoding, "language": language, "theme": theme}
-            answer = encoding_values(service, asked)
+            answer = encoding_json(service, asked)
             json.dumps(answer, allow_nan=False)
             assert answer["encoding"] == encoding
             assert (answer["figure"] is None) == (encoding in ("none", "learned"))
 
 
 def test_the_models_own_encoding_comes_first_and_is_taken_where_none_is_named(service: Service) -> None:
-    answer = encoding_values(service, ASKED)
+    answer = encoding_json(service, ASKED)
     own = translator_of(service, "toy").model.config.positions
     assert answer["encoding"] == answer["own"] == answer["choices"][0] == own
     assert sorted(answer["choices"]) == sorted(POSITIONS)
@@ -57,8 +57,8 @@ def test_the_models_own_encoding_comes_first_and_is_taken_where_none_is_named(se
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary", "alibi"])
 def test_the_numbers_drawn_are_those_of_the_models_own_code(service: Service, encoding: str) -> None:
     config = replace(translator_of(service, "toy").model.config, positions=encoding)
-    expected = make_positions(config, one_way=False).picture(LENGTH).numpy()
-    figure = encoding_values(service, ASKED | {"encoding": encoding})["figure"]
+    expected = make_positions(config, one_way=False).as_array(LENGTH).numpy()
+    figure = encoding_json(service, ASKED | {"encoding": encoding})["figure"]
     drawn = unpacked(figure["data"][0]["z"])
     np.testing.assert_array_equal(drawn, expected[0] if expected.ndim == 3 else expected)
     if expected.ndim == 2:
@@ -67,9 +67,9 @@ def test_the_numbers_drawn_are_those_of_the_models_own_code(service: Service, en
 
 def test_untrained_numbers_are_never_drawn(service: Service) -> None:
     config = translator_of(service, "toy").model.config
-    assert encoding_values(service, ASKED | {"encoding": "learned"})["form"] == "untrained"
-    assert picture(config, "learned", LENGTH).size == 0
-    buckets = picture(config, "relative", LENGTH)
+    assert encoding_json(service, ASKED | {"encoding": "learned"})["form"] == "untrained"
+    assert encoding_array(config, "learned", LENGTH).size == 0
+    buckets = encoding_array(config, "relative", LENGTH)
     assert buckets.shape == (1, LENGTH, LENGTH)
     np.testing.assert_array_equal(buckets[0, 5, :6], [5, 4, 3, 2, 1, 0])  # near by, each distance has its own
     assert buckets[0, 5, 6] == config.relative_buckets // 2 + 1  # the other side begins anew
@@ -86,19 +86,19 @@ def test_a_model_that_learnt_its_positions_shows_them(service: Service, monkeypa
                     positions = learnt
 
     Trained.model.config = config  # type: ignore[attr-defined]
-    monkeypatch.setattr(service, "outline", lambda name: Trained)
-    monkeypatch.setattr(service, "run", lambda name, work, *given: work(Trained, *given))
-    answer = encoding_values(service, ASKED)
+    monkeypatch.setattr(service, "model_info", lambda name: Trained)
+    monkeypatch.setattr(service, "run_on_translator", lambda name, work, *given: work(Trained, *given))
+    answer = encoding_json(service, ASKED)
     assert (answer["form"], answer["trained"], answer["length"]) == ("table", True, 11)
     table = learnt.table.detach().numpy()  # type: ignore[operator, union-attr]
     np.testing.assert_array_equal(unpacked(answer["figure"]["data"][0]["z"]), table)
-    assert form_of("relative", trained=True) == "bias"
+    assert drawing_form("relative", trained=True) == "bias"
 
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary"])
 def test_each_wave_begins_anew_after_its_period(service: Service, encoding: str) -> None:
     config = replace(translator_of(service, "toy").model.config, rotary_base=500.0)
-    table = picture(config, encoding, 97)
+    table = encoding_array(config, encoding, 97)
     lengths = periods(config, encoding)
     assert lengths is not None
     assert len(lengths) == table.shape[1]
@@ -114,8 +114,8 @@ def test_closed_waves_and_an_offset_belong_to_the_models_own_encoding_alone(serv
     config = replace(translator_of(service, "toy").model.config, **own)
     plain = replace(config, closed_waves=False, position_offset=0)
     for encoding in set(POSITIONS) - {"sinusoidal_halves"}:
-        np.testing.assert_array_equal(picture(config, encoding, LENGTH), picture(plain, encoding, LENGTH))
-    table, lengths = picture(config, "sinusoidal_halves", LENGTH), periods(config, "sinusoidal_halves")
+        np.testing.assert_array_equal(encoding_array(config, encoding, LENGTH), encoding_array(plain, encoding, LENGTH))
+    table, lengths = encoding_array(config, "sinusoidal_halves", LENGTH), periods(config, "sinusoidal_halves")
     assert lengths is not None
     angles = 2 * math.pi * (np.arange(LENGTH)[:, None] + 2) / np.array(lengths)
     half = len(lengths) // 2
@@ -130,15 +130,15 @@ def test_encodings_without_waves_have_no_period(service: Service) -> None:
 
 def test_a_picture_is_made_once_and_is_closed_to_writing(service: Service) -> None:
     config = translator_of(service, "toy").model.config
-    first = picture(config, "alibi", 7)
-    assert picture(config, "alibi", 7) is first
+    first = encoding_array(config, "alibi", 7)
+    assert encoding_array(config, "alibi", 7) is first
     assert not first.flags.writeable
 
 
 def test_buckets_are_read_out_as_whole_numbers_in_the_pages_language(service: Service) -> None:
     asked = ASKED | {"encoding": "relative"}
-    english = encoding_values(service, asked)["figure"]["data"][0]["hovertemplate"]
-    chinese = encoding_values(service, asked | {"language": "zh"})["figure"]["data"][0]["hovertemplate"]
+    english = encoding_json(service, asked)["figure"]["data"][0]["hovertemplate"]
+    chinese = encoding_json(service, asked | {"language": "zh"})["figure"]["data"][0]["hovertemplate"]
     assert english == "query %{y}, key %{x}: bucket %{z:.0f}<extra></extra>"
     assert "桶" in chinese
 
@@ -162,7 +162,7 @@ def test_buckets_are_read_out_as_whole_numbers_in_the_pages_language(service: Se
 )
 def test_what_a_browser_sends_is_checked(service: Service, wrong: dict[str, Any], field: str, word: str) -> None:
     with pytest.raises(PageError) as caught:
-        encoding_values(service, ASKED | wrong)
+        encoding_json(service, ASKED | wrong)
     assert (caught.value.field, caught.value.word) == (field, word)
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.experiments.asked import Erased
+from headlight.model.experiments.queries import ErasureEffects
 from headlight.model.translate.judge import Judge
-from headlight.viz.answers.model_values import classifiers
-from headlight.viz.answers.service import REVIEW, Service
 from headlight.viz.errors import PageError
+from headlight.viz.figure_phrases import LANGUAGES, phrases
+from headlight.viz.service.model_json import classifiers
+from headlight.viz.service.service import REVIEW_FACTOR, Service
 from headlight.viz.settings import MODELS, Settings
-from headlight.viz.tabs.sentiment import MOST, MOST_TOKENS, REVIEWS, ask, erased_values, judgement_values
-from headlight.viz.words import LANGUAGES, words
+from headlight.viz.tabs.classifier import MAX_TOKENS, MAX_WORK, REVIEWS, classify, erasure_json, judgement_json
 from tests.letters import NEAR, decoded
-from tests.model.foreign.classifier_folders import bert, roberta
+from tests.model.families.classifier_folders import bert, roberta
 
 TEXT = "The story is dull, but the music is wonderful."
 
@@ -29,7 +29,7 @@ def service() -> Service:
 
 def answer_to(service: Service, text: str, model: str = "") -> dict[str, Any]:
     values: dict[str, Any] = json.loads(
-        json.dumps(judgement_values(*ask(service, {"text": text, "model": model})), allow_nan=False)
+        json.dumps(judgement_json(*classify(service, {"text": text, "model": model})), allow_nan=False)
     )
     return values
 
@@ -42,7 +42,7 @@ def test_shares_and_bias_sum_to_the_log_odds(service: Service) -> None:
     assert probability == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-5)
     assert answer["log_odds"][0] == -odds
     assert answer["probabilities"][0] == pytest.approx(1 - probability, abs=1e-5)
-    assert service.judge(TEXT).verdict == answer["classes"][probability > 0.5]
+    assert service.classify(TEXT).verdict == answer["classes"][probability > 0.5]
 
 
 def test_a_word_did_what_the_judge_says_less_without_it(service: Service) -> None:
@@ -65,14 +65,14 @@ def test_tokens_stand_where_the_text_has_them(service: Service) -> None:
 
 def test_short_reviews_come_with_every_weight(service: Service) -> None:
     answer = answer_to(service, TEXT)
-    attention = service.judge(TEXT).attention
+    attention = service.classify(TEXT).attention
     assert answer["attention"]["shape"] == list(attention.shape)
     np.testing.assert_allclose(decoded(answer["attention"]), attention, atol=NEAR)
 
 
 def test_what_a_head_looks_at_on_average_is_the_mean_of_its_rows(service: Service) -> None:
     answer = answer_to(service, TEXT)
-    attention = service.judge(TEXT).attention
+    attention = service.classify(TEXT).attention
     received = np.array(answer["received"])
     assert answer["shape"] == list(attention.shape[:2])
     np.testing.assert_allclose(received, attention.mean(axis=-2), atol=1e-6)
@@ -80,14 +80,14 @@ def test_what_a_head_looks_at_on_average_is_the_mean_of_its_rows(service: Servic
 
 
 def test_long_reviews_come_with_averages_alone(service: Service) -> None:
-    few, many = ("dull " * count for count in (MOST_TOKENS - 1, MOST_TOKENS))
+    few, many = ("dull " * count for count in (MAX_TOKENS - 1, MAX_TOKENS))
     short, long = answer_to(service, few), answer_to(service, many)
-    assert len(short["tokens"]) == MOST_TOKENS
+    assert len(short["tokens"]) == MAX_TOKENS
     assert short["attention"] is not None
     assert long["attention"] is None
     assert (short["erased"] is None, long["erased"]) == (False, None)
     assert (short["erasable"], long["erasable"]) == (True, False)
-    assert len(long["received"][0][0]) == MOST_TOKENS + 1
+    assert len(long["received"][0][0]) == MAX_TOKENS + 1
     assert len(json.dumps(long)) < 100_000
 
 
@@ -99,18 +99,18 @@ def test_a_text_too_long_to_read_whole_says_so(service: Service) -> None:
 @pytest.mark.parametrize("review", REVIEWS, ids=lambda review: str(review.name))
 def test_every_example_is_read_whole_and_has_a_name(service: Service, review: Any) -> None:
     assert answer_to(service, review.text)["shortened"] is False
-    assert all(f"sentiment_example_{review.name}" in words(language) for language in LANGUAGES)
+    assert all(f"sentiment_example_{review.name}" in phrases(language) for language in LANGUAGES)
 
 
 def test_the_negation_among_the_examples_is_one_that_the_model_gets_wrong(service: Service) -> None:
     text = next(review.text for review in REVIEWS if review.name == "negation")
-    assert service.judge(text).verdict == "positive"
+    assert service.classify(text).verdict == "positive"
 
 
 def test_every_class_has_words_in_every_language(service: Service) -> None:
-    for name in service.judge(TEXT).classes:
+    for name in service.classify(TEXT).classes:
         for language in LANGUAGES:
-            assert {f"sentiment_class_{name}", f"sentiment_toward_{name}"} <= set(words(language))
+            assert {f"sentiment_class_{name}", f"sentiment_toward_{name}"} <= set(phrases(language))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_every_class_has_words_in_every_language(service: Service) -> None:
         ({"text": ["good"]}, "not_text"),
         ({"text": " \u200b\t"}, "blank_text"),
         ({"text": "\ud800"}, "half_character"),
-        ({"text": "x" * (REVIEW * Settings().max_characters + 1)}, "too_long"),
+        ({"text": "x" * (REVIEW_FACTOR * Settings().max_characters + 1)}, "too_long"),
         ({"text": "good", "model": 7}, "not_text"),
         ({"text": "good", "model": "toy"}, "unknown_model"),
         ({"text": "good", "model": "../sentiment"}, "unknown_model"),
@@ -130,7 +130,7 @@ def test_every_class_has_words_in_every_language(service: Service) -> None:
 )
 def test_what_a_browser_sends_is_checked(service: Service, values: dict[str, Any], word: str) -> None:
     with pytest.raises(PageError) as caught:
-        ask(service, values)
+        classify(service, values)
     assert (caught.value.field, caught.value.word) == ("model" if "model" in values else "text", word)
 
 
@@ -166,14 +166,14 @@ def test_classifiers_of_the_models_folder_are_listed_and_the_shipped_one_judges_
         ("moods", False, True),
     ]
     assert answer_to(several, TEXT)["classes"] == ["negative", "positive"]
-    assert several.run_judge(name_of, linear=True) == "sentiment"
+    assert several.run_on_classifier(name_of, linear=True) == "sentiment"
 
 
 @pytest.mark.parametrize(("model", "count"), [("feelings", 3), ("moods", 5)])
 def test_a_classifier_of_any_number_of_classes_judges(several: Service, model: str, count: int) -> None:
     values = {"text": TEXT, "model": model}
-    answer = json.loads(json.dumps(judgement_values(*ask(several, values)), allow_nan=False))
-    judgement = several.judge(TEXT, model)
+    answer = json.loads(json.dumps(judgement_json(*classify(several, values)), allow_nan=False))
+    judgement = several.classify(TEXT, model)
     assert (answer["shares"], answer["exclusive"], len(answer["classes"])) == (None, model == "feelings", count)
     np.testing.assert_allclose(answer["probabilities"], judgement.probabilities, atol=1e-6)
     if answer["exclusive"]:
@@ -189,7 +189,7 @@ def test_words_that_a_vocabulary_lacks_are_named_by_their_places(several: Servic
     answer = answer_to(several, text, "feelings")
     assert [answer["tokens"][place]["text"] for place in answer["unknown"]] == ["龘", "☃"]
     (unknown,) = {answer["tokens"][place]["id"] for place in answer["unknown"]}
-    assert several.run_judge(label_of, unknown, name="feelings") == "[UNK]"
+    assert several.run_on_classifier(label_of, unknown, name="feelings") == "[UNK]"
     assert answer_to(several, TEXT, "feelings")["unknown"] == []
     for model in ("", "moods"):  # vocabularies of bytes, which can write anything
         assert answer_to(several, text, model)["unknown"] == []
@@ -201,19 +201,19 @@ def label_of(judge: Judge, token_id: int) -> str:
 
 def test_erasing_waits_for_a_second_call_where_it_is_much_work(several: Service) -> None:
     values = {"text": TEXT, "model": "feelings"}
-    judgement, erased = ask(several, values, most_work=0)
-    answer = judgement_values(judgement, erased)
+    judgement, erased = classify(several, values, most_work=0)
+    answer = judgement_json(judgement, erased)
     assert (answer["erased"], answer["erasable"]) == (None, True)
-    later = erased_values(ask(several, values, most_work=MOST)[1])
-    assert later == judgement_values(*ask(several, values))["erased"]
-    assert judgement_values(judgement, Erased(None, 2 * MOST))["erasable"] is False
+    later = erasure_json(classify(several, values, most_work=MAX_WORK)[1])
+    assert later == judgement_json(*classify(several, values))["erased"]
+    assert judgement_json(judgement, ErasureEffects(None, 2 * MAX_WORK))["erasable"] is False
 
 
 def test_a_text_longer_than_the_models_positions_is_read_at_both_ends(several: Service) -> None:
     first, last = "wonderful " * 30, "dull " * 30
-    judgement = several.judge(f"{first}{last}".strip(), "feelings")
+    judgement = several.classify(f"{first}{last}".strip(), "feelings")
     most = 61  # positions
-    assert judgement.shortened
+    assert judgement.truncated
     assert len(judgement.tokens) == most
     assert "…" in judgement.text
     ends = [token for token in judgement.tokens if not token.special]

@@ -15,18 +15,18 @@ import numpy as np
 import pytest
 
 from headlight.model.records import KINDS
-from headlight.viz.answers.examples import EXAMPLES
-from headlight.viz.answers.first import FIRST, first_answer, key_of, make_first
-from headlight.viz.answers.line import Visitor
-from headlight.viz.answers.model_values import default_request
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.server.deferred_answers import DeferredAnswers
+from headlight.viz.server.event_stream import waited
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.visitors import VISITOR, with_request_number
+from headlight.viz.service.examples import EXAMPLES
+from headlight.viz.service.first_answer import FIRST_ANSWER_FILE, first_answer_key, load_first_answer, make_first_answer
+from headlight.viz.service.model_json import default_request
+from headlight.viz.service.request_queue import Visitor
+from headlight.viz.service.service import Service
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
-from headlight.viz.wire.parcels import Parcels
-from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.told import waited
-from headlight.viz.wire.visitors import VISITOR, with_turn
 from tests.letters import NEAR, decoded
 
 SENTENCE = "Der alte Mann liest seiner Frau am Abend aus der Zeitung vor."
@@ -46,7 +46,7 @@ def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) 
     asked = json.dumps(default_request(translate_widget.service) | values)
     before = VISITOR.set(Visitor(session=visitor))
     try:
-        return [json.loads(message) for message in waited(translate_widget.ask(asked, Event()))]
+        return [json.loads(message) for message in waited(translate_widget.stream_messages(asked, Event()))]
     finally:
         VISITOR.reset(before)
 
@@ -57,7 +57,7 @@ def ask_through_queue(translate_widget: TranslateWidget, **values: Any) -> list[
     visitor: Any = SimpleNamespace(session_hash="one")
 
     async def told() -> list[Any]:
-        return [message async for message in translate_widget.tell(event, visitor)]
+        return [message async for message in translate_widget.stream_through_gradio(event, visitor)]
 
     *messages, end = asyncio.run(told())
     assert end == gr.skip()
@@ -90,10 +90,10 @@ def test_an_answer_too_large_for_gradios_queue_is_fetched_by_its_name(
     translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (*_, whole) = ask(translate_widget, text=SENTENCE, turn=1)
-    monkeypatch.setattr(translate_tab, "LARGE", 1000)
+    monkeypatch.setattr(translate_tab, "DEFER_FROM_CHARACTERS", 1000)
     (*_, parcel) = ask_through_queue(translate_widget, text=SENTENCE, turn=2)
     assert {name: parcel[name] for name in ("turn", "what")} == {"turn": 2, "what": "parcel"}
-    collect = answering(translate_widget.collect, computes=False, written=True)
+    collect = rpc_function(translate_widget.fetch_deferred, computes=False, written=True)
     fetched = json.loads(collect(json.dumps({"name": parcel["name"]})))
     assert fetched["attention"] == whole["attention"]
     assert fetched["text"] == whole["text"]
@@ -103,14 +103,14 @@ def test_an_answer_too_large_for_gradios_queue_is_fetched_by_its_name(
 
 
 def test_of_answers_that_nobody_fetches_the_oldest_leave() -> None:
-    parcels = Parcels(limit_bytes=10)
-    names = [parcels.keep(text * 4) for text in "abc"]
+    parcels = DeferredAnswers(limit_bytes=10)
+    names = [parcels.store(text * 4) for text in "abc"]
     with pytest.raises(PageError):
-        parcels.take(names[0])
-    assert [parcels.take(name) for name in names[1:]] == [b"bbbb", b"cccc"]
-    assert parcels.take(names[2]) == b"cccc"  # again, where the connection was lost on the way
-    kept = parcels.keep("d" * 9)  # older ones leave their room
-    assert parcels.take(kept) == b"d" * 9
+        parcels.pop(names[0])
+    assert [parcels.pop(name) for name in names[1:]] == [b"bbbb", b"cccc"]
+    assert parcels.pop(names[2]) == b"cccc"  # again, where the connection was lost on the way
+    kept = parcels.store("d" * 9)  # older ones leave their room
+    assert parcels.pop(kept) == b"d" * 9
 
 
 @pytest.mark.parametrize(
@@ -147,16 +147,16 @@ def test_our_own_faults_say_so_and_show_nothing(
 
 def test_a_new_request_stops_the_visitors_last_one_and_nobody_elses(translate_widget: TranslateWidget) -> None:
     with (
-        translate_widget._only("one") as first,
-        translate_widget._only("two") as other,
-        translate_widget._only("one") as second,
+        translate_widget._replace_job("one") as first,
+        translate_widget._replace_job("two") as other,
+        translate_widget._replace_job("one") as second,
     ):
         assert first.is_set()
         assert not other.is_set()
         assert not second.is_set()
         translate_widget.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type]
         assert other.is_set()
-        translate_widget.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+        translate_widget.on_page_closed(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
         assert second.is_set()
         assert "one" not in translate_widget._running
 
@@ -174,14 +174,17 @@ def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(translate_widget: Tr
 def test_what_is_no_request_is_told_so(translate_widget: TranslateWidget, request_: Any) -> None:
     event: Any = SimpleNamespace(request=request_)
     visitor: Any = SimpleNamespace(session_hash="one")
-    (message,), (queued, _) = translate_widget.ask(request_, Event()), collect(translate_widget.tell(event, visitor))
+    (message,), (queued, _) = (
+        translate_widget.stream_messages(request_, Event()),
+        collect(translate_widget.stream_through_gradio(event, visitor)),
+    )
     assert json.loads(message)["word"] in ("not_json", "not_names")
     assert queued == message
 
 
 @pytest.mark.parametrize("turn", [10**4000, -(10**4000), "7", [1], None, True, 2.5])
 def test_an_odd_turn_is_no_part_of_the_message(translate_widget: TranslateWidget, turn: Any) -> None:
-    assert with_turn('{"what":"progress"}', turn) == '{"what":"progress"}'
+    assert with_request_number('{"what":"progress"}', turn) == '{"what":"progress"}'
 
 
 def test_a_stopped_request_has_no_answer(translate_widget: TranslateWidget) -> None:
@@ -201,9 +204,9 @@ def test_what_ends_says_nothing_over_the_news_of_a_later_request(
     monkeypatch.setattr(translate_widget, "_messages", lambda values, stop, done: (each for each in messages))
 
     async def converse() -> tuple[list[Any], list[Any], list[Any]]:
-        first = translate_widget.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
+        first = translate_widget.stream_through_gradio(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
         begun = [await anext(first), await anext(first)]
-        later = translate_widget.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
+        later = translate_widget.stream_through_gradio(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
         started = await anext(later)
         ended = [each async for each in first]
         return begun, ended, [started, *[each async for each in later]]
@@ -235,10 +238,10 @@ def test_every_example_is_one_that_its_model_can_read(service: Service) -> None:
 
 
 def test_the_kept_first_answer_is_what_the_page_says_today(service: Service) -> None:
-    kept = json.loads(FIRST.read_text(encoding="utf-8"))
-    assert kept["key"] == key_of(service), "Weights, request or answers have changed: `make first`."
-    assert first_answer(service) == kept["answer"]
-    old, new = json.loads(kept["answer"]), json.loads(make_first(service))
+    kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
+    assert kept["key"] == first_answer_key(service), "Weights, request or answers have changed: `make first`."
+    assert load_first_answer(service) == kept["answer"]
+    old, new = json.loads(kept["answer"]), json.loads(make_first_answer(service))
     for kind in KINDS:
         # Another processor rounds otherwise.
         assert np.abs(numbers(old, kind) - numbers(new, kind)).max() <= 6e-4 + 2 * NEAR
@@ -268,14 +271,14 @@ def kinds_of(value: Any) -> Any:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda m: add(m, "headlight.viz.answers.payload.answer_values", {"novelty": None}),
-        lambda m: add(m, "headlight.viz.answers.payload.weights_values", {"novelty": 1}),
-        lambda m: add(m, "headlight.viz.answers.model_values.about", {"novelty": ""}),
-        lambda m: add(m, "headlight.viz.answers.first.default_request", {"novelty": 0}),
-        lambda m: add(m, "headlight.viz.answers.first.default_request", {"beam_size": 3}),
-        lambda m: m.setattr("headlight.viz.answers.payload.letters_of", lambda *given, **more: ""),
-        lambda m: m.setattr("headlight.viz.answers.payload.roles_values", lambda *given: {}),
-        lambda m: m.setattr("headlight.viz.answers.first.EXAMPLES", EXAMPLES[1:]),
+        lambda m: add(m, "headlight.viz.service.payload.answer_dict", {"novelty": None}),
+        lambda m: add(m, "headlight.viz.service.payload.encode_tensor", {"novelty": 1}),
+        lambda m: add(m, "headlight.viz.service.model_json.card_json", {"novelty": ""}),
+        lambda m: add(m, "headlight.viz.service.first_answer.default_request", {"novelty": 0}),
+        lambda m: add(m, "headlight.viz.service.first_answer.default_request", {"beam_size": 3}),
+        lambda m: m.setattr("headlight.viz.service.payload.encode_weights", lambda *given, **more: ""),
+        lambda m: m.setattr("headlight.viz.service.payload.roles_values", lambda *given: {}),
+        lambda m: m.setattr("headlight.viz.service.first_answer.EXAMPLES", EXAMPLES[1:]),
         lambda m: m.setattr(Service, "models", lambda service: ()),
     ],
     ids=["field", "weights", "model", "option", "other_option", "numbers", "roles", "sentence", "revision"],
@@ -283,12 +286,12 @@ def kinds_of(value: Any) -> Any:
 def test_a_first_answer_made_otherwise_is_not_used(
     service: Service, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
-    kept = json.loads(FIRST.read_text(encoding="utf-8"))
-    assert key_of(service) == kept["key"]
+    kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
+    assert first_answer_key(service) == kept["key"]
     change(monkeypatch)
-    assert key_of(service) != kept["key"]
-    monkeypatch.setattr("headlight.viz.answers.first.make_first", lambda service: "made now")
-    assert first_answer(service) == "made now"
+    assert first_answer_key(service) != kept["key"]
+    monkeypatch.setattr("headlight.viz.service.first_answer.make_first_answer", lambda service: "made now")
+    assert load_first_answer(service) == "made now"
 
 
 def add(monkeypatch: pytest.MonkeyPatch, place: str, more: dict[str, Any]) -> None:

@@ -12,16 +12,22 @@ from typing import Any
 
 import pytest
 
+from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.experiments import importance
-from headlight.model.experiments.importance import parts_of
-from headlight.model.experiments.pruning import FILE, Curve, Point
-from headlight.model.folders.checksums import weights_digest
+from headlight.model.experiments.importance import all_parts
+from headlight.model.experiments.pruning import PRUNING_FILE, PruningCurve, PruningPoint
 from headlight.model.records import KINDS
-from headlight.model.training.card_section import sign_again
-from headlight.viz.answers.service import Service
+from headlight.model.training.card_section import refresh_checksums
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
-from headlight.viz.tabs.whatif import changed_of, curve_of, importance_of, interactions_of, pruned_of
-from headlight.viz.wire.rpc import answering
+from headlight.viz.tabs.whatif import (
+    changed_answer_function,
+    importance_function,
+    interactions_function,
+    pruning_curve_function,
+    pruning_search_function,
+)
 from tests.viz.loaded import translator_of
 from tests.viz.tabs.test_beside import BEER, FIRST
 
@@ -36,7 +42,7 @@ def service() -> Service:
 def ask(service: Service, interventions: Any, request: Any = FIRST) -> dict[str, Any]:
     """What the browser hears, as it reads it."""
     sent = json.dumps({"request": request, "interventions": interventions})
-    values: dict[str, Any] = json.loads(answering(changed_of(service))(sent))
+    values: dict[str, Any] = json.loads(rpc_function(changed_answer_function(service))(sent))
     return values
 
 
@@ -106,14 +112,16 @@ def test_a_request_that_is_none_is_said(service: Service) -> None:
 
 def measured(service: Service, **values: Any) -> dict[str, Any]:
     """One answer about importance, as the browser reads it."""
-    found: dict[str, Any] = json.loads(answering(importance_of(service))(json.dumps({"request": FIRST} | values)))
+    found: dict[str, Any] = json.loads(
+        rpc_function(importance_function(service))(json.dumps({"request": FIRST} | values))
+    )
     return found
 
 
 def test_importance_comes_batch_by_batch_until_every_part_is_measured(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importance, "MOST_ROWS", 5)
+    monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 5)
     config = translator_of(service).model.config
     losses: list[dict[str, Any]] = []
     told = {"next": 0, "all": 1}
@@ -138,19 +146,19 @@ def test_importance_begins_nowhere_else(service: Service, first: Any) -> None:
 
 def heard(function: Any, **values: Any) -> dict[str, Any]:
     """An answer as the browser reads it."""
-    found: dict[str, Any] = json.loads(answering(function)(json.dumps({"request": FIRST} | values)))
+    found: dict[str, Any] = json.loads(rpc_function(function)(json.dumps({"request": FIRST} | values)))
     return found
 
 
 def test_interactions_come_batch_by_batch_as_the_loss_of_both(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importance, "MOST_ROWS", 7)
+    monkeypatch.setattr(importance, "MAX_ROWS_PER_BATCH", 7)
     part = {"kind": "cross", "layer": 0, "head": 1}
     losses: list[dict[str, Any]] = []
     told = {"next": 0, "all": 1}
     while told["next"] < told["all"]:
-        told = heard(interactions_of(service), part=part, first=told["next"])
+        told = heard(interactions_function(service), part=part, first=told["next"])
         assert 0 < len(told["losses"]) <= 7
         losses += told["losses"]
     config = translator_of(service).model.config
@@ -173,15 +181,15 @@ def test_interactions_come_batch_by_batch_as_the_loss_of_both(
     ],
 )
 def test_interactions_of_no_head_are_refused(service: Service, part: Any, word: str) -> None:
-    assert heard(interactions_of(service), part=part)["word"] == word
+    assert heard(interactions_function(service), part=part)["word"] == word
 
 
 def test_the_first_change_is_where_the_model_first_writes_something_else(service: Service) -> None:
-    parts = [part for part in importance.parts_of(translator_of(service).model.config) if part.head is not None]
+    parts = [part for part in importance.all_parts(translator_of(service).model.config) if part.head is not None]
     order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in parts]
     told = {"found": None, "next": 1, "all": 1}
     while told["found"] is None and told["next"] <= told["all"]:
-        told = heard(pruned_of(service), order=order, first=told["next"])
+        told = heard(pruning_search_function(service), order=order, first=told["next"])
     plain = translator_of(service).translate(BEER).text
     written = []
     for count in range(1, len(order) + 1):
@@ -194,23 +202,25 @@ def test_the_first_change_is_where_the_model_first_writes_something_else(service
 
 @pytest.mark.parametrize("order", [None, [], [{"kind": "cross"}], "all"])
 def test_an_order_of_other_heads_is_refused(service: Service, order: Any) -> None:
-    assert heard(pruned_of(service), order=order)["word"] == "wrong_type"
+    assert heard(pruning_search_function(service), order=order)["word"] == "wrong_type"
 
 
 def test_a_model_with_a_curve_tells_it_and_its_answers_stay_cached(service: Service, tmp_path: Path) -> None:
-    assert heard(curve_of(service))["curve"] is None
+    assert heard(pruning_curve_function(service))["curve"] is None
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
-    sign_again(tmp_path / "toy")
-    order = tuple(part for part in parts_of(translator_of(service).model.config) if part.head is not None)[::-1]
+    refresh_checksums(tmp_path / "toy")
+    order = tuple(part for part in all_parts(translator_of(service).model.config) if part.head is not None)[::-1]
     losses = (0.5,) * len(order)
-    curve = Curve("a command", "mini.tsv", 200, 50, order, losses, (Point(0, 80.5, 1.0), Point(2, 11.25, 0.25)))
+    curve = PruningCurve(
+        "a command", "mini.tsv", 200, 50, order, losses, (PruningPoint(0, 80.5, 1.0), PruningPoint(2, 11.25, 0.25))
+    )
     curve = replace(curve, weights=weights_digest(tmp_path / "toy"))
     plain = Service(Settings(model="toy", models_folder=tmp_path)).models()
-    (tmp_path / "toy" / FILE).write_text(curve.to_json(), encoding="utf-8")
-    sign_again(tmp_path / "toy")
+    (tmp_path / "toy" / PRUNING_FILE).write_text(curve.to_json(), encoding="utf-8")
+    refresh_checksums(tmp_path / "toy")
     curved = Service(Settings(model="toy", models_folder=tmp_path))
     assert [card.revision for card in curved.models()] == [card.revision for card in plain]
-    told = heard(curve_of(curved))["curve"]
+    told = heard(pruning_curve_function(curved))["curve"]
     assert told["order"] == [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in order]
     assert told["points"] == [{"off": 0, "chrf": 80.5, "same": 1.0}, {"off": 2, "chrf": 11.25, "same": 0.25}]
     assert (told["corpus"], told["sentences"], told["ranked_on"]) == ("mini.tsv", 200, 50)
@@ -222,12 +232,12 @@ def test_a_visitor_with_everything_off_changes_nothing_for_another(service: Serv
     requests = [FIRST | {"beam_size": width, "length_penalty": 0.25} for width in (1, 2, 3)]
     with ThreadPoolExecutor(2 * len(requests)) as threads:
         changed = [threads.submit(ask, service, everything, request) for request in requests]
-        measured_ = [threads.submit(heard, importance_of(service), request=request) for request in requests]
+        measured_ = [threads.submit(heard, importance_function(service), request=request) for request in requests]
         told = [each.result() for each in changed]
         losses = [each.result()["losses"] for each in measured_]
     alone = Service(Settings(model="toy", max_characters=99))
     for request, with_all_off, found in zip(requests, told, losses, strict=True):
         assert with_all_off["before"] == pytest.approx(ask(alone, [], request)["before"], abs=1e-5)
         assert with_all_off["after"] == pytest.approx(ask(alone, everything, request)["after"], abs=1e-5)
-        expected = heard(importance_of(alone), request=request)["losses"]
+        expected = heard(importance_function(alone), request=request)["losses"]
         assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in expected], abs=2e-4)

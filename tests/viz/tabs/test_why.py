@@ -13,25 +13,25 @@ import pytest
 import torch
 
 from headlight.model.core.probes import watch
-from headlight.model.experiments.inside import parts_of_logit
+from headlight.model.experiments.logit_lens import decompose_logit
 from headlight.model.records import KINDS, DecodingOptions, Kind, Translation, TranslationRequest
 from headlight.model.translate.translator import Translator
-from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
-from headlight.viz.labels import visible
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.why import (
-    MOST_LINES,
+    MAX_LINES,
     PROBES,
-    Place,
-    evidence,
-    own_lines,
-    place_of,
-    row_of,
+    RowSelection,
+    compute_head,
+    parse_row_selection,
+    row_function,
     softmax_steps,
-    stream_of,
+    stream_function,
+    visible_keys,
 )
-from headlight.viz.wire.rpc import answering
+from headlight.viz.token_labels import make_visible
 from tests.tiny import HEAD_WIDTH, HEADS, SENTENCES, tiny_translator
 
 BEER = "ich mochte ein bier"
@@ -46,10 +46,10 @@ class OneModel:
         self.one = translator
         self.asked: list[TranslationRequest] = []
 
-    def outline(self, name: str = "") -> Translator:
+    def model_info(self, name: str = "") -> Translator:
         return self.one
 
-    def run(self, name: str, work: Callable[..., Any], *given: Any) -> Any:
+    def run_on_translator(self, name: str, work: Callable[..., Any], *given: Any) -> Any:
         return work(self.one, *given)
 
     def check(self, values: Mapping[str, Any]) -> TranslationRequest:
@@ -82,7 +82,7 @@ def translation_of(service: Any, text: str = SENTENCES[0]) -> Translation:
 def test_products_over_the_divisor_plus_the_bias_are_the_score(tiny: OneModel, kind: Kind) -> None:
     translation = translation_of(tiny)
     for layer in range(translation.attention.of(kind).shape[0]):
-        found = evidence(tiny, translation, kind, layer, 4)  # type: ignore[arg-type]
+        found = compute_head(tiny, translation, kind, layer, 4)  # type: ignore[arg-type]
         sums = (found.queries[:, None] * found.keys[None]).sum(axis=-1, dtype=np.float64)  # [rows, columns]
         expected = sums / found.divisor + (0.0 if found.bias is None else found.bias)
         assert found.queries.shape[-1] == HEAD_WIDTH
@@ -92,7 +92,7 @@ def test_products_over_the_divisor_plus_the_bias_are_the_score(tiny: OneModel, k
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_softmax_of_a_row_of_scores_is_its_weights(tiny: OneModel, kind: Kind) -> None:
     translation = translation_of(tiny)
-    found = evidence(tiny, translation, kind, 1, 3)  # type: ignore[arg-type]
+    found = compute_head(tiny, translation, kind, 1, 3)  # type: ignore[arg-type]
     for row in range(len(found.map.rows)):
         steps = softmax_steps(found, row)
         powers, total = np.array(steps["powers"]), steps["total"]
@@ -102,7 +102,7 @@ def test_the_softmax_of_a_row_of_scores_is_its_weights(tiny: OneModel, kind: Kin
 
 
 def test_a_masked_key_has_a_score_but_no_power_and_no_weight(tiny: OneModel) -> None:
-    found = evidence(tiny, translation_of(tiny), "decoder", 0, 0)  # type: ignore[arg-type]
+    found = compute_head(tiny, translation_of(tiny), "decoder", 0, 0)  # type: ignore[arg-type]
     steps = softmax_steps(found, 1)
     assert steps["allowed"][:4] == [True, True, False, False]
     assert steps["powers"][2] == steps["weights"][2] == 0.0
@@ -113,25 +113,25 @@ def test_a_masked_key_has_a_score_but_no_power_and_no_weight(tiny: OneModel) -> 
 def test_a_bias_is_told_of_where_positions_add_one_and_nowhere_else() -> None:
     alibi = OneModel(tiny_translator(positions="alibi"))
     translation = translation_of(alibi)
-    one_way = evidence(alibi, translation, "decoder", 1, 2)  # type: ignore[arg-type]
+    one_way = compute_head(alibi, translation, "decoder", 1, 2)  # type: ignore[arg-type]
     assert one_way.bias is not None
     assert one_way.bias[5, 3] == pytest.approx(2 * one_way.bias[5, 4])
-    assert evidence(alibi, translation, "cross", 1, 2).bias is None  # type: ignore[arg-type]
+    assert compute_head(alibi, translation, "cross", 1, 2).bias is None  # type: ignore[arg-type]
     plain = OneModel(tiny_translator())
-    assert evidence(plain, translation_of(plain), "encoder", 1, 2).bias is None  # type: ignore[arg-type]
+    assert compute_head(plain, translation_of(plain), "encoder", 1, 2).bias is None  # type: ignore[arg-type]
 
 
 def test_only_the_probes_of_the_layer_that_is_asked_for_are_watched() -> None:
     tiny = OneModel(tiny_translator())
     translation = translation_of(tiny)
-    evidence(tiny, translation, "cross", 2, 1)  # type: ignore[arg-type]
+    compute_head(tiny, translation, "cross", 2, 1)  # type: ignore[arg-type]
     assert tiny.asked[-1].capture == tuple(f"decoder.layers.2.cross_attention.{probe}" for probe in PROBES)
     assert tiny.asked[-1].target == tuple(token.id for token in translation.target_tokens)
 
 
 def test_looking_closer_changes_no_weight(service: Service) -> None:
     translation = service.translate(service.check({"text": BEER, "beam_size": 3}))
-    found = evidence(service, translation, "cross", 0, 1)
+    found = compute_head(service, translation, "cross", 0, 1)
     again = service.translate(
         replace(translation.request, target=tuple(token.id for token in translation.target_tokens))
     )
@@ -141,7 +141,7 @@ def test_looking_closer_changes_no_weight(service: Service) -> None:
 
 def test_powers_that_would_have_too_many_digits_or_too_few_are_taken_from_the_largest() -> None:
     tiny = OneModel(tiny_translator())
-    found = evidence(tiny, translation_of(tiny), "cross", 1, 2)  # type: ignore[arg-type]
+    found = compute_head(tiny, translation_of(tiny), "cross", 1, 2)  # type: ignore[arg-type]
     plain = softmax_steps(found, 1)
     for far in (-70.0, 70.0):
         steps = softmax_steps(replace(found, scores=found.scores + np.float32(far)), 1)
@@ -155,15 +155,15 @@ def test_powers_that_would_have_too_many_digits_or_too_few_are_taken_from_the_la
 
 
 def test_each_key_has_a_line_where_they_are_few_or_all_are_asked_for() -> None:
-    weights = np.linspace(0, 1, MOST_LINES + 3).astype(np.float32)
-    assert own_lines(weights[:MOST_LINES], None, every=False) == list(range(MOST_LINES))
-    assert own_lines(weights, 1, every=True) == list(range(MOST_LINES + 3))
+    weights = np.linspace(0, 1, MAX_LINES + 3).astype(np.float32)
+    assert visible_keys(weights[:MAX_LINES], None, every=False) == list(range(MAX_LINES))
+    assert visible_keys(weights, 1, every=True) == list(range(MAX_LINES + 3))
 
 
 def test_of_many_keys_the_chosen_one_and_the_strongest_have_a_line() -> None:
-    weights = np.linspace(0, 1, MOST_LINES + 3).astype(np.float32)
-    assert own_lines(weights, None, every=False) == list(range(3, MOST_LINES + 3))
-    assert own_lines(weights, 1, every=False) == [1, *range(4, MOST_LINES + 3)]
+    weights = np.linspace(0, 1, MAX_LINES + 3).astype(np.float32)
+    assert visible_keys(weights, None, every=False) == list(range(3, MAX_LINES + 3))
+    assert visible_keys(weights, 1, every=False) == [1, *range(4, MAX_LINES + 3)]
 
 
 # ---------------------------------------------------------------- what the browser gets
@@ -174,7 +174,7 @@ def unpacked(sent: Mapping[str, Any]) -> np.ndarray:
 
 
 def test_the_products_of_each_key_add_up_to_its_score_and_all_powers_to_the_row(service: Service) -> None:
-    text = answering(row_of(service))(json.dumps({"request": {"text": BEER}, **PAIR}))
+    text = rpc_function(row_function(service))(json.dumps({"request": {"text": BEER}, **PAIR}))
     answer = json.loads(text)
     query, keys = unpacked(answer["query"]), unpacked(answer["keys"])
     assert answer["own"] == list(range(len(keys)))
@@ -194,7 +194,7 @@ def test_what_keys_write_adds_up_to_what_the_head_adds_to_the_logit(tiny: OneMod
     written = tuple(token.id for token in translation.target_tokens)
     request = {"text": SENTENCES[0], "target": written}
     asked = {"request": request, "kind": kind, "layer": layer, "head": head, "row": row, "column": None}
-    answer = stream_of(tiny)(asked)  # type: ignore[arg-type]
+    answer = stream_function(tiny)(asked)  # type: ignore[arg-type]
     place = f"decoder.layers.{layer}.{'self' if kind == 'decoder' else 'cross'}_attention"
     seen = tiny.one.translate(
         replace(translation.request, target=written, capture=(f"{place}.mixed",))
@@ -203,7 +203,7 @@ def test_what_keys_write_adds_up_to_what_the_head_adds_to_the_logit(tiny: OneMod
     expected = matrix[:, head * HEAD_WIDTH : (head + 1) * HEAD_WIDTH] @ seen[f"{place}.mixed"][head, row]
     np.testing.assert_allclose(unpacked(answer["total"]), expected, atol=1e-5)
     np.testing.assert_allclose(unpacked(answer["written"]).sum(axis=0), expected, atol=1e-5)
-    terms = parts_of_logit(tiny.one, translation, row).terms
+    terms = decompose_logit(tiny.one, translation, row).terms
     (own,) = (term for term in terms if (term.kind, term.layer, term.head) == (kind, layer, head))
     assert sum(answer["moved"]) == pytest.approx(own.effects[0], abs=1e-5)
     assert answer["moved_by_all"] == pytest.approx(own.effects[0], abs=1e-5)
@@ -216,7 +216,7 @@ def test_the_tokens_that_a_head_lifts_most_gain_what_silencing_it_costs_them() -
     model = tiny.one.model
     ids = [token.id for token in translation.target_tokens]
     request = {"text": SENTENCES[0], "target": tuple(ids)}
-    answer = stream_of(tiny)({"request": request, **PAIR, "layer": layer, "head": head, "row": row})  # type: ignore[arg-type]
+    answer = stream_function(tiny)({"request": request, **PAIR, "layer": layer, "head": head, "row": row})  # type: ignore[arg-type]
     stream = f"decoder.layers.{layer}.around_feed_forward.stream"
     sources = torch.tensor([[token.id for token in translation.source_tokens]])
     with torch.no_grad(), watch(model, stream) as seen:
@@ -227,12 +227,12 @@ def test_the_tokens_that_a_head_lifts_most_gain_what_silencing_it_costs_them() -
     raised = decoder.output.words.weight @ ((total - total.mean()) / spread * decoder.final_norm.weight)
     best = raised.topk(4)
     assert [by for _, by in answer["lifted"]] == pytest.approx(best.values.tolist(), abs=1e-3)
-    labels = [visible(tiny.one.target_tokenizer.label(place)) for place in best.indices.tolist()]
+    labels = [make_visible(tiny.one.target_tokenizer.label(place)) for place in best.indices.tolist()]
     assert [label for label, _ in answer["lifted"]] == labels
 
 
 def test_heads_of_the_encoder_move_no_logit(service: Service) -> None:
-    answer = stream_of(service)({"request": {"text": BEER}, **PAIR, "kind": "encoder"})
+    answer = stream_function(service)({"request": {"text": BEER}, **PAIR, "kind": "encoder"})
     assert answer["moved"] is None
     assert unpacked(answer["total"]).any()
 
@@ -240,14 +240,14 @@ def test_heads_of_the_encoder_move_no_logit(service: Service) -> None:
 def test_of_a_long_sentence_the_weakest_keys_share_one_line_that_still_adds_up(service: Service) -> None:
     text = " ".join([BEER] * 14)
     asked = {"request": {"text": text}, **PAIR, "column": None}
-    folded, whole = stream_of(service)(asked), stream_of(service)(asked | {"every": True})
+    folded, whole = stream_function(service)(asked), stream_function(service)(asked | {"every": True})
     keys = len(service.translate(service.check({"text": text})).source_tokens)
-    assert (len(folded["own"]), len(whole["own"])) == (MOST_LINES, keys)
+    assert (len(folded["own"]), len(whole["own"])) == (MAX_LINES, keys)
     assert whole["rest"] is None
     together = unpacked(folded["written"]).sum(axis=0) + unpacked(folded["rest"])
     np.testing.assert_allclose(together, unpacked(folded["total"]), atol=1e-4)
     np.testing.assert_allclose(unpacked(whole["written"]).sum(axis=0), unpacked(whole["total"]), atol=1e-4)
-    assert len(unpacked(row_of(service)(asked)["keys"])) == MOST_LINES
+    assert len(unpacked(row_function(service)(asked)["keys"])) == MAX_LINES
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_what_makes_no_sense_is_refused_by_name(
     service: Service, changed: dict[str, Any], field: str, word: str
 ) -> None:
     asked = {"request": {"text": BEER}, **PAIR} | changed
-    for function in (row_of(service), stream_of(service)):
+    for function in (row_function(service), stream_function(service)):
         with pytest.raises(PageError) as error:
             function(asked)
         assert (error.value.field, error.value.word) == (field, word)
@@ -284,7 +284,9 @@ def test_a_cell_is_looked_for_in_its_own_kind(service: Service) -> None:
     translation = service.translate(service.check({"text": BEER}))
     rows, columns = translation.attention.cross.shape[2:]
     last = {**PAIR, "row": rows - 1, "column": columns - 1}
-    assert place_of(last, translation, service.settings) == Place("cross", 1, 2, rows - 1, columns - 1)
+    assert parse_row_selection(last, translation, service.settings) == RowSelection(
+        "cross", 1, 2, rows - 1, columns - 1
+    )
     with pytest.raises(PageError, match="column"):
-        place_of({**last, "column": columns}, translation, service.settings)
+        parse_row_selection({**last, "column": columns}, translation, service.settings)
     assert HEADS == 5

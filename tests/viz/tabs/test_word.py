@@ -10,19 +10,24 @@ import numpy as np
 import pytest
 import torch
 
+from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.core.probes import watch
-from headlight.model.experiments.attribution import METHODS, attribute, erasable, question_of, source_words
-from headlight.model.experiments.faithfulness import chance_orders, erasing_curve
+from headlight.model.experiments.attribution import METHODS, attribute, attribution_query, removable_words, source_words
+from headlight.model.experiments.faithfulness import erasure_curve, random_orders
 from headlight.model.experiments.gradients import integrated_gradients
-from headlight.model.folders.checksums import weights_digest
-from headlight.model.measures import mixing
+from headlight.model.measures import attention_rollout
+from headlight.model.phrases import phrases
 from headlight.model.translate.translator import Translator
-from headlight.model.words import words
-from headlight.viz.answers.service import Service
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
-from headlight.viz.tabs import word
-from headlight.viz.tabs.word import about_of, curve_of, inside_of, method_of
-from headlight.viz.wire.rpc import answering
+from headlight.viz.tabs import attribution
+from headlight.viz.tabs.attribution import (
+    erasure_curve_function,
+    faithfulness_function,
+    inside_function,
+    method_function,
+)
 from tests.viz.loaded import translator_of
 from tests.viz.tabs.test_beside import FIRST
 
@@ -34,33 +39,33 @@ def service() -> Service:
 
 def hear(function: Callable[[Mapping[str, Any]], dict[str, Any]], **values: Any) -> dict[str, Any]:
     """What the browser hears, as it reads it."""
-    told: dict[str, Any] = json.loads(answering(function)(json.dumps({"request": FIRST, "places": [1]} | values)))
+    told: dict[str, Any] = json.loads(rpc_function(function)(json.dumps({"request": FIRST, "places": [1]} | values)))
     return told
 
 
 @pytest.mark.parametrize("method", ["average", "rollout", "alti", "input_gradient", "erasure"])
 def test_the_page_hears_what_code_gives(service: Service, method: str) -> None:
-    told = hear(method_of(service), method=method)
+    told = hear(method_function(service), method=method)
     translation = service.translate(service.check(FIRST))
-    expected = attribute(question_of(translator_of(service), translation, [1]), method).scores
+    expected = attribute(attribution_query(translator_of(service), translation, [1]), method).scores
     assert told["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
-    assert sorted(told["order"]) == erasable(translation)
+    assert sorted(told["order"]) == removable_words(translation)
     assert [each["special"] for each in told["words"]][-1]
     assert told["ms"] >= 0
 
 
 def test_methods_that_are_known_are_compared(service: Service) -> None:
-    first = hear(method_of(service), method="average")
-    second = hear(method_of(service), method="maximum", known={"average": first["scores"]})
+    first = hear(method_function(service), method="average")
+    second = hear(method_function(service), method="maximum", known={"average": first["scores"]})
     tau, overlap = second["agrees"]["average"]
     assert tau is None or -1 <= tau <= 1
     assert 0 <= overlap <= 1
-    again = hear(method_of(service), method="average", known={"average": first["scores"]})
+    again = hear(method_function(service), method="average", known={"average": first["scores"]})
     assert again["agrees"]["average"][1] == 1
 
 
 def test_the_chosen_head_is_the_one_that_is_read(service: Service) -> None:
-    told = hear(method_of(service), method="head", layer=0, head=1)
+    told = hear(method_function(service), method="head", layer=0, head=1)
     translation = service.translate(service.check(FIRST))
     assert told["head"] == [0, 1]
     row = translation.attention.cross[0, 1, 1]
@@ -69,15 +74,17 @@ def test_the_chosen_head_is_the_one_that_is_read(service: Service) -> None:
 
 def test_a_curve_comes_in_an_order_or_by_chance(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
-    question = question_of(translator_of(service), translation, [1])
-    order = list(reversed(erasable(translation)))
-    assert hear(curve_of(service), order=order)["curve"] == pytest.approx(erasing_curve(question, order), abs=1e-4)
-    chance = hear(curve_of(service), chance=2)["curve"]
-    assert chance == pytest.approx(erasing_curve(question, chance_orders(question)[2]), abs=1e-4)
+    question = attribution_query(translator_of(service), translation, [1])
+    order = list(reversed(removable_words(translation)))
+    assert hear(erasure_curve_function(service), order=order)["curve"] == pytest.approx(
+        erasure_curve(question, order), abs=1e-4
+    )
+    chance = hear(erasure_curve_function(service), chance=2)["curve"]
+    assert chance == pytest.approx(erasure_curve(question, random_orders(question)[2]), abs=1e-4)
 
 
 def test_the_parts_of_a_logit_sum_to_it(service: Service) -> None:
-    told = hear(inside_of(service), token=1)
+    told = hear(inside_function(service), token=1)
     translation = service.translate(service.check(FIRST))
     assert len(told["layers"][0]) == len(translation.target_tokens)
     for place in range(len(told["words"])):
@@ -95,7 +102,7 @@ def test_the_parts_of_a_logit_sum_to_it(service: Service) -> None:
     ],
 )  # fmt: skip
 def test_odd_questions_are_refused_in_words(service: Service, values: dict[str, Any]) -> None:
-    told = hear(method_of(service), **({"method": "average"} | values))
+    told = hear(method_function(service), **({"method": "average"} | values))
     assert told["what"] == "error"
     assert told["word"] != "our_fault"
 
@@ -104,7 +111,7 @@ def test_odd_questions_are_refused_in_words(service: Service, values: dict[str, 
     "values", [{"order": [0]}, {"order": "all"}, {"order": [0, 0]}, {"chance": 99}, {"chance": None}]
 )
 def test_odd_orders_are_refused_in_words(service: Service, values: dict[str, Any]) -> None:
-    told = hear(curve_of(service), **values)
+    told = hear(erasure_curve_function(service), **values)
     assert told["what"] == "error"
     assert told["word"] != "our_fault"
 
@@ -113,10 +120,10 @@ def test_a_flow_counts_for_each_token_of_the_word_and_too_large_a_one_is_refused
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translation = service.translate(service.check(FIRST))
-    graph = len(mixing._graph(mixing.mixing_of_attention(translation.attention), 1).ends) // 2
-    monkeypatch.setattr(mixing, "MOST_FLOW", graph * len(source_words(translation)))
-    assert "scores" in hear(method_of(service), method="flow", places=[1])
-    told = hear(method_of(service), method="flow", places=[1, 2])
+    graph = len(attention_rollout._graph(attention_rollout.mixing_of_attention(translation.attention), 1).ends) // 2
+    monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", graph * len(source_words(translation)))
+    assert "scores" in hear(method_function(service), method="flow", places=[1])
+    told = hear(method_function(service), method="flow", places=[1, 2])
     assert (told["what"], told["word"], told["values"]["edges"]) == ("error", "flow_too_long", graph)
 
 
@@ -133,11 +140,11 @@ def test_what_integrated_gradients_miss_is_told_with_what_they_should_add_up_to(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translation = service.translate(service.check(FIRST))
-    monkeypatch.setattr(word, "SECONDS", 0.0)  # one round, however fast the machine is
-    told = hear(method_of(service), method="integrated")
+    monkeypatch.setattr(attribution, "MAX_SECONDS", 0.0)  # one round, however fast the machine is
+    told = hear(method_function(service), method="integrated")
     expected = integrated_gradients(translator_of(service), translation, [1], seconds=0.0)
-    assert told["gap"]["missed"] == pytest.approx(abs(expected.gap), abs=1e-3)
-    assert told["gap"]["missed"] == pytest.approx(abs(sum(told["scores"]) - told["gap"]["whole"]), abs=1e-3)
+    assert told["gap"]["missing"] == pytest.approx(abs(expected.completeness_gap), abs=1e-3)
+    assert told["gap"]["missing"] == pytest.approx(abs(sum(told["scores"]) - told["gap"]["expected"]), abs=1e-3)
     ids = [token.id for token in translation.target_tokens]
     sources = torch.tensor([[token.id for token in translation.source_tokens]])
     model = translator_of(service).model
@@ -146,21 +153,21 @@ def test_what_integrated_gradients_miss_is_told_with_what_they_should_add_up_to(
         score = [float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]])]
         with watch(model, "encoder.embedding.embedded", edit=lambda value, name: value * 0):
             score.append(float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]]))
-    assert told["gap"]["whole"] == pytest.approx(score[0] - score[1], abs=1e-3)
-    assert hear(method_of(service), method="erasure")["gap"] is None
+    assert told["gap"]["expected"] == pytest.approx(score[0] - score[1], abs=1e-3)
+    assert hear(method_function(service), method="erasure")["gap"] is None
 
 
 def test_what_was_measured_of_other_weights_is_not_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = weights_digest(MODELS / "toy")
-    monkeypatch.setattr(word, "_read", lambda name: {"weights": weights, "name": name})
-    assert hear(about_of(service))["report"] == {"weights": weights, "name": "toy"}
-    monkeypatch.setattr(word, "_read", lambda name: {"weights": "others"})
-    assert hear(about_of(service))["report"] is None
+    monkeypatch.setattr(attribution, "_read", lambda name: {"weights": weights, "name": name})
+    assert hear(faithfulness_function(service))["report"] == {"weights": weights, "name": "toy"}
+    monkeypatch.setattr(attribution, "_read", lambda name: {"weights": "others"})
+    assert hear(faithfulness_function(service))["report"] is None
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh", "fr-en"])
 def test_what_was_measured_of_a_shipped_translator_is_told(name: str) -> None:
-    report = word.kept_report(Service(Settings()), name)
+    report = attribution.stored_report(Service(Settings()), name)
     assert report is not None
     assert report["sentences"] >= 199
 
@@ -168,5 +175,5 @@ def test_what_was_measured_of_a_shipped_translator_is_told(name: str) -> None:
 def test_every_method_has_its_words() -> None:
 
     for method in METHODS:
-        assert f"method_{method}" in words("en")
-        assert f"method_{method}_says" in words("zh")
+        assert f"method_{method}" in phrases("en")
+        assert f"method_{method}_says" in phrases("zh")

@@ -1,6 +1,6 @@
 // Asset addresses and the tables needed before the first render.
 
-import { isBusy, Patience, rest } from './away.js';
+import { isBusy, Retry, rest } from './retry.js';
 
 // Words, colours, fields and versions of files, which came with the modules.
 export const tables = globalThis.headlightTables;
@@ -23,23 +23,23 @@ export function loadPlotly() {
   return plotly;
 }
 
-let later = null;
+let lazyModules = null;
 
 /** Lazily loads the lesson and deck modules with their styles and phrases. */
-export async function loadLater(name) {
-  await bundled();
+export async function loadLazy(name) {
+  await bundledModules();
   return globalThis.headlightModules[name];
 }
 
-function bundled() {
-  later ??= new Promise((done, failed) => {
+function bundledModules() {
+  lazyModules ??= new Promise((done, failed) => {
     const style = document.createElement('link');
     Object.assign(style, { rel: 'stylesheet', href: asset('lessons.css') });
     const script = document.createElement('script');
     Object.assign(script, { type: 'module', src: asset('lessons.js') });
     const styled = new Promise((loaded, lost) => Object.assign(style, { onload: loaded, onerror: lost }));
     const lose = () => {
-      later = null; // asked for again at the next opening
+      lazyModules = null; // asked for again at the next opening
       for (const element of [style, script]) element.remove();
       failed(new Error('lessons'));
     };
@@ -47,23 +47,23 @@ function bundled() {
     script.onerror = lose;
     document.head.append(style, script);
   });
-  return later;
+  return lazyModules;
 }
 
 /**
  * `tell(who, before)` shows how many requests are before ours, `away(who, is)` that nobody computes at present, and
  * `again(who, pause)` when we ask a busy server again; a saved page has no server and no queue.
  */
-export const line = {
+export const queueStatus = {
   /** @type {(who: unknown, before: number | null) => void} */
-  tell: () => {},
+  setPosition: () => {},
   /** @type {(who: unknown, is: boolean) => void} */
-  away: () => {},
+  setUnreachable: () => {},
   /** @type {(who: unknown, pause: number | null) => void} */
   again: () => {},
 };
 
-async function asked(ask, values) {
+async function callServer(ask, values) {
   const said = await ask(JSON.stringify(values));
   if (said === undefined) return { what: 'error', word: 'unreachable' };
   return typeof said === 'string' ? JSON.parse(said) : said; // a large answer comes as it is
@@ -75,18 +75,18 @@ async function asked(ask, values) {
  * `wanted()`: for calls that show no status of their own, and resolve to `null` once it is false. `refused(answer)` hears
  * what a busy server says, each time before the call rests.
  */
-export async function call(ask, values, wanted = null, refused = null) {
-  const patience = new Patience();
-  let answer = await asked(ask, values);
+export async function callLatest(ask, values, wanted = null, refused = null) {
+  const patience = new Retry();
+  let answer = await callServer(ask, values);
   try {
-    while (answer?.what === 'waiting' || patience.bears(answer)) {
+    while (answer?.what === 'waiting' || patience.shouldRetry(answer)) {
       if (wanted && !wanted()) return null;
       const stays = answer.what !== 'waiting';
       const pause = stays ? patience.pause(answer) : null;
       if (!wanted) {
-        line.tell(ask, stays ? null : answer.before);
-        line.away(patience, stays && !isBusy(answer));
-        line.again(patience, isBusy(answer) ? pause : null);
+        queueStatus.setPosition(ask, stays ? null : answer.before);
+        queueStatus.setUnreachable(patience, stays && !isBusy(answer));
+        queueStatus.again(patience, isBusy(answer) ? pause : null);
       }
       if (stays) {
         refused?.(answer);
@@ -94,14 +94,14 @@ export async function call(ask, values, wanted = null, refused = null) {
         if (wanted && !wanted()) return null;
       }
       // In the line, the server keeps our place meanwhile.
-      answer = await asked(ask, stays ? values : { ...values, place: answer.place });
+      answer = await callServer(ask, stays ? values : { ...values, place: answer.place });
     }
   } finally {
-    patience.end();
+    patience.finish();
     if (!wanted) {
-      line.tell(ask, null);
-      line.away(patience, false);
-      line.again(patience, null);
+      queueStatus.setPosition(ask, null);
+      queueStatus.setUnreachable(patience, false);
+      queueStatus.again(patience, null);
     }
   }
   if (answer?.what === 'error') throw Object.assign(new Error(answer.word), { fault: answer });

@@ -3,15 +3,15 @@
 /** An element: `make('button', {class: 'go', onclick: f}, t('translate'), icon)`. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  assign(element, attributes);
+  setAttributes(element, attributes);
   element.append(...children.filter((child) => child != null));
   return element;
 }
 
-export function assign(element, attributes) {
+export function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value == null || value === false) continue;
-    if (name.startsWith('on')) listen(element, name.slice(2), value);
+    if (name.startsWith('on')) setListener(element, name.slice(2), value);
     else if (name === 'data') Object.assign(element.dataset, value);
     else if (name === 'style') element.style.cssText = value;
     else element.setAttribute(name, value === true ? '' : value);
@@ -20,18 +20,18 @@ export function assign(element, attributes) {
 }
 
 /** @type {WeakMap<EventTarget, Map<string, (event: any) => void>>} */
-const acts = new WeakMap(); // what elements do at an event
+const listenersByElement = new WeakMap(); // what elements do at an event
 
-function listen(element, event, act) {
-  const own = acts.get(element) ?? new Map();
-  acts.set(element, own);
+function setListener(element, event, act) {
+  const own = listenersByElement.get(element) ?? new Map();
+  listenersByElement.set(element, own);
   if (!own.has(event)) element.addEventListener(event, (given) => own.get(event)(given));
   own.set(event, act);
 }
 
 /** Transfer event listeners from one element to another. */
-export function takeActs(element, other) {
-  for (const [event, act] of acts.get(other) ?? []) listen(element, event, act);
+export function transferListeners(element, other) {
+  for (const [event, act] of listenersByElement.get(other) ?? []) setListener(element, event, act);
 }
 
 export function replace(element, ...children) {
@@ -63,13 +63,13 @@ export function icon(box, paths, { fill = 'none', width = 1.5 } = {}) {
 }
 
 /** A toggle with a small picture; its name is written into the second of the two when it is drawn. */
-export function toggle(paths, onclick) {
+export function iconToggle(paths, onclick) {
   const name = make('span', {});
   return [make('button', { type: 'button', class: 'pin', onclick }, icon(15, paths, { width: 1.4 }), name), name];
 }
 
 /** A phrase in which one part stands out: the parts around `{name}` are text, the part itself an element. */
-export function phrase(template, parts) {
+export function fillElements(template, parts) {
   const pieces = template.split(/(\{\w+\})/).filter(Boolean);
   return pieces.map((piece) => {
     const part = parts[piece.slice(1, -1)];
@@ -78,7 +78,7 @@ export function phrase(template, parts) {
 }
 
 /** Fade the edges of a horizontally scrollable element. */
-export function fadeEdges(element) {
+export function fadeScrollEdges(element) {
   const mark = () => {
     const { scrollLeft, clientWidth, scrollWidth } = element;
     element.classList.toggle('more-before', scrollLeft > 1);
@@ -92,20 +92,20 @@ export function fadeEdges(element) {
 }
 
 /** Make a scrollable element focusable, so that arrow keys scroll it. */
-export function scrolls(element, yes) {
+export function setScrollable(element, yes) {
   element.classList.toggle('scrolls', yes);
   if (yes) element.tabIndex = 0;
   else element.removeAttribute('tabindex');
 }
 
 /** The same for one whose content may be wider, or higher (`side`: 'Width' or 'Height'), than fonts and room allow. */
-export function scrollsWhenFull(element, side) {
-  const look = () => scrolls(element, element[`scroll${side}`] > element[`client${side}`]);
+export function updateScrollable(element, side) {
+  const look = () => setScrollable(element, element[`scroll${side}`] > element[`client${side}`]);
   new ResizeObserver(look).observe(element);
   return look;
 }
 
-export const typing = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? '');
-export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
-export const narrow = () => innerWidth <= 700;
-export const touch = () => matchMedia('(hover: none)').matches || narrow();
+export const isTextField = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? '');
+export const prefersReducedMotion = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+export const isNarrow = () => innerWidth <= 700;
+export const isTouch = () => matchMedia('(hover: none)').matches || isNarrow();

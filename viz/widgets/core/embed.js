@@ -1,12 +1,12 @@
 // The page within another one: `?embed=head` shows the head and nothing round it.
 
-const asked = () => new URLSearchParams(location.search).get('embed');
+const embedMode = () => new URLSearchParams(location.search).get('embed');
 
 /** Whether the page is one head for the page of another site. */
-export const embedded = () => asked() === 'head';
+export const isEmbedded = () => embedMode() === 'head';
 
 /** The permalink of the current view, as a single head or as the whole page. */
-export function addressOf(hash, { alone }) {
+export function urlOf(hash, { alone }) {
   const address = new URL(location.pathname, location.href);
   address.search = alone ? '?embed=head' : '';
   address.hash = hash;

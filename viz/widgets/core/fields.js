@@ -10,10 +10,10 @@ const rowsOf = (part) => tables.fields[part].map((row) => /** @type {Field} */ (
 
 /** Rows: name, kind, its limits or choices, default; `key` is the name in the state. */
 export const FIELDS = { request: rowsOf('request'), selection: rowsOf('selection'), judged: rowsOf('judged') };
-export const JUDGES = 'sentiment'; // the tab whose address has the fields that are judged
+export const CLASSIFIER_TAB = 'sentiment'; // the tab whose address has the fields that are judged
 
 /** The names of the options that a visitor sets on the page. */
-export const pageOptions = () => FIELDS.request.filter(({ option, page }) => option && page).map(({ name }) => name);
+export const pageOptions = () => FIELDS.request.filter(({ option, on_page: isShown }) => option && isShown).map(({ name }) => name);
 
 /** A selection as the server takes it: by its names, heads as pairs. */
 export function selectionValues(selection) {

@@ -2,28 +2,28 @@
 
 import { state } from './state.js';
 
-const OF_A_SENTENCE = new Set(['mask', 'erase', 'swap', 'drag']);
+const SENTENCE_ACTIONS = new Set(['mask', 'erase', 'swap', 'drag']);
 
 /** @returns {any[]} */
-export const listOf = (text) => (text ? JSON.parse(text) : []);
-export const textOf = (list) => (list.length ? JSON.stringify(list) : '');
+export const parseInterventions = (text) => (text ? JSON.parse(text) : []);
+export const formatInterventions = (list) => (list.length ? JSON.stringify(list) : '');
 
 /** What changes of words and of places belong to: a sentence, as a model reads it. */
-export const sentenceOf = (translation) => (translation ? `${translation.model.name}\n${translation.source_text}` : '');
+export const sentenceKey = (translation) => (translation ? `${translation.model.name}\n${translation.source_text}` : '');
 
 /** Of the changes those that another sentence can have, too: without its words and its places, and of heads that there are. */
-export function changesFor(translation, text) {
+export function transferable(translation, text) {
   const within = (kind, layer, head) =>
     !kind || !translation.tensors[kind] || ((layer ?? 0) < translation.layers(kind) && (head ?? 0) < translation.heads(kind));
   // A layer's parts go by the side; its self-attention has as many layers. A copied map has another head's place as well.
   const there = ({ kind, side, layer, head, from_layer: fromLayer, from_head: fromHead }) =>
     within(kind ?? side, layer, head) && within(kind, fromLayer ?? layer, fromHead);
-  return textOf(listOf(text).filter((each) => !OF_A_SENTENCE.has(each.action) && there(each)));
+  return formatInterventions(parseInterventions(text).filter((each) => !SENTENCE_ACTIONS.has(each.action) && there(each)));
 }
 
 /** Interventions that a new translation keeps: `{}` if it keeps all. */
-export function keptChanges(translation) {
+export function remainingInterventions(translation) {
   const before = state.translation;
-  if (!state.interventions || !before || sentenceOf(before) === sentenceOf(translation)) return {};
-  return { interventions: changesFor(translation, state.interventions) };
+  if (!state.interventions || !before || sentenceKey(before) === sentenceKey(translation)) return {};
+  return { interventions: transferable(translation, state.interventions) };
 }

@@ -6,4 +6,4 @@ export const LANGUAGES = {
   zh: { name: '中文', tag: 'zh-CN', gap: '' },
 };
 
-export const isSpoken = (code) => Object.hasOwn(LANGUAGES, code ?? '');
+export const isSupported = (code) => Object.hasOwn(LANGUAGES, code ?? '');

@@ -1,9 +1,9 @@
 // Keeps pins on the same words when the sentence changes.
 
-import { axes } from './view.js';
+import { axes } from './map-view.js';
 
 /** Index in another list of the item at `place`: counted from the start or the end, or found by its name. */
-export function keptPlace(place, before, after) {
+export function remapIndex(place, before, after) {
   if (place === null || place >= before.length) return null;
   const shorter = Math.min(before.length, after.length);
   let start = 0;
@@ -18,12 +18,12 @@ export function keptPlace(place, before, after) {
 }
 
 /** The row and column of `look` in another translation: those of the same words, or none. */
-export function keptPins(before, after, look) {
+export function remapPins(before, after, look) {
   const named = (translation) => axes(translation, look.kind, look);
   const [old, now] = [named(before), named(after)];
   const labels = (items) => items.map(({ label }) => label);
   return {
-    row: keptPlace(look.row, labels(old.rows), labels(now.rows)),
-    column: keptPlace(look.column, labels(old.columns), labels(now.columns)),
+    row: remapIndex(look.row, labels(old.rows), labels(now.rows)),
+    column: remapIndex(look.column, labels(old.columns), labels(now.columns)),
   };
 }

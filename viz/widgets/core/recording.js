@@ -1,10 +1,10 @@
 // Attention of any model: maps of one or several kinds with their tokens. It answers as a translation does, and knows no more
 // than its arrays say. Of a large one the maps come when they are looked at.
 
-import { Translation, placed } from './translation.js';
+import { Translation, withPositions } from './translation.js';
 
 /** @type {import('./translation.js').Kind[]} */
-export const RECORDED = ['encoder', 'decoder', 'cross', 'self'];
+export const MAP_KINDS = ['encoder', 'decoder', 'cross', 'self'];
 
 /**
  * @typedef {object} RecordedKind
@@ -23,11 +23,11 @@ export class Recording extends Translation {
     const { name, kinds, remarks, source, source_text, target, text, before } = values;
     const start = before?.[0] ?? {};
     super({ model: { name, source: '', target: '', best_head: null }, source, source_text, target, text, start, attention: {} });
-    this.kinds = RECORDED.filter((kind) => kinds[kind]);
+    this.kinds = MAP_KINDS.filter((kind) => kinds[kind]);
     this.recorded = kinds;
     this.remarks = remarks;
     this.reads = !before; // a row of the decoder stands for the token that was read last
-    this.before = placed(before ?? [], text).map((token, place) => ({ ...token, key: place ? `t${place - 1}` : 'b' }));
+    this.before = withPositions(before ?? [], text).map((token, place) => ({ ...token, key: place ? `t${place - 1}` : 'b' }));
     this.ask = ask;
     this.awaited = new Set();
     /** @type {Map<string, any>} */
@@ -39,7 +39,7 @@ export class Recording extends Translation {
   }
 
   /** Whether all maps of a kind are here. */
-  whole(kind) {
+  isComplete(kind) {
     return Boolean(this.tensors[kind].numbers);
   }
 
@@ -48,7 +48,7 @@ export class Recording extends Translation {
     return this.reads ? this.target : this.before;
   }
 
-  after(kind, row) {
+  previousToken(kind, row) {
     return this.reads || ['encoder', 'self'].includes(kind) ? this.rows(kind)[row] : this.before[row];
   }
 
@@ -63,17 +63,17 @@ export class Recording extends Translation {
   }
 
   map(kind, layer, head) {
-    if (this.whole(kind)) return super.map(kind, layer, head);
-    return this.maps.get(`${kind} ${layer} ${head}`) ?? this.blank(kind, { layer, head }, false);
+    if (this.isComplete(kind)) return super.map(kind, layer, head);
+    return this.maps.get(`${kind} ${layer} ${head}`) ?? this.placeholderMap(kind, { layer, head }, false);
   }
 
   /** A thumbnail of a head with at most `cells` cells per side, for maps that are not sent. */
-  small(kind, { layer, head }) {
-    return this.smalls.get(`${kind} ${layer} ${head}`) ?? this.blank(kind, { layer, head }, true);
+  thumbnailMap(kind, { layer, head }) {
+    return this.smalls.get(`${kind} ${layer} ${head}`) ?? this.placeholderMap(kind, { layer, head }, true);
   }
 
   /** Null; missing maps are requested once. */
-  blank(kind, head, small) {
+  placeholderMap(kind, head, small) {
     const key = `${kind} ${head.layer} ${head.head} ${small}`;
     if (!this.awaited.has(key)) {
       this.awaited.add(key);
@@ -87,7 +87,7 @@ export class Recording extends Translation {
   }
 
   /** Maps have come: the weights of each head, `FULL` for one. */
-  take({ kind, small, shape: [rows, columns] }, heads, numbers, full) {
+  receive({ kind, small, shape: [rows, columns] }, heads, numbers, full) {
     const size = rows * columns;
     for (const [place, { layer, head }] of heads.entries()) {
       const weights = Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / full);

@@ -1,7 +1,7 @@
 // The one state of the page. Widgets read it, change it with `set`, and hear of changes by the names they care about.
 
 import { FIELDS } from './fields.js';
-import { LET_GO, createStore, same } from './store.js';
+import { NO_SELECTION, createStore, sameHead } from './store.js';
 
 /** What one looks at by default, also what an address leaves out. */
 /** @type {any} */
@@ -40,7 +40,7 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  */
 
 /** The page's own store; any number of others may stand on it. */
-export const page = createStore({
+export const pageStore = createStore({
   language: 'en',
   theme: 'light',
   translation: null, // what is shown
@@ -64,12 +64,12 @@ export const page = createStore({
 
 /** Current values of the page's fields. */
 /** @type {State} */
-export const state = page.state;
+export const state = pageStore.state;
 
 /** Set fields and notify their listeners. */
-export const set = page.set;
+export const set = pageStore.set;
 
 /** Call a listener after any of these fields has changed. */
-export const on = page.on;
+export const on = pageStore.on;
 
-export { LET_GO, same };
+export { NO_SELECTION, sameHead };

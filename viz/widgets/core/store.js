@@ -47,7 +47,7 @@ export function createStore(fields, base = null) {
 }
 
 /** Selection state of a view: head, hover and pins. Display options are not part of it. */
-export const LOOK = {
+export const VIEW_STATE = {
   kind: 'cross',
   layer: 0, // a number, or 'mean'
   head: 'mean', // a number, 'mean' or 'max'
@@ -60,12 +60,12 @@ export const LOOK = {
 };
 
 /** No hover and no pin. */
-export const LET_GO = { row: null, column: null, hoverRow: null, hoverColumn: null };
+export const NO_SELECTION = { row: null, column: null, hoverRow: null, hoverColumn: null };
 
-export const same = (one, other) => Boolean(one && other && one.layer === other.layer && one.head === other.head);
+export const sameHead = (one, other) => Boolean(one && other && one.layer === other.layer && one.head === other.head);
 
 /** The displayed head: the previewed one, else the selected one. */
-export const shown = ({ preview, layer, head }) => preview ?? { layer, head };
+export const shownHead = ({ preview, layer, head }) => preview ?? { layer, head };
 
 /** Whether two heads stand side by side. */
-export const comparing = (state) => Boolean(state.pinned) && !same(state.pinned, shown(state));
+export const isComparing = (state) => Boolean(state.pinned) && !sameHead(state.pinned, shownHead(state));

@@ -7,12 +7,12 @@ const themes = carried.theme;
 const tables = new Map();
 
 export function followTheme() {
-  new MutationObserver(follow).observe(document.body, { attributes: true, attributeFilter: ['class'] });
-  follow();
+  new MutationObserver(onThemeChange).observe(document.body, { attributes: true, attributeFilter: ['class'] });
+  onThemeChange();
 }
 
 /** Gradio marks the dark theme on the body; we follow every change of it. */
-function follow() {
+function onThemeChange() {
   const theme = document.body.classList.contains('dark') ? 'dark' : 'light';
   document.documentElement.style.colorScheme = theme;
   set({ theme });
@@ -31,7 +31,7 @@ export function plotlyScale(name) {
 }
 
 /** 256 colours, red, green, blue, one after the other. */
-export function table(name, theme = state.theme) {
+export function colourTable(name, theme = state.theme) {
   const key = `${theme} ${name}`;
   if (!tables.has(key)) tables.set(key, interpolate(themes[theme].scales[name].map(channels)));
   return tables.get(key);
@@ -53,15 +53,15 @@ function interpolate(samples) {
 }
 
 /** The colour of a level from 0 to 1, as red, green, blue; on paper those of the light theme. */
-export function shade(name, level, theme = state.theme) {
+export function scaleColour(name, level, theme = state.theme) {
   const place = Math.max(0, Math.min(255, Math.round(level * 255))) * 3;
-  return table(name, theme).subarray(place, place + 3);
+  return colourTable(name, theme).subarray(place, place + 3);
 }
 
-export const css = ([red, green, blue]) => `rgb(${red},${green},${blue})`;
+export const cssColour = ([red, green, blue]) => `rgb(${red},${green},${blue})`;
 
 /** Black or white, whichever reads better on a colour. */
-export function inkOn(rgb) {
+export function textColourOn(rgb) {
   const [red, green, blue] = [...rgb].map((value) => {
     const part = value / 255;
     return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;

@@ -1,7 +1,7 @@
 // A translation as the server sent it: tokens, and every weight as a letter.
 
-import { decode, decodeCausal, FULL } from './letters.js';
-import { languageTag } from './tags.js';
+import { decodeWeights, decodeCausalWeights, LEVEL_OF_ONE } from './weight-decoding.js';
+import { languageTag } from './language-tags.js';
 
 /** @type {Kind[]} */
 export const KINDS = ['encoder', 'decoder', 'cross'];
@@ -45,7 +45,7 @@ export class Translation {
   late;
   /** @type {any} roles by kind, `[layer][head]`: name, share, and number of tokens that a row covers */
   roles;
-  /** @type {{ text: string, score: number, ended: boolean, back: number | null }[]} of the search, the best first */
+  /** @type {{ text: string, score: number, ended: boolean, reverse_score: number | null }[]} of the search, the best first */
   hypotheses;
   /** @type {boolean} it came while its sentence was typed */
   live = false;
@@ -57,9 +57,9 @@ export class Translation {
     const languages = { source: languageTag(source), target: languageTag(target), default_source, default_target };
     this.model = { ...model, ...languages, defaults };
     const lacks = new Set(values.unknown);
-    const read = placed(values.source, values.source_text);
+    const read = withPositions(values.source, values.source_text);
     this.source = read.map((token, place) => ({ ...token, key: `s${place}`, ...(lacks.has(place) ? { unknown: true } : {}) }));
-    this.target = placed(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
+    this.target = withPositions(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
     this.start = { ...values.start, key: 'b' };
     /** @type {Partial<Record<Kind, Tensor>>} */
     this.tensors = {};
@@ -72,7 +72,7 @@ export class Translation {
 
   /** Whether a model of the way back took part in the choice. */
   get isReadBack() {
-    return this.hypotheses.some(({ back }) => back !== null);
+    return this.hypotheses.some(({ reverse_score: score }) => score !== null);
   }
 
   /** Whether its own model alone would have chosen another one. */
@@ -82,7 +82,7 @@ export class Translation {
   }
 
   /** The request again, as the server takes it: every value by its name. */
-  asked() {
+  requestValues() {
     const { options, ...request } = this.request;
     const { alternatives, ...choices } = options;
     return { ...request, ...choices };
@@ -105,7 +105,7 @@ export class Translation {
   }
 
   /** The token that a row's query was computed from. */
-  after(kind, row) {
+  previousToken(kind, row) {
     if (kind === 'encoder') return this.source[row];
     return row ? this.target[row - 1] : this.start;
   }
@@ -126,7 +126,7 @@ export class Translation {
   compute(kind, layer, head) {
     const [layers, heads, rows, columns] = this.tensors[kind].shape;
     const numbers = this.gather(kind, layer, head);
-    const whole = FULL * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
+    const whole = LEVEL_OF_ONE * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
     const weights = new Float32Array(numbers.length);
     for (let cell = 0; cell < weights.length; cell++) weights[cell] = numbers[cell] / whole;
     this.mask(kind, { weights, rows, columns });
@@ -155,7 +155,7 @@ export class Translation {
         layer === 'mean'
           ? Array.from({ length: layers }, (_, each) => this.gather(kind, each, head))
           : Array.from({ length: heads }, (_, each) => this.gather(kind, layer, each));
-      this.gathered.set(key, head === 'max' ? greatest(parts, size) : sum(parts, size));
+      this.gathered.set(key, head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size));
     }
     return this.gathered.get(key);
   }
@@ -181,20 +181,20 @@ function tensorOf(kind, { shape, letters }) {
   return {
     shape,
     get numbers() {
-      numbers ??= kind === 'decoder' ? decodeCausal(letters, shape) : decode(letters);
+      numbers ??= kind === 'decoder' ? decodeCausalWeights(letters, shape) : decodeWeights(letters);
       letters = '';
       return numbers;
     },
   };
 }
 
-function sum(parts, size) {
+function sumOfMaps(parts, size) {
   const found = new Uint32Array(size);
   for (const part of parts) for (let cell = 0; cell < size; cell++) found[cell] += part[cell];
   return found;
 }
 
-function greatest(parts, size) {
+function maxOfMaps(parts, size) {
   const found = new Uint16Array(size);
   for (const part of parts) for (let cell = 0; cell < size; cell++) if (part[cell] > found[cell]) found[cell] = part[cell];
   return found;
@@ -211,7 +211,7 @@ export function readsAs(token, text) {
  * @param {Token[]} tokens
  * @param {string} text
  */
-export function placed(tokens, text) {
+export function withPositions(tokens, text) {
   const starts = [0];
   for (const character of text) starts.push(starts.at(-1) + character.length);
   return tokens.map((token) => ({ ...token, start: starts[token.start], end: starts[token.end] }));

@@ -2,9 +2,9 @@
 
 import { asset } from './boot.js';
 
-const SILENCE = 3000; // milliseconds without a message
-const PAUSE = 2000; // milliseconds between two looks whether a lost server is back
-const PATIENCE = 10_000; // milliseconds until a server that gives no sign counts as gone
+const SILENCE_MS = 3000; // milliseconds without a message
+const RETRY_MS = 2000; // milliseconds between two looks whether a lost server is back
+const TIMEOUT_MS = 10_000; // milliseconds until a server that gives no sign counts as gone
 
 /** Calls `lost` when a server that owes us a message has gone. */
 export class Watchdog {
@@ -13,43 +13,43 @@ export class Watchdog {
   }
 
   /** A message came, and more are to come. */
-  wait() {
-    this.end();
+  reset() {
+    this.stop();
     const timer = setTimeout(async () => {
-      const there = await reachable();
+      const there = await isReachable();
       if (this.timer !== timer) return; // a message came meanwhile
-      if (there) this.wait();
+      if (there) this.reset();
       else this.lost();
-    }, SILENCE);
+    }, SILENCE_MS);
     this.timer = timer;
   }
 
   /** The line to the server broke. */
-  lose() {
-    this.end();
+  connectionLost() {
+    this.stop();
     this.lost();
   }
 
   /** Nothing more is to come. */
-  end() {
+  stop() {
     clearTimeout(this.timer);
     this.timer = null;
   }
 }
 
 /** Wait until a lost server responds. Resolves to false if the wait was cancelled or the server only rejected the request. */
-export async function returned(wanted, gone = false) {
-  while (wanted() && !(await reachable())) {
+export async function waitForServer(wanted, gone = false) {
+  while (wanted() && !(await isReachable())) {
     gone = true;
-    await new Promise((over) => setTimeout(over, PAUSE));
+    await new Promise((over) => setTimeout(over, RETRY_MS));
   }
   return gone && wanted();
 }
 
 /** Whether the server that served this page still answers. */
-async function reachable() {
+async function isReachable() {
   try {
-    return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE) })).ok;
+    return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) })).ok;
   } catch {
     return false;
   }

@@ -2,12 +2,12 @@
 
 import { icon, make, replace } from '../core/dom.js';
 import { on } from '../core/state.js';
-import { t } from '../core/words.js';
-import { copyText, saveBytes } from '../parts/takeaway.js';
-import { MOST, fileOf, fromFile, packed, read } from './views.js';
+import { t } from '../core/i18n.js';
+import { copyText, saveBytes } from '../parts/save.js';
+import { LIMITS, fileOf, fromFile, encodeViews, read } from './saved-views.js';
 
-const SIGNS = { up: 'M9 14V4M5 8l4-4 4 4', down: 'M9 4v10M5 10l4 4 4-4', remove: 'M5 5l8 8M13 5l-8 8', show: 'M5 3.500l9 5.500-9 5.500z' };
-const MOST_FILE = 1_000_000; // bytes
+const ICONS = { up: 'M9 14V4M5 8l4-4 4 4', down: 'M9 4v10M5 10l4 4 4-4', remove: 'M5 5l8 8M13 5l-8 8', show: 'M5 3.500l9 5.500-9 5.500z' };
+const MAX_FILE_BYTES = 1_000_000; // bytes
 
 export class Panel {
   /** @param {any} deck deck.js */
@@ -16,7 +16,7 @@ export class Panel {
     this.kept = true; // by the browser
     this.opener = null;
     this.title = make('h2', { id: 'deck-title' });
-    this.shut = this.round('remove', () => this.close());
+    this.shut = this.iconButton('remove', () => this.close());
     this.says = make('p', { class: 'quiet' });
     this.guest = make('div', { class: 'deck-guest', role: 'status' });
     this.save = make('button', { type: 'button', class: 'link', onclick: () => this.deck.save() });
@@ -57,7 +57,7 @@ export class Panel {
     this.show.hidden = !views.length;
     this.save.textContent = t('deck_save');
     this.save.hidden = guest;
-    this.drawGuest();
+    this.drawReceived();
     replace(this.list, ...views.map((view, place) => this.row(view, place)));
     const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
     replace(
@@ -68,7 +68,7 @@ export class Panel {
   }
 
   /** Received views: add them, replace own views, or discard. */
-  drawGuest() {
+  drawReceived() {
     const { deck } = this;
     this.guest.hidden = !deck.guest;
     if (!deck.guest) return;
@@ -79,25 +79,25 @@ export class Panel {
       make(
         'div',
         { class: 'deck-ways' },
-        way('deck_guest_add', () => deck.adopt(true)),
-        way('deck_guest_replace', () => deck.adopt(false)),
-        way('deck_guest_leave', () => deck.own()),
+        way('deck_guest_add', () => deck.mergeViews(true)),
+        way('deck_guest_replace', () => deck.mergeViews(false)),
+        way('deck_guest_leave', () => deck.showOwnViews()),
       ),
     );
   }
 
   row(view, place) {
     const number = place + 1;
-    const title = make('input', { type: 'text', maxlength: MOST.title, 'aria-label': t('deck_title_of', { number }) });
+    const title = make('input', { type: 'text', maxlength: LIMITS.title, 'aria-label': t('deck_title_of', { number }) });
     title.value = view.title;
     title.addEventListener('input', () => this.deck.write(place, { title: title.value }));
-    const note = make('textarea', { rows: 2, maxlength: MOST.note, 'aria-label': t('deck_note_of', { number }) });
+    const note = make('textarea', { rows: 2, maxlength: LIMITS.note, 'aria-label': t('deck_note_of', { number }) });
     note.placeholder = t('deck_note');
     note.value = view.note;
     note.addEventListener('input', () => this.deck.write(place, { note: note.value }));
     const last = this.deck.views.length - 1;
     const act = (sign, does, disabled = false) => {
-      const button = this.round(sign, does);
+      const button = this.iconButton(sign, does);
       button.dataset.act = sign;
       button.disabled = disabled;
       this.name(button, `deck_view_${sign}`, number);
@@ -115,8 +115,8 @@ export class Panel {
     return make('li', { data: { place } }, make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)), words, acts);
   }
 
-  round(sign, does) {
-    const path = sign === 'show' ? { d: SIGNS.show, fill: 'currentColor', stroke: 'none' } : SIGNS[sign];
+  iconButton(sign, does) {
+    const path = sign === 'show' ? { d: ICONS.show, fill: 'currentColor', stroke: 'none' } : ICONS[sign];
     return make('button', { type: 'button', class: 'round', onclick: does }, icon(18, [path], { width: 1.6 }));
   }
 
@@ -164,8 +164,8 @@ export class Panel {
   // ---------------------------------------------------------------- in and out
 
   async copy() {
-    const address = new URL(`#deck=${await packed(this.deck.views)}`, location.href).href;
-    await this.say(() => copyText(address, this.element), 'deck_link_copied');
+    const address = new URL(`#deck=${await encodeViews(this.deck.views)}`, location.href).href;
+    await this.showOutcome(() => copyText(address, this.element), 'deck_link_copied');
   }
 
   download() {
@@ -176,12 +176,12 @@ export class Panel {
   async read() {
     const [file] = this.file.files;
     this.file.value = '';
-    const views = file && file.size <= MOST_FILE ? fromFile(await file.text()) : null;
-    if (views) this.deck.take(views);
+    const views = file && file.size <= MAX_FILE_BYTES ? fromFile(await file.text()) : null;
+    if (views) this.deck.receiveViews(views);
     else this.status.textContent = t('deck_bad_file', { name: file?.name ?? '' });
   }
 
-  async say(act, done) {
+  async showOutcome(act, done) {
     try {
       await act();
       this.status.textContent = t(done);

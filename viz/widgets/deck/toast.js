@@ -1,9 +1,9 @@
 // One line at the foot of the page, with the way to the views.
 
 import { make, replace } from '../core/dom.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 
-const STAYS = 6000; // milliseconds
+const DURATION_MS = 6000; // milliseconds
 
 export class Toast {
   constructor(open) {
@@ -13,11 +13,11 @@ export class Toast {
     document.querySelector('.gradio-container').append(this.element);
   }
 
-  tell(word, values = {}) {
+  show(word, values = {}) {
     clearTimeout(this.timer);
     const way = make('button', { type: 'button', class: 'link', onclick: () => this.open() }, t('saved_views'));
     replace(this.element, t(word, values), ' ', way);
-    this.timer = window.setTimeout(() => this.element.contains(document.activeElement) || this.hide(), STAYS);
+    this.timer = window.setTimeout(() => this.element.contains(document.activeElement) || this.hide(), DURATION_MS);
   }
 
   hide() {

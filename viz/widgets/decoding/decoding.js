@@ -1,30 +1,30 @@
 // The Decoding tab: the search tree, its finished hypotheses, and token probabilities.
 
-import { call, loadPlotly } from '../core/boot.js';
+import { callLatest, loadPlotly } from '../core/boot.js';
 import { make } from '../core/dom.js';
-import { Latest } from '../core/latest.js';
+import { LatestRequest } from '../core/latest-request.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 import { Probabilities } from './probabilities.js';
-import { Chosen } from './chosen.js';
-import { DrawnTree } from './drawntree.js';
-import { Finished } from './finished.js';
+import { SelectedNode } from './selected-node.js';
+import { TreeView } from './tree-view.js';
+import { FinishedList } from './finished-list.js';
 import { section } from './section.js';
 import { Stepper } from './stepper.js';
-import { SearchTree } from './tree.js';
+import { SearchTree } from './search-tree.js';
 
 export async function mount({ element, server }) {
   await ready;
-  new Decoding(element, server);
+  new DecodingTab(element, server);
 }
 
-class Decoding {
+class DecodingTab {
   constructor(root, server) {
     this.root = root;
     this.server = server;
     this.build();
-    this.latest = new Latest(root, this.error, 'decoding_failed');
+    this.latest = new LatestRequest(root, this.error, 'decoding_failed');
     on(['tab', 'translation', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
@@ -33,15 +33,15 @@ class Decoding {
   build() {
     const choose = (node) => this.choose(node);
     const open = (node) => this.open(node);
-    this.tree = new DrawnTree({ choose, open, point: (node) => this.point(node) });
-    this.stepper = new Stepper({ go: (step) => this.see(step), open: () => state.tab === 'decoding' });
+    this.tree = new TreeView({ choose, open, point: (node) => this.point(node) });
+    this.stepper = new Stepper({ go: (step) => this.showStep(step), open: () => state.tab === 'decoding' });
     this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.choices);
-    this.chosen = new Chosen({ choose, turn: (step) => this.goStep(step), open: () => this.open(this.node) });
-    this.finished = new Finished({ choose, open });
+    this.chosen = new SelectedNode({ choose, turn: (step) => this.goStep(step), open: () => this.open(this.node) });
+    this.finished = new FinishedList({ choose, open });
     this.probabilities = new Probabilities({ choose: (place) => this.chooseToken(place), point: (place) => this.pointToken(place) });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.single = make('p', { class: 'single' });
-    this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.offered() });
+    this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.emptyState() });
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
     this.search = section('search', this.none, this.controls, this.tree.element, this.tree.legend, this.chosen.readout, this.tree.keys);
     this.pair = make('div', { class: 'pair' }, this.chosen.step.element, this.finished.section.element);
@@ -51,8 +51,8 @@ class Decoding {
   // ---------------------------------------------------------------- asking
 
   /** The request whose search is shown: of a translation that was opened from a tree, the one of that tree. */
-  origin() {
-    const asked = state.translation.asked();
+  originalRequest() {
+    const asked = state.translation.requestValues();
     const kept = this.searched;
     return Array.isArray(asked.target) && kept && kept.text === asked.text && kept.model === asked.model ? kept : asked;
   }
@@ -60,15 +60,15 @@ class Decoding {
   update() {
     if (state.tab !== 'decoding' || !state.translation) return;
     const look = { theme: state.theme, language: state.language };
-    const [origin, asked] = [this.origin(), state.translation.asked()];
+    const [origin, asked] = [this.originalRequest(), state.translation.requestValues()];
     if (!this.drawn) {
       this.search.title.textContent = t('decoding_search');
       this.search.says.textContent = t('decoding_loading');
     }
-    const ask = (server, request) => call(server, { request, ...look });
+    const ask = (server, request) => callLatest(server, { request, ...look });
     const both = () => Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, asked), loadPlotly()]);
     this.latest
-      .show(JSON.stringify([origin, asked, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure))
+      .load(JSON.stringify([origin, asked, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure))
       .then(() => {
         if (!this.drawn && this.error.textContent) this.search.says.textContent = ''; // nothing is being drawn any more
       });
@@ -88,7 +88,7 @@ class Decoding {
   }
 
   /** Without a search: offer to run one, or to return to the model's own translation. */
-  offered() {
+  emptyState() {
     const defaults = state.defaultRequest ?? {};
     this.searched = null;
     const { back_weight } = state.translation.model.defaults ?? defaults;
@@ -140,7 +140,7 @@ class Decoding {
   choose(node) {
     const { tree } = this.drawn;
     this.node = node;
-    if (tree.nodes[node].step >= this.tree.until) this.stepper.to(tree.nodes[node].step + 1);
+    if (tree.nodes[node].step >= this.tree.until) this.stepper.goTo(tree.nodes[node].step + 1);
     this.tree.mark(node);
     this.chosen.show(this.drawn, node, this.opens);
     this.probabilities.mark(this.tokenOf(node));
@@ -148,9 +148,9 @@ class Decoding {
   }
 
   /** Show this many steps of the search, and select the last node on the path to the selected or the best one. */
-  see(step) {
+  showStep(step) {
     const { tree, best } = this.drawn;
-    this.tree.grow(step);
+    this.tree.showSteps(step);
     const way = [best, this.node].filter((node) => node !== undefined).map((node) => tree.path(node));
     const node = way.find((path) => path.length >= step)?.[step - 1] ?? tree.steps[step - 1][0];
     this.choose(node);
@@ -171,13 +171,13 @@ class Decoding {
   }
 
   point(node) {
-    this.tree.light(node);
-    this.probabilities.light(this.tokenOf(node));
+    this.tree.highlight(node);
+    this.probabilities.highlight(this.tokenOf(node));
   }
 
   pointToken(place) {
-    this.tree.light(place === null ? null : (this.written()[place] ?? null));
-    this.probabilities.light(place);
+    this.tree.highlight(place === null ? null : (this.written()[place] ?? null));
+    this.probabilities.highlight(place);
   }
 
   chooseToken(place) {

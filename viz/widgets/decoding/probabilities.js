@@ -2,17 +2,17 @@
 
 import { make, replace, tableHead } from '../core/dom.js';
 import { state } from '../core/state.js';
-import { four, three } from '../core/view.js';
-import { t } from '../core/words.js';
+import { fourDecimals, threeDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
 import { section } from './section.js';
 
 const QUIET = { displayModeBar: false, responsive: false };
-const WIDEST = 1280; // pixels of the bars with their alternatives
-const LEAST = 200; // pixels of the bars alone
+const MAX_WIDTH = 1280; // pixels of the bars with their alternatives
+const MIN_BAR_WIDTH = 200; // pixels of the bars alone
 const ALONE = 16; // right margin of bars without alternatives, in pixels
-const OTHERS = 3; // alternatives in the table
+const ALTERNATIVES_IN_TABLE = 3; // alternatives in the table
 
-const PALE = 0.45; // of bars while another token is meant
+const DIMMED_OPACITY = 0.45; // of bars while another token is meant
 
 export class Probabilities {
   /** `choose(place)`: a token was clicked. `point(place)`: the pointer is on one, or on none. */
@@ -45,11 +45,11 @@ export class Probabilities {
   fit() {
     if (!this.figure) return;
     const { data, layout } = this.figure;
-    const width = Math.min(this.chart.clientWidth, WIDEST);
+    const width = Math.min(this.chart.clientWidth, MAX_WIDTH);
     const beside = ({ x, xref }) => xref === 'paper' && x === 1;
     const columns = [...new Set(layout.annotations.filter(beside).map(({ xshift }) => xshift))].sort((one, other) => one - other);
     const wide = columns.length > 1 ? columns[1] - columns[0] : 0;
-    const fitting = columns.filter((left) => left + wide <= width - layout.margin.l - LEAST);
+    const fitting = columns.filter((left) => left + wide <= width - layout.margin.l - MIN_BAR_WIDTH);
     this.section.says.textContent = t(fitting.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
     const annotations = layout.annotations.filter((each) => !beside(each) || fitting.includes(each.xshift));
     const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + wide : ALONE };
@@ -77,7 +77,7 @@ export class Probabilities {
   }
 
   /** The one that the pointer means, here or there. */
-  light(place) {
+  highlight(place) {
     if (place === this.lit) return;
     this.lit = place;
     this.paint();
@@ -86,7 +86,7 @@ export class Probabilities {
   paint() {
     if (!this.figure) return;
     const place = this.lit ?? this.chosen;
-    const opacity = state.translation.target.map((_, row) => (place === null || row === place ? 1 : PALE));
+    const opacity = state.translation.target.map((_, row) => (place === null || row === place ? 1 : DIMMED_OPACITY));
     this.plotly.restyle(this.chart, { 'marker.opacity': [opacity] }, [0]);
     for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === place);
   }
@@ -100,8 +100,16 @@ export class Probabilities {
 }
 
 function tokenRow(token) {
-  const others = (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, OTHERS);
-  const cells = others.map(([text, , probability]) => make('span', {}, make('bdi', {}, text.trim() || '␣'), ` ${three(probability)}`));
+  const others = (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, ALTERNATIVES_IN_TABLE);
+  const cells = others.map(([text, , probability]) =>
+    make('span', {}, make('bdi', {}, text.trim() || '␣'), ` ${threeDecimals(probability)}`),
+  );
   const name = make('th', { scope: 'row' }, make('bdi', {}, token.full ?? token.label));
-  return make('tr', {}, name, make('td', { class: 'numeric' }, four(token.probability)), make('td', { class: 'numeric others' }, ...cells));
+  return make(
+    'tr',
+    {},
+    name,
+    make('td', { class: 'numeric' }, fourDecimals(token.probability)),
+    make('td', { class: 'numeric others' }, ...cells),
+  );
 }

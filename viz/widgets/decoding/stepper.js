@@ -1,10 +1,10 @@
 // The search step by step: back, on, play, and a slider. All of it is there at first.
 
-import { calm, icon, make, replace } from '../core/dom.js';
-import { t } from '../core/words.js';
-import { turnButtons } from '../parts/turning.js';
+import { prefersReducedMotion, icon, make, replace } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { stepButtons } from '../parts/step-buttons.js';
 
-const BEAT = 900; // milliseconds a step
+const STEP_MS = 900; // milliseconds a step
 const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
@@ -14,15 +14,15 @@ export class Stepper {
     this.go = go;
     this.open = open;
     this.timer = 0;
-    const [back, next] = turnButtons((by) => this.move(by));
+    const [back, next] = stepButtons((by) => this.move(by));
     this.back = back;
     this.next = next;
     this.button = make('button', { type: 'button', class: 'round', onclick: () => this.toggle() });
     this.slider = make('input', { type: 'range', min: 1, step: 1 });
     this.slider.addEventListener('input', () => {
       const step = this.slider.valueAsNumber;
-      this.halt(); // restores the slider
-      this.to(step);
+      this.pause(); // restores the slider
+      this.goTo(step);
     });
     this.far = make('span', { class: 'quiet numeric' });
     this.element = make('div', { class: 'stepper', role: 'group' }, this.back, this.next, this.button, this.slider, this.far);
@@ -30,7 +30,7 @@ export class Stepper {
 
   /** Of another search, all steps. */
   start(steps) {
-    this.halt();
+    this.pause();
     this.steps = steps;
     this.step = steps;
     this.slider.max = String(steps);
@@ -38,11 +38,11 @@ export class Stepper {
   }
 
   move(by) {
-    this.halt();
-    this.to(this.step + by);
+    this.pause();
+    this.goTo(this.step + by);
   }
 
-  to(step) {
+  goTo(step) {
     this.step = Math.max(1, Math.min(this.steps, step));
     this.go(this.step);
     this.draw();
@@ -50,11 +50,11 @@ export class Stepper {
 
   /** With reduced motion each press is one step. */
   toggle() {
-    if (this.timer) this.halt();
+    if (this.timer) this.pause();
     else {
-      if (this.step >= this.steps) this.to(1);
-      else this.to(this.step + 1);
-      if (!calm()) this.wait();
+      if (this.step >= this.steps) this.goTo(1);
+      else this.goTo(this.step + 1);
+      if (!prefersReducedMotion()) this.wait();
     }
     this.draw();
   }
@@ -66,13 +66,13 @@ export class Stepper {
         this.draw();
         return;
       }
-      this.to(this.step + 1);
+      this.goTo(this.step + 1);
       if (this.step < this.steps) this.wait();
       this.draw();
-    }, BEAT);
+    }, STEP_MS);
   }
 
-  halt() {
+  pause() {
     clearTimeout(this.timer);
     this.timer = 0;
     if (this.steps) this.draw();

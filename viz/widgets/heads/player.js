@@ -1,17 +1,17 @@
 // The player: the translation appears token by token, and the row of the word being written is lit in every part at once.
 
-import { calm, icon, make, typing } from '../core/dom.js';
+import { prefersReducedMotion, icon, make, isTextField } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
-import { axes } from '../core/view.js';
-import { t } from '../core/words.js';
-import { rowOfToken } from '../headview/veil.js';
+import { axes } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { rowOfToken } from '../headview/unwritten.js';
 
-const BEAT = 650; // milliseconds a word
+const WORD_MS = 650; // milliseconds a word
 const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
 /** Token count at which each target row is complete. */
-export function stopsOf(translation, showing) {
+export function rowEnds(translation, showing) {
   const { rows } = axes(translation, 'cross', showing);
   const stops = rows.map(({ places }) => places.at(-1) + 1);
   const all = translation.target.length;
@@ -19,7 +19,7 @@ export function stopsOf(translation, showing) {
 }
 
 /** Selection after `count` tokens: the row of the last one; none at the end. */
-export function lookWhen(translation, look, count) {
+export function selectionAt(translation, look, count) {
   const all = translation.target.length;
   const row = rowOfToken({ kind: look.kind, rows: axes(translation, look.kind, look).rows }, count - 1);
   const shown = { written: count >= all ? null : count, hoverRow: null, hoverColumn: null };
@@ -38,11 +38,11 @@ export class Player {
     this.element = make('div', { class: 'player', role: 'group' }, this.button, this.slider, this.far);
     this.slider.addEventListener('input', () => {
       const count = this.slider.valueAsNumber;
-      this.halt(); // draws the slider where it was
+      this.pause(); // draws the slider where it was
       this.go(count);
     });
     document.addEventListener('keydown', (event) => this.key(event), true);
-    on(['translation'], () => this.halt());
+    on(['translation'], () => this.pause());
     on(['translation', 'written', 'words', 'special', 'language', 'tab'], () => this.draw());
     this.draw();
   }
@@ -55,47 +55,47 @@ export class Player {
 
   /** With reduced motion each press is one word. */
   toggle() {
-    if (this.playing) this.halt();
-    else if (calm()) this.step();
+    if (this.playing) this.pause();
+    else if (prefersReducedMotion()) this.step();
     else {
       this.step();
-      this.run();
+      this.play();
     }
     this.draw();
   }
 
-  run() {
+  play() {
     clearInterval(this.timer);
-    this.timer = setInterval(() => this.step(), BEAT / this.speed);
+    this.timer = setInterval(() => this.step(), WORD_MS / this.speed);
   }
 
-  halt() {
+  pause() {
     clearInterval(this.timer);
     this.timer = 0;
     this.draw();
   }
 
   /** Another pace; a run goes on with it. */
-  pace(speed) {
+  setSpeed(speed) {
     this.speed = speed;
-    if (this.playing) this.run();
+    if (this.playing) this.play();
   }
 
   /** One word on; from the whole translation to its first word. */
   step() {
-    const stops = stopsOf(state.translation, state);
+    const stops = rowEnds(state.translation, state);
     const next = stops.find((stop) => stop > (state.written ?? 0)) ?? state.translation.target.length;
-    if (next === state.translation.target.length) this.halt();
+    if (next === state.translation.target.length) this.pause();
     this.go(next);
   }
 
   go(count) {
-    set(lookWhen(state.translation, state, count));
+    set(selectionAt(state.translation, state, count));
   }
 
   /** The whole translation again. */
   end() {
-    this.halt();
+    this.pause();
     set({ written: null });
   }
 
@@ -108,7 +108,7 @@ export class Player {
       event.stopPropagation();
       this.end();
     }
-    const acts = typing(target) ? target !== this.slider : target.closest('button, a, summary, [role=button], [role=menuitem]');
+    const acts = isTextField(target) ? target !== this.slider : target.closest('button, a, summary, [role=button], [role=menuitem]');
     if (event.key !== ' ' || acts || !state.translation) return;
     event.preventDefault();
     event.stopPropagation();

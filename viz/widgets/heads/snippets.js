@@ -2,20 +2,20 @@
 
 const SIZE = { width: 760, height: 720 }; // pixels of a frame
 const ESCAPED = { '&': '&amp;', '"': '&quot;', '<': '&lt;', '>': '&gt;' };
-const escaped = (text) => text.replace(/[&"<>]/g, (sign) => ESCAPED[sign]);
+const escapeHtml = (text) => text.replace(/[&"<>]/g, (sign) => ESCAPED[sign]);
 
 /** An iframe for another page; `name` is its accessible name. */
-export function frameOf(address, name) {
-  return `<iframe src="${escaped(address)}" title="${escaped(name)}" width="${SIZE.width}" height="${SIZE.height}" loading="lazy" style="border: 0"></iframe>`;
+export function iframeSnippet(address, name) {
+  return `<iframe src="${escapeHtml(address)}" title="${escapeHtml(name)}" width="${SIZE.width}" height="${SIZE.height}" loading="lazy" style="border: 0"></iframe>`;
 }
 
 /** A value as Python writes it. JSON's strings and numbers are Python's, too. */
-export function literal(value) {
+export function toPythonLiteral(value) {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map(toPythonLiteral).join(', ')}]`;
   if (typeof value !== 'object') return JSON.stringify(value);
-  const entries = Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${literal(each)}`);
+  const entries = Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${toPythonLiteral(each)}`);
   return `{${entries.join(', ')}}`;
 }
 
@@ -23,22 +23,22 @@ export function literal(value) {
  * Lines that give the very map that is shown, with what differs from Python's defaults alone.
  * `asked` is the translation's request with all its options; `wayBack` the model that helped to choose, if any.
  */
-export function pythonOf({ model, text, ...asked }, { kind, layer, head }, defaults = {}, wayBack = '') {
+export function pythonSnippet({ model, text, ...asked }, { kind, layer, head }, defaults = {}, wayBack = '') {
   // Nothing is searched for where the translation is given; and without the model a weight of the way back is an error.
   const isSaid = (name) => !(name in defaults && asked.target) && (name !== 'back_weight' || wayBack);
   const differs = ([name, value]) => value !== null && value !== undefined && value !== '' && value !== defaults[name];
   const given = Object.entries(asked).filter(([name, value]) => isSaid(name) && differs([name, value]) && String(value));
-  const said = [literal(text), ...given.map(([name, value]) => `${name}=${literal(value)}`)];
-  if (wayBack && !asked.target) said.push(`way_back=Translator.load(${literal(wayBack)})`);
+  const said = [toPythonLiteral(text), ...given.map(([name, value]) => `${name}=${toPythonLiteral(value)}`)];
+  if (wayBack && !asked.target) said.push(`way_back=Translator.load(${toPythonLiteral(wayBack)})`);
   const place = [layer, head].filter((each) => typeof each === 'number');
   const map =
     typeof layer === 'number' && (typeof head === 'number' || head === 'mean')
-      ? `result.attention_map(${[literal(kind), ...place].join(', ')})`
-      : `result.attention.of(${literal(kind)})  # [layer, head, query, key]`;
+      ? `result.attention_map(${[toPythonLiteral(kind), ...place].join(', ')})`
+      : `result.attention.of(${toPythonLiteral(kind)})  # [layer, head, query, key]`;
   return [
     'from headlight import Translator',
     '',
-    `translator = Translator.load(${literal(model)})`,
+    `translator = Translator.load(${toPythonLiteral(model)})`,
     `result = translator.translate(${said.join(', ')})`,
     map,
     '',

@@ -1,18 +1,18 @@
 // Two heads side by side: A, B and A − B on three maps, their roles, and their largest differences.
 
-import { make, narrow, replace } from '../core/dom.js';
-import { three } from '../core/view.js';
-import { t } from '../core/words.js';
+import { make, isNarrow, replace } from '../core/dom.js';
+import { threeDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
 import { Heatmap } from './heatmap.js';
-import { largestDifferences } from './largest.js';
-import { labelRoom } from './room.js';
+import { largestDifferences } from './largest-differences.js';
+import { rowLabelWidth } from './label-size.js';
 
-const BETWEEN = 24; // pixels between two maps side by side
+const GAP = 24; // pixels between two maps side by side
 
 export class Comparison {
   constructor(plotly, showing) {
     this.showing = showing;
-    this.maps = [{}, { rowLabels: narrow() }, { difference: true }].map((options) => new Heatmap(plotly, showing, options));
+    this.maps = [{}, { rowLabels: isNarrow() }, { difference: true }].map((options) => new Heatmap(plotly, showing, options));
     this.captions = this.maps.map(() => [make('h3', {}), make('p', { class: 'sub' })]);
     this.frames = this.maps.map((map, number) => make('div', { class: 'frame' }, ...this.captions[number], map.element));
     this.largest = make('div', { class: 'largest' });
@@ -31,16 +31,16 @@ export class Comparison {
     const weights = first.weights.map((weight, cell) => weight - second.weights[cell]);
     const difference = { ...second, maximum: true, weights };
     // One size of cells for all three: two planes side by side, with the names of the rows left of the first.
-    const labels = labelRoom(second, this.showing.fit);
-    const plane = Math.floor((width - labels - BETWEEN) / 2);
-    const widths = narrow() ? [width, width, width] : [labels + plane, plane, labels + plane];
+    const labels = rowLabelWidth(second, this.showing.fit);
+    const plane = Math.floor((width - labels - GAP) / 2);
+    const widths = isNarrow() ? [width, width, width] : [labels + plane, plane, labels + plane];
     this.drawCaptions(source, [first, second]);
     for (const [number, view] of [first, second, difference].entries()) {
       this.maps[number].show(view, widths[number], this.captions[number][0].textContent);
       this.frames[number].style.cssText = `min-width:${Math.min(260, widths[number])}px;max-width:${widths[number]}px`;
     }
     this.drawLargest(difference);
-    return narrow() ? width : plane;
+    return isNarrow() ? width : plane;
   }
 
   drawCaptions(source, views) {
@@ -48,7 +48,7 @@ export class Comparison {
     for (const [number, letter] of ['A', 'B'].entries()) {
       const [name, says] = this.captions[number];
       replace(name, badge(letter), source.headName(views[number]));
-      replace(says, ...source.says(views[number]));
+      replace(says, ...source.shownCaption(views[number]));
     }
     const [name, says] = this.captions[2];
     replace(name, 'A − B');
@@ -62,12 +62,12 @@ export class Comparison {
 }
 
 /** How far apart A and B are, in a sentence that fits the form in which both are shown. */
-export function differenceSays(first, second, form) {
+export function differenceText(first, second, form) {
   let [sum, count] = [0, 0];
   for (const [cell, weight] of first.weights.entries()) {
     const gap = Math.abs(weight - second.weights[cell]);
     if (gap === gap) [sum, count] = [sum + gap, count + 1];
   }
   const name = { matrix: 'compare_says', lines: 'compare_says_lines', numbers: 'compare_says_numbers' }[form];
-  return t(name, { difference: three(sum / count) });
+  return t(name, { difference: threeDecimals(sum / count) });
 }

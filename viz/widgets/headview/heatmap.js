@@ -1,25 +1,25 @@
 // One head, large: the cells are Plotly's, the labels are ours. Labels belong to the sentence and are drawn once;
 // another head is a change of `z` alone.
 
-import { make, narrow, scrolls } from '../core/dom.js';
-import { magnified } from '../core/magnified.js';
+import { make, isNarrow, setScrollable } from '../core/dom.js';
+import { pageZoom } from '../core/page-zoom.js';
 import { state as page } from '../core/state.js';
 import { colour, plotlyScale } from '../core/theme.js';
-import { level, rowMaximum, signed, strongest, three } from '../core/view.js';
-import { t } from '../core/words.js';
+import { colourLevel, rowMaximum, signed, argMax, threeDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
 import { InView } from './inview.js';
-import { MapLabels } from './maplabels.js';
-import { any, litLevels, litWeights, meant, together } from './marks.js';
-import { MANY, classRoom, columnRoom, labelRoom } from './room.js';
-import { keptSizes } from './still.js';
-import { veilNames } from './veil.js';
+import { MapLabels } from './map-labels.js';
+import { hasAny, highlightLevels, highlightWeights, effectiveHighlight, combinedWeights } from './highlights.js';
+import { DENSE_FROM, classRoom, columnLabelHeight, rowLabelWidth } from './label-size.js';
+import { stableSizes } from './stable-layout.js';
+import { hideUnwrittenLabels } from './unwritten.js';
 
-const WIDEST = 44; // pixels of a cell; on very wide windows more
-const TALLEST = 38;
-const ROOMY = 900; // pixels of a map from which on its cells grow
-const FOLDED = 38; // pixels above a map that names one column at a time
-const FEW = 24; // rows: with `named` so many keep their labels however many columns there are
-const LINE = 20; // pixels of such a row
+const MAX_CELL_WIDTH = 44; // pixels of a cell; on very wide windows more
+const MAX_CELL_HEIGHT = 38;
+const GROW_FROM_WIDTH = 900; // pixels of a map from which on its cells grow
+const FOLDED_LABEL_HEIGHT = 38; // pixels above a map that names one column at a time
+const MAX_LABELLED_ROWS = 24; // rows: with `named` so many keep their labels however many columns there are
+const ROW_HEIGHT = 20; // pixels of such a row
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
@@ -61,20 +61,20 @@ export class Heatmap {
     if (shape !== this.shape) {
       this.shape = shape;
       this.measure(width, tall);
-      this.layOut(tall);
-      this.draw(true);
+      this.layout(tall);
+      this.render(true);
     } else {
-      this.draw(false);
+      this.render(false);
     }
   }
 
   labelWidth() {
     if (this.forClass) return this.forClass.label;
-    return this.rowLabels ? (this.kept?.label ?? labelRoom(this.view, this.showing.fit)) : 0;
+    return this.rowLabels ? (this.kept?.label ?? rowLabelWidth(this.view, this.showing.fit)) : 0;
   }
 
   measure(width, tall) {
-    this.forClass = tall ? classRoom(this.view, { width, tall, scale: magnified() }) : null;
+    this.forClass = tall ? classRoom(this.view, { width, tall, scale: pageZoom() }) : null;
     if (this.forClass) this.measureForClass(this.forClass);
     else this.measureForPage(width);
   }
@@ -85,21 +85,21 @@ export class Heatmap {
 
   measureForPage(width) {
     const { rows, columns } = this.view;
-    const many = rows.length > MANY || columns.length > MANY;
-    const own = { columns: columns.length, label: labelRoom(this.view, this.showing.fit), above: columnRoom(columns) };
-    this.kept = this.showing.still ? keptSizes(this.kept, own) : null;
+    const many = rows.length > DENSE_FROM || columns.length > DENSE_FROM;
+    const own = { columns: columns.length, label: rowLabelWidth(this.view, this.showing.fit), above: columnLabelHeight(columns) };
+    this.kept = this.showing.still ? stableSizes(this.kept, own) : null;
     const { columns: across, above } = this.kept ?? own;
-    const grown = Math.max(1, Math.min(1.5, width / ROOMY));
-    let cell = Math.min(WIDEST * grown, (width - this.labelWidth() - 2) / across);
+    const grown = Math.max(1, Math.min(1.5, width / GROW_FROM_WIDTH));
+    let cell = Math.min(MAX_CELL_WIDTH * grown, (width - this.labelWidth() - 2) / across);
     if (many && !this.showing.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
     this.tiny = this.cellWidth < 12;
-    this.low = Boolean(this.named) && this.tiny && rows.length <= FEW;
-    const tall = narrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, Math.floor(TALLEST * grown));
-    this.cellHeight = this.low ? LINE : tall;
+    this.low = Boolean(this.named) && this.tiny && rows.length <= MAX_LABELLED_ROWS;
+    const tall = isNarrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, Math.floor(MAX_CELL_HEIGHT * grown));
+    this.cellHeight = this.low ? ROW_HEIGHT : tall;
     this.gap = this.cellWidth >= 13 ? 1 : 0;
     this.scrolls = many && !this.showing.fit;
-    this.columnHeight = this.tiny ? FOLDED : above;
+    this.columnHeight = this.tiny ? FOLDED_LABEL_HEIGHT : above;
   }
 
   /** Whether some cells are empty: masked, or of a word that one of two sentences lacks. */
@@ -111,10 +111,10 @@ export class Heatmap {
     return [this.view.columns.length * this.cellWidth, this.view.rows.length * this.cellHeight];
   }
 
-  layOut(tall) {
+  layout(tall) {
     const [width, height] = this.size;
     const { cellWidth, cellHeight, columnHeight, tiny, low } = this;
-    scrolls(this.element, this.scrolls);
+    setScrollable(this.element, this.scrolls);
     this.element.style.maxHeight = tall ? `${tall}px` : '';
     this.grid.classList.toggle('tiny', tiny);
     this.grid.style.gridTemplateColumns = `${this.rowLabels ? `${this.labelWidth()}px ` : ''}${width}px`;
@@ -128,11 +128,11 @@ export class Heatmap {
   }
 
   /** Update the cells: a new Plotly figure, or only new values. */
-  draw(anew) {
+  render(full) {
     const { rows, columns } = this.view;
-    const z = rows.map((_, row) => this.levels(row));
+    const z = rows.map((_, row) => this.rowLevels(row));
     const palette = this.difference ? 'difference' : this.showing.palette;
-    if (!anew && palette === this.palette) {
+    if (!full && palette === this.palette) {
       this.plotly.restyle(this.plot, { z: [z] }, [this.trace]);
       return;
     }
@@ -140,7 +140,7 @@ export class Heatmap {
     const base = { type: 'heatmap', hoverinfo: 'skip', showscale: false, xgap: this.gap, ygap: this.gap };
     const [zmin, zmax] = this.difference ? [-1, 1] : [0, 1];
     const traces = [{ ...base, z, zmin, zmax, colorscale: plotlyScale(palette), name: 'weights' }];
-    if (this.hatched && this.gap) traces.unshift(this.ground(base, z));
+    if (this.hatched && this.gap) traces.unshift(this.drawBackground(base, z));
     this.trace = traces.length - 1;
     const [width, height] = this.size;
     const layout = {
@@ -156,7 +156,7 @@ export class Heatmap {
   }
 
   /** Background behind unmasked cells, so that the hatching does not show through. */
-  ground(base, z) {
+  drawBackground(base, z) {
     const scale = [
       [0, colour('ground')],
       [1, colour('ground')],
@@ -165,42 +165,42 @@ export class Heatmap {
     return { ...base, z: allowed, zmin: 0, zmax: 1, xgap: 0, ygap: 0, colorscale: scale, name: 'ground' };
   }
 
-  levels(row) {
+  rowLevels(row) {
     const { weights, columns } = this.view;
     const { scale } = this.showing;
     const greatest = scale === 'row' && !this.difference ? rowMaximum(this.view, row) : 1;
     return Array.from(columns, (_, column) => {
       const weight = weights[row * columns.length + column];
       if (weight !== weight) return null;
-      return this.difference ? weight : level(weight, greatest, scale);
+      return this.difference ? weight : colourLevel(weight, greatest, scale);
     });
   }
 
   /** Shade the highlighted labels, frame the hovered and pinned rows and columns, show the cell's value. */
-  light(marks) {
-    const now = meant(marks);
+  highlight(marks) {
+    const now = effectiveHighlight(marks);
     const { hover, pinned } = marks;
-    this.labels.light(now, litLevels(this.view, now, this.showing.scale));
-    this.grid.classList.toggle('lit', any(now));
+    this.labels.highlight(now, highlightLevels(this.view, now, this.showing.scale));
+    this.grid.classList.toggle('lit', hasAny(now));
     const apart = (axis) => (String(hover[axis]) === String(pinned[axis]) ? null : hover[axis]);
-    this.frame('row', pinned.rows);
-    this.frame('column', pinned.columns);
-    this.frame('hoverRow', apart('rows'));
-    this.frame('hoverColumn', apart('columns'));
-    this.placeTag(now);
-    if (this.scrolls && !this.element.matches(':hover')) this.reveal(now);
+    this.outlineCells('row', pinned.rows);
+    this.outlineCells('column', pinned.columns);
+    this.outlineCells('hoverRow', apart('rows'));
+    this.outlineCells('hoverColumn', apart('columns'));
+    this.positionTooltip(now);
+    if (this.scrolls && !this.element.matches(':hover')) this.scrollIntoView(now);
   }
 
   /** Blank out rows of tokens that are not written yet. */
-  veil(there) {
+  hideUnwritten(there) {
     const { rows } = this.view;
     this.cover.hidden = there.rows >= rows.length;
     this.cover.style.top = `${there.rows * this.cellHeight}px`;
-    veilNames(this.grid, there);
+    hideUnwrittenLabels(this.grid, there);
   }
 
   /** A frame around neighbouring rows or columns. */
-  frame(name, places) {
+  outlineCells(name, places) {
     const band = this.bands[name];
     band.hidden = !places?.length;
     if (band.hidden) return;
@@ -213,14 +213,11 @@ export class Heatmap {
   }
 
   /** Scroll the highlighted row or column and its largest cell into view. */
-  reveal(now) {
-    if (!any(now)) return;
+  scrollIntoView(now) {
+    if (!hasAny(now)) return;
     const { element } = this;
-    const lit = litWeights(this.view, now);
-    const centre = [
-      (now.columns?.[0] ?? strongest(lit.columns)) * this.cellWidth,
-      (now.rows?.[0] ?? strongest(lit.rows)) * this.cellHeight,
-    ];
+    const lit = highlightWeights(this.view, now);
+    const centre = [(now.columns?.[0] ?? argMax(lit.columns)) * this.cellWidth, (now.rows?.[0] ?? argMax(lit.rows)) * this.cellHeight];
     const room = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
     for (const [axis, name] of ['scrollLeft', 'scrollTop'].entries()) {
       const before = element[name];
@@ -228,12 +225,12 @@ export class Heatmap {
     }
   }
 
-  placeTag({ rows, columns }) {
+  positionTooltip({ rows, columns }) {
     const { cellWidth, cellHeight, tag } = this;
     tag.hidden = !rows || !columns;
     if (tag.hidden) return;
-    const weight = together(this.view, rows, columns);
-    tag.textContent = weight !== weight ? t('masked') : this.difference ? signed(weight, 3) : three(weight);
+    const weight = combinedWeights(this.view, rows, columns);
+    tag.textContent = weight !== weight ? t('masked') : this.difference ? signed(weight, 3) : threeDecimals(weight);
     const [width] = this.size;
     const [row, column] = [rows[0], columns.at(-1)];
     const left = column * cellWidth > width - 90 && column * cellWidth > 90;
@@ -247,12 +244,12 @@ export class Heatmap {
     const box = this.plane.getBoundingClientRect();
     const within = (place, count) => Math.max(0, Math.min(count - 1, Math.floor(place)));
     return [
-      within((event.clientY - box.top) / magnified() / this.cellHeight, this.view.rows.length),
-      within((event.clientX - box.left) / magnified() / this.cellWidth, this.view.columns.length),
+      within((event.clientY - box.top) / pageZoom() / this.cellHeight, this.view.rows.length),
+      within((event.clientX - box.left) / pageZoom() / this.cellWidth, this.view.columns.length),
     ];
   }
 
-  close() {
+  destroy() {
     this.element.remove();
     this.plotly.purge(this.plot);
   }

@@ -1,7 +1,7 @@
 // Which rows and columns of a map that scrolls before a class are in sight.
 
 import { make } from '../core/dom.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 
 /** The first and the last of `count` cells in `room` pixels from `start` on, counted from one; what is half seen counts. */
 export function shown(start, room, cell, count) {

@@ -1,12 +1,12 @@
 // Lines: tokens on both sides, joined as strongly as they attend; pointing at one thins them to its own.
 
-import { make, replace, scrolls, svg } from '../core/dom.js';
-import { t } from '../core/words.js';
-import { litLevels, meant } from './marks.js';
+import { make, replace, setScrollable, svg } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { highlightLevels, effectiveHighlight } from './highlights.js';
 import { paint } from './shading.js';
-import { veilNames } from './veil.js';
+import { hideUnwrittenLabels } from './unwritten.js';
 
-const MANY = 44;
+const DENSE_FROM = 44;
 
 export class Lines {
   constructor(showing) {
@@ -24,13 +24,13 @@ export class Lines {
     this.views = views;
     const { rows, columns } = views[0];
     const count = Math.max(rows.length, columns.length);
-    this.gap = count > MANY ? 16 : Math.max(24, Math.min(36, 560 / count));
+    this.gap = count > DENSE_FROM ? 16 : Math.max(24, Math.min(36, 560 / count));
     const wide = Math.min(width, 620);
     this.left = wide * 0.32;
     this.right = wide * 0.68;
     this.sheet.style.cssText = `width:${wide}px;height:${count * this.gap}px`;
     this.sheet.setAttribute('aria-label', label);
-    scrolls(this.element, count > MANY);
+    setScrollable(this.element, count > DENSE_FROM);
     for (const [place, name] of ['looking', 'looked_at'].entries()) this.captions[place].textContent = t(name);
     this.captions[0].style.cssText = `width:${this.left - 14}px`;
     this.captions[1].style.cssText = `margin-inline-start:${this.right - this.left + 28}px`;
@@ -40,7 +40,7 @@ export class Lines {
         `top:${place * this.gap}px;height:${this.gap}px`,
         side === 'row' ? `right:${wide - this.left + 6}px` : `left:${this.right + 6}px`,
         `max-width:${this.left - 6}px`,
-        count > MANY ? 'font-size:12px' : '',
+        count > DENSE_FROM ? 'font-size:12px' : '',
       ].join(';');
       const text = make('span', { class: token.special ? 'special' : '' }, token.label);
       return make('div', { class: `label ${side}`, data: { [side]: place }, style, title: token.full }, text);
@@ -50,13 +50,13 @@ export class Lines {
   }
 
   /** Rows beyond those that are there have no lines yet. */
-  veil(there) {
+  hideUnwritten(there) {
     this.there = there;
-    veilNames(this.labels, there);
+    hideUnwrittenLabels(this.labels, there);
   }
 
-  light(marks) {
-    const now = meant(marks);
+  highlight(marks) {
+    const now = effectiveHighlight(marks);
     const comparing = this.views.length > 1;
     const colours = comparing ? ['var(--head-a)', 'var(--head-b)'] : ['var(--accent)'];
     const paths = this.views.flatMap((view, number) => {
@@ -64,7 +64,7 @@ export class Lines {
       return this.paths(view, colours[number], shift, now);
     });
     this.picture.replaceChildren(...paths);
-    const lit = litLevels(this.views.at(-1), now, this.showing.scale);
+    const lit = highlightLevels(this.views.at(-1), now, this.showing.scale);
     for (const label of this.labels.querySelectorAll('.label')) {
       const side = label.dataset.row !== undefined ? 'row' : 'column';
       const place = Number(label.dataset[side]);
@@ -72,11 +72,11 @@ export class Lines {
       const chosen = side === 'row' ? now.rows : now.rows ? null : now.columns;
       label.classList.toggle('chosen', Boolean(chosen?.includes(place)));
     }
-    if (!this.element.matches(':hover')) this.reveal((now.rows ?? now.columns)?.[0] ?? null);
+    if (!this.element.matches(':hover')) this.scrollIntoView((now.rows ?? now.columns)?.[0] ?? null);
   }
 
   /** Scroll to the selection. */
-  reveal(place) {
+  scrollIntoView(place) {
     const { scrollTop, clientHeight, scrollHeight } = this.element;
     if (place === null || scrollHeight <= clientHeight) return;
     const at = (place + 0.5) * this.gap;

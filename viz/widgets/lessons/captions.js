@@ -1,13 +1,13 @@
 // Captions of a figure: title and shape, row and column labels, legend.
 
 import { make } from '../core/dom.js';
-import { minus } from '../core/view.js';
-import { t } from '../core/words.js';
-import { ramp } from '../parts/legend.js';
-import { largest } from './tensors.js';
+import { formatSigned } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { colourRamp } from '../parts/legend.js';
+import { maxAbs } from './tensor-cache.js';
 
-const FEW = 12; // tokens around the chosen one, of a long sentence
-const MANY = 16; // tokens that are all shown
+const SHOWN_AROUND = 12; // tokens around the chosen one, of a long sentence
+const SHOW_ALL_UP_TO = 16; // tokens that are all shown
 const MATRICES = ['heat', 'stack', 'pair']; // forms with a row for each token; others show all tokens in another way, or one alone
 
 /** Title of a figure: its name, and the tensor's shape with named axes. */
@@ -18,7 +18,7 @@ export function caption(show, shape) {
 }
 
 /** Title of a figure, with its size if it is a matrix. */
-export function titled(text, size = '') {
+export function figureTitle(text, size = '') {
   return make('div', { class: 'lesson-caption' }, make('b', {}, text), size ? make('span', { class: 'numeric' }, size) : null);
 }
 
@@ -42,21 +42,21 @@ export function columnsOf(scene, all) {
 }
 
 function around(count, chosen, all) {
-  if (all || count <= MANY) return Array.from({ length: count }, (_, place) => place);
-  const start = Math.max(0, Math.min(count - FEW, chosen - Math.floor(FEW / 2)));
-  return Array.from({ length: FEW }, (_, place) => start + place);
+  if (all || count <= SHOW_ALL_UP_TO) return Array.from({ length: count }, (_, place) => place);
+  const start = Math.max(0, Math.min(count - SHOWN_AROUND, chosen - Math.floor(SHOWN_AROUND / 2)));
+  return Array.from({ length: SHOWN_AROUND }, (_, place) => start + place);
 }
 
 /** Of how many tokens a step's pictures show some alone: the most along any side that is cut; 0 where all are shown. */
-export function cutFrom(scene) {
+export function truncatedFrom(scene) {
   const counts = { tokens: scene.rows.length, positions: scene.rows.length, keys: scene.columns.length };
   const matrices = scene.step.figures.filter(({ form }) => MATRICES.includes(form));
   const sides = matrices.flatMap((figure) => {
-    const rows = scene.shows(figure).map((show) => counts[show.rows] ?? 0);
+    const rows = scene.visibleTensors(figure).map((show) => counts[show.rows] ?? 0);
     return figure.square ? [...rows, counts.keys] : rows;
   });
   const most = Math.max(0, ...sides);
-  return most > MANY ? most : 0;
+  return most > SHOW_ALL_UP_TO ? most : 0;
 }
 
 export function shapeOf(show, scene, matrix) {
@@ -76,16 +76,16 @@ export function legend(scale, most) {
   const digits = most < 1 ? 2 : 1;
   const said =
     scale === 'signed'
-      ? ramp('difference', minus(-most, digits), `+${most.toFixed(digits)}`)
-      : ramp('headlight', '0', most === 1 ? '1' : most.toFixed(2));
+      ? colourRamp('difference', formatSigned(-most, digits), `+${most.toFixed(digits)}`)
+      : colourRamp('headlight', '0', most === 1 ? '1' : most.toFixed(2));
   return make('div', { class: 'lesson-legend' }, said);
 }
 
 /** Three quarters of the maximum: the few larger values saturate, and the others stay distinguishable. */
-export const reach = (numbers) => 0.75 * largest(numbers) || 1;
+export const colourLimit = (numbers) => 0.75 * maxAbs(numbers) || 1;
 
 /** A click on a picture chooses a row, and a dimension or key. */
-export const picks = (pick, scene, square) => (row, column) => {
+export const clickToPick = (pick, scene, square) => (row, column) => {
   const changes = {};
   if (row !== null) changes[scene.kind === 'encoder' ? 'token' : 'written'] = row;
   if (column !== null && !square) changes.dimension = column;

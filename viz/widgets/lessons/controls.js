@@ -2,11 +2,11 @@
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
-import { has, t } from '../core/words.js';
-import { labelOf } from './labels.js';
-import { valuesOf } from './settings.js';
+import { hasPhrase, t } from '../core/i18n.js';
+import { labelText } from './labels.js';
+import { valuesOf } from './control-values.js';
 
-/** @typedef {import('./settings.js').Control} Control */
+/** @typedef {import('./control-values.js').Control} Control */
 
 export class Controls {
   /** `change(control, value)`. */
@@ -34,11 +34,11 @@ export class Controls {
       const again = focused ? this.element.querySelector(`[data-control="${focused}"]`) : null;
       if (again && again !== document.activeElement) /** @type {any} */ (again).focus({ preventScroll: true });
     }
-    this.hold(set);
+    this.showPending(set);
   }
 
   /** Whether they are those of a step. */
-  isOf({ lesson, name }) {
+  belongsTo({ lesson, name }) {
     return this.drawn === JSON.stringify([lesson, name, state.language]);
   }
 
@@ -47,14 +47,14 @@ export class Controls {
   }
 
   /** Show a new value at once. */
-  hold(set) {
+  showPending(set) {
     if (this.element.hidden) return;
     const values = valuesOf(
       this.parts.map(({ control }) => control),
       set,
     );
     for (const { control, element, hold } of this.parts) {
-      element.hidden = Boolean(control.when) && values[control.when[0]] !== control.when[1];
+      element.hidden = Boolean(control.visible_if) && values[control.visible_if[0]] !== control.visible_if[1];
       hold(values[control.name]);
     }
   }
@@ -70,25 +70,25 @@ const nameOf = (lesson, { name }) => t(`lesson_${lesson}_control_${name}`);
 /** An option in words, or as it stands: a number, a name of one. */
 function optionOf(lesson, { name }, option) {
   const key = `lesson_${lesson}_control_${name}_${option}`;
-  return has(key) ? t(key) : option;
+  return hasPhrase(key) ? t(key) : option;
 }
 
 const PARTS = {
   /** A few side by side, along a line, or in a menu. */
   choice(control, lesson, change) {
-    const { options, slides, menu, name } = control;
+    const { options, as_slider, as_menu, name } = control;
     const said = nameOf(lesson, control);
-    if (slides) {
-      const { element, input, hold } = sliding(said, name, { low: 0, high: options.length - 1, step: 1 }, (place) =>
+    if (as_slider) {
+      const { element, input, hold } = sliderControl(said, name, { low: 0, high: options.length - 1, step: 1 }, (place) =>
         optionOf(lesson, control, options[place]),
       );
       input.addEventListener('input', () => change(options[Number(input.value)]));
       return { element, hold: (value) => hold(options.indexOf(value)) };
     }
-    if (menu) {
+    if (as_menu) {
       const entries = options.map((option) => make('option', { value: option }, optionOf(lesson, control, option)));
       const select = make('select', { 'aria-label': said, data: { control: name }, onchange: () => change(select.value) }, ...entries);
-      return { element: named(said, [select]), hold: (value) => Object.assign(select, { value }) };
+      return { element: labelled(said, [select]), hold: (value) => Object.assign(select, { value }) };
     }
     const buttons = options.map((option) =>
       make(
@@ -101,7 +101,7 @@ const PARTS = {
     const hold = (value) => {
       for (const [place, button] of buttons.entries()) button.setAttribute('aria-pressed', String(options[place] === value));
     };
-    return { element: named(said, [group]), hold };
+    return { element: labelled(said, [group]), hold };
   },
 
   switch(control, lesson, change) {
@@ -112,7 +112,7 @@ const PARTS = {
   },
 
   slider(control, lesson, change) {
-    const { element, input, hold } = sliding(nameOf(lesson, control), control.name, control, String);
+    const { element, input, hold } = sliderControl(nameOf(lesson, control), control.name, control, String);
     input.addEventListener('input', () => change(Number(input.value)));
     return { element, hold };
   },
@@ -123,7 +123,7 @@ const PARTS = {
       type: 'button',
       class: 'pressed',
       data: { control: control.name },
-      onclick: () => change((now + 1) % (control.most + 1)),
+      onclick: () => change((now + 1) % (control.max_presses + 1)),
     };
     const element = make('button', about);
     const hold = (value) => {
@@ -141,21 +141,21 @@ const PARTS = {
       change(now.includes(place) ? now.filter((each) => each !== place) : [...now, place].sort((one, other) => one - other));
     const buttons = shown.map((label, place) => {
       const about = { type: 'button', data: { control: `${control.name} ${place}` }, onclick: () => turn(place) };
-      return label === null ? null : make('button', about, make('bdi', {}, labelOf(lesson, label)));
+      return label === null ? null : make('button', about, make('bdi', {}, labelText(lesson, label)));
     });
     const hold = (value) => {
       now = value;
       for (const [place, button] of buttons.entries()) button?.setAttribute('aria-pressed', String(value.includes(place)));
     };
-    const about = { class: control.adds ? 'places adds' : 'places', role: 'group', 'aria-label': said };
-    return { element: named(said, [make('div', about, ...buttons)], true), hold };
+    const about = { class: control.adds_selected ? 'places adds' : 'places', role: 'group', 'aria-label': said };
+    return { element: labelled(said, [make('div', about, ...buttons)], true), hold };
   },
 
   text(control, lesson, change) {
     const said = nameOf(lesson, control);
     const input = make('input', {
       type: 'text',
-      maxlength: control.longest,
+      maxlength: control.max_length,
       'aria-label': said,
       data: { control: control.name },
       autocomplete: 'off',
@@ -164,16 +164,16 @@ const PARTS = {
     const hold = (value) => {
       if (document.activeElement !== input) input.value = value; // keep text that is being typed
     };
-    return { element: named(said, [input], true), hold };
+    return { element: labelled(said, [input], true), hold };
   },
 };
 
-function named(said, parts, wide = false) {
+function labelled(said, parts, wide = false) {
   const name = make('span', { class: 'control-name', 'aria-hidden': 'true' }, said);
   return make('div', { class: wide ? 'control wide' : 'control' }, name, ...parts);
 }
 
-function sliding(said, name, { low, high, step }, write) {
+function sliderControl(said, name, { low, high, step }, write) {
   const input = make('input', { type: 'range', min: low, max: high, step, 'aria-label': said, data: { control: name } });
   const output = make('span', { class: 'numeric held' });
   const hold = (value) => {
@@ -182,5 +182,5 @@ function sliding(said, name, { low, high, step }, write) {
     output.textContent = write(value);
     input.setAttribute('aria-valuetext', write(value));
   };
-  return { element: named(said, [input, output]), input, hold };
+  return { element: labelled(said, [input, output]), input, hold };
 }

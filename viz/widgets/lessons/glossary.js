@@ -1,7 +1,7 @@
 // All terms of the page with their meanings, from the table of words.
 
 import { make, replace } from '../core/dom.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 import { TERMS } from '../parts/glossary.js';
 
 export class AllTerms {

@@ -33,15 +33,15 @@ function write(changes) {
 }
 
 /** Of a lesson: undefined, `begun` or `done`. */
-export const marked = (lesson) => read().done[lesson];
+export const lessonStatus = (lesson) => read().done[lesson];
 
-export function mark(lesson, how) {
+export function setLessonStatus(lesson, how) {
   const { done } = read();
   if (done[lesson] !== 'done' && done[lesson] !== how) write({ done: { ...done, [lesson]: how } });
 }
 
 /** The first guess at a question counts. */
-export function guessed(question, isRight) {
+export function recordGuess(question, isRight) {
   const { right } = read();
   if (!(question in right)) write({ right: { ...right, [question]: isRight } });
 }

@@ -1,28 +1,28 @@
 // Predict, then reveal: questions from the model's own numbers. The correct answer is computed; unclear cases are not asked.
 
-import { make, phrase, replace } from '../core/dom.js';
-import { minus, strongest } from '../core/view.js';
-import { t } from '../core/words.js';
-import { numbersSaid } from './labels.js';
-import { guessed } from './progress.js';
-import { rowOf, softmax } from './tensors.js';
+import { make, fillElements, replace } from '../core/dom.js';
+import { formatSigned, argMax } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { numberTexts } from './labels.js';
+import { recordGuess } from './progress.js';
+import { rowOf, softmax } from './tensor-cache.js';
 
-const CLEAR = 0.1; // by which the best must be ahead of the next
-const SAME = 1e-6; // weights that differ less are the same
+const MIN_MARGIN = 0.1; // by which the best must be ahead of the next
+const EQUAL_TOLERANCE = 1e-6; // weights that differ less are the same
 const [MOST, SOME] = [0.5, 0.1]; // of the neurons
 
 /** The options, the index of the correct one, and numbers for the answer; null if unclear. */
-export function questionOf(scene) {
+export function makeQuestion(scene) {
   const { ask } = scene.step;
-  return ask && RIGHT[ask.right](scene, ask.options);
+  return ask && ANSWER_FUNCTIONS[ask.answer_function](scene, ask.options);
 }
 
-const numbersOfFound = ({ step, found }) => numbersSaid(step.lesson, found.numbers);
+const numbersOfFound = ({ step, found }) => numberTexts(step.lesson, found.numbers);
 
-const RIGHT = {
+const ANSWER_FUNCTIONS = {
   /** The experiment's question, or null if its numbers are unclear. */
   found(scene, options) {
-    return scene.found?.right ? worded(scene, options, scene.found.right, numbersOfFound(scene)) : null;
+    return scene.found?.right ? phraseOptions(scene, options, scene.found.right, numbersOfFound(scene)) : null;
   },
 
   /** How many tokens the model reads: also fewer, as many as there are words, and one less. */
@@ -33,32 +33,35 @@ const RIGHT = {
 
   /** The largest weight of the row without the division. */
   unscaled(scene, options) {
-    const row = rowOf(scene.named('raw'), scene.row);
-    const [without, scaled] = [softmax(row), softmax(rowOf(scene.named('scaled'), scene.row))].map((each) => Math.max(...each));
-    if (scene.number('divisor') === 1 || Math.abs(without - scaled) < CLEAR / 10) return null;
-    return worded(scene, options, without > scaled ? 'larger' : 'smaller', { without: minus(without), scaled: minus(scaled) });
+    const row = rowOf(scene.tensorByName('raw'), scene.row);
+    const [without, scaled] = [softmax(row), softmax(rowOf(scene.tensorByName('scaled'), scene.row))].map((each) => Math.max(...each));
+    if (scene.number('divisor') === 1 || Math.abs(without - scaled) < MIN_MARGIN / 10) return null;
+    return phraseOptions(scene, options, without > scaled ? 'larger' : 'smaller', {
+      without: formatSigned(without),
+      scaled: formatSigned(scaled),
+    });
   },
 
   /** The same amount added to every score. */
   shifted(scene, options) {
-    const scores = rowOf(scene.sent('scores'), scene.row);
+    const scores = rowOf(scene.serverTensor('scores'), scene.row);
     const [before, after] = [softmax(scores), softmax(scores.map((each) => each + 5))];
     const apart = Math.max(...before.map((each, place) => Math.abs(each - after[place])));
     const largest = Math.max(...after) - Math.max(...before);
-    return worded(scene, options, apart < 10 * SAME ? 'nothing' : largest > 0 ? 'grow' : 'even', {});
+    return phraseOptions(scene, options, apart < 10 * EQUAL_TOLERANCE ? 'nothing' : largest > 0 ? 'grow' : 'even', {});
   },
 
   /** How many neurons of the feed-forward network are above zero. */
   awake(scene, options) {
-    const hidden = rowOf(scene.named('feed_forward.hidden'), scene.row);
+    const hidden = rowOf(scene.tensorByName('feed_forward.hidden'), scene.row);
     const share = hidden.reduce((count, each) => count + (each > 0 ? 1 : 0), 0) / hidden.length;
     if ([MOST, SOME].some((edge) => Math.abs(share - edge) < 0.02)) return null;
-    return worded(scene, options, share > MOST ? 'most' : share > SOME ? 'some' : 'few', {});
+    return phraseOptions(scene, options, share > MOST ? 'most' : share > SOME ? 'some' : 'few', {});
   },
 
   /** Which half of the decoder's map is empty. */
   later(scene, options) {
-    const { rows, columns, numbers } = scene.named('weights');
+    const { rows, columns, numbers } = scene.tensorByName('weights');
     const half = (inside) =>
       numbers.reduce((all, each, place) => all + (inside(Math.floor(place / columns), place % columns) ? each : 0), 0);
     const sums = {
@@ -66,8 +69,8 @@ const RIGHT = {
       lower: half((row, column) => column < row),
       diagonal: half((row, column) => row === column),
     };
-    if (rows < 2 || scene.part !== 0) return worded(scene, options, 'upper', {});
-    return worded(
+    if (rows < 2 || scene.part !== 0) return phraseOptions(scene, options, 'upper', {});
+    return phraseOptions(
       scene,
       options,
       options.reduce((least, each) => (sums[each] < sums[least] ? each : least)),
@@ -77,16 +80,16 @@ const RIGHT = {
 
   /** The key that the row attends to most. */
   strongest(scene) {
-    const weights = rowOf(scene.named('weights'), scene.row);
-    const best = strongest(weights);
+    const weights = rowOf(scene.tensorByName('weights'), scene.row);
+    const best = argMax(weights);
     const ranked = [...weights].sort((one, other) => other - one);
-    if (ranked.length < 2 || ranked[0] - ranked[1] < CLEAR) return null;
+    if (ranked.length < 2 || ranked[0] - ranked[1] < MIN_MARGIN) return null;
     const options = scene.columns.map(({ label }) => label);
     return {
       options,
-      after: options.map((label, place) => `${label} ${minus(weights[place], 2)}`),
+      after: options.map((label, place) => `${label} ${formatSigned(weights[place], 2)}`),
       right: best,
-      values: { key: options[best], weight: minus(weights[best]) },
+      values: { key: options[best], weight: formatSigned(weights[best]) },
     };
   },
 
@@ -94,18 +97,18 @@ const RIGHT = {
   next(scene) {
     const { best, log_sum: logSum } = scene.logits;
     const chances = best.map(([, , logit]) => Math.exp(logit - logSum));
-    if (chances[0] - chances[1] < CLEAR) return null;
+    if (chances[0] - chances[1] < MIN_MARGIN) return null;
     const shown = best.slice(0, 4);
     const order = [...shown.keys()].sort((one, other) => shown[one][1] - shown[other][1]); // by id, which tells nothing
     const options = order.map((place) => shown[place][0]);
-    const [first, second] = [0, 1].map((place) => ({ label: shown[place][0], chance: minus(chances[place]) }));
+    const [first, second] = [0, 1].map((place) => ({ label: shown[place][0], chance: formatSigned(chances[place]) }));
     const values = { first: first.label, first_chance: first.chance, second: second.label, second_chance: second.chance };
     return { options, right: order.indexOf(0), values };
   },
 };
 
 /** Options in words. */
-function worded({ step }, options, right, values) {
+function phraseOptions({ step }, options, right, values) {
   const names = options.map((option) => t(`lesson_${step.lesson}_${step.name}_option_${option}`));
   return { options: names, right: options.indexOf(right), values };
 }
@@ -127,7 +130,7 @@ export class Question {
     const all = { ...values, ...told.values };
     const bold = Object.fromEntries(Object.entries(all).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]));
     const focused = this.options.contains(document.activeElement);
-    replace(this.says, ...phrase(t(`${base}_ask`), bold));
+    replace(this.says, ...fillElements(t(`${base}_ask`), bold));
     const open = given === undefined;
     const buttons = told.options.map((text, place) => {
       const result = open ? '' : place === told.right ? ' right' : place === given ? ' wrong' : '';
@@ -135,7 +138,7 @@ export class Question {
         type: 'button',
         class: `option${result}`,
         disabled: !open,
-        onclick: () => this.take(base, place, place === told.right),
+        onclick: () => this.recordGuess(base, place, place === told.right),
       };
       return make('button', about, make('bdi', {}, open ? text : (told.after?.[place] ?? text)));
     });
@@ -147,15 +150,15 @@ export class Question {
     }
     const verdict = given < 0 ? null : make('b', {}, t(given === told.right ? 'lesson_right' : 'lesson_wrong'));
     const parts = Object.fromEntries(Object.entries(all).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]));
-    replace(this.answer, verdict, ' ', ...phrase(t(`${base}_answer`), parts));
+    replace(this.answer, verdict, ' ', ...fillElements(t(`${base}_answer`), parts));
     if (focused) {
       this.answer.tabIndex = -1;
       this.answer.focus({ preventScroll: true }); // the pressed button was replaced
     }
   }
 
-  take(base, place, isRight) {
-    guessed(base, isRight);
+  recordGuess(base, place, isRight) {
+    recordGuess(base, isRight);
     this.choose(place);
   }
 }

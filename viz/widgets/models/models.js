@@ -1,13 +1,13 @@
 // The Models tab: a line for each model; what it is, how good, what it cannot do and how it learnt folds out. Cards come as plain nodes, never as HTML.
 
-import { call, tables } from '../core/boot.js';
+import { callLatest, tables } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { faultSays, languageName, t } from '../core/words.js';
+import { faultText, languageName, t } from '../core/i18n.js';
 import { HubAway, look } from '../parts/hubaway.js';
-import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
-import { curves, plainBar, reliabilityPicture, scoresPicture } from './pictures.js';
+import { byPair, kindName, pairName, formatSize } from '../parts/model-names.js';
+import { curves, plainSentencesBar, reliabilityChart, scoresChart } from './charts.js';
 
 const TAGS = new Set('h4 p ul ol li table thead tbody tr th td strong em code pre a blockquote hr'.split(' '));
 // Sections that every card has, by their titles; those named here stand open.
@@ -24,10 +24,10 @@ const OPEN = ['Scores', 'What it cannot do', 'How it learnt'];
 
 export async function mount({ element, server }) {
   await ready;
-  new Models(element, server.cards);
+  new ModelsTab(element, server.cards);
 }
 
-class Models {
+class ModelsTab {
   constructor(root, ask) {
     this.ask = ask;
     this.cards = null;
@@ -53,12 +53,12 @@ class Models {
     this.lead.textContent = t('models_lead');
     try {
       if (!this.cards) this.list.textContent = t('models_loading');
-      this.cards ??= await call(this.ask, {});
+      this.cards ??= await callLatest(this.ask, {});
       this.error.textContent = '';
       this.draw();
     } catch (error) {
       this.list.textContent = '';
-      this.error.textContent = faultSays(error);
+      this.error.textContent = faultText(error);
     }
   }
 
@@ -117,10 +117,10 @@ class Models {
     const name = make('th', { scope: 'row', id: `model-${card.name}` }, make('b', {}, card.name), make('span', { class: 'in-use' }));
     const licence = licenceSays(card);
     const facts = [
-      make('td', { class: 'does' }, does(card)),
-      make('td', { class: 'plain' }, plainBar(card.reliability?.plain)),
+      make('td', { class: 'does' }, modelDescription(card)),
+      make('td', { class: 'plain' }, plainSentencesBar(card.reliability?.plain)),
       make('td', { class: 'numeric' }, card.parameters ? millions(card.parameters) : '–'),
-      make('td', { class: 'numeric' }, sizeName(card.bytes)),
+      make('td', { class: 'numeric' }, formatSize(card.bytes)),
       make('td', { class: 'licence', title: licence }, make('span', {}, licence)),
     ];
     const line = make(
@@ -136,12 +136,12 @@ class Models {
   card(card) {
     const facts = make('dl', {}, ...this.facts(card).flatMap(([term, value]) => [make('dt', {}, term), value]));
     const side = make('div', { class: 'side' }, facts);
-    const summary = make('div', { class: 'summary', lang: 'en' }, ...card.summary.map(drawn));
+    const summary = make('div', { class: 'summary', lang: 'en' }, ...card.summary.map(renderNode));
     const sections = OPEN.map((title) => card.sections.find((each) => each.title === title)).filter(Boolean);
     const rest = card.sections.filter((each) => !sections.includes(each));
-    const pictures = [scoresPicture(card.scores), reliabilityPicture(card.reliability)].filter(Boolean);
+    const pictures = [scoresChart(card.scores), reliabilityChart(card.reliability)].filter(Boolean);
     const seen = pictures.length ? make('div', { class: 'pictures' }, ...pictures) : null;
-    const told = sections.map((each) => section(each, each.title === 'Scores' && Boolean(card.scores)));
+    const told = sections.map((each) => cardSection(each, each.title === 'Scores' && Boolean(card.scores)));
     const body = make('div', { class: 'body' }, summary, seen, ...told, this.more(card, rest));
     for (const [place, table] of body.querySelectorAll('[role=region]').entries()) {
       table.setAttribute('aria-label', t('models_table', { number: place + 1, model: card.name }));
@@ -158,7 +158,7 @@ class Models {
       const name = make(
         'div',
         { id },
-        make('b', {}, card.kind === 'classifier' ? does(card) : pairName(card) || kindName(card)),
+        make('b', {}, card.kind === 'classifier' ? modelDescription(card) : pairName(card) || kindName(card)),
         make('span', { class: 'quiet', lang: 'en' }, card.name),
       );
       const fetch = make(
@@ -166,7 +166,7 @@ class Models {
         { type: 'button', class: 'link', 'aria-describedby': id, onclick: () => useModel(card) },
         t('models_download'),
       );
-      const size = make('span', { class: 'quiet numeric' }, card.bytes ? sizeName(card.bytes) : '');
+      const size = make('span', { class: 'quiet numeric' }, card.bytes ? formatSize(card.bytes) : '');
       return make('li', {}, name, size, state.hubAway ? null : fetch);
     };
     const list = make('ul', {}, ...named.map(line));
@@ -182,9 +182,9 @@ class Models {
   facts(card) {
     const value = (text) => make('dd', { class: 'numeric' }, text);
     return [
-      [t('models_fact_kind'), value(does(card))],
+      [t('models_fact_kind'), value(modelDescription(card))],
       [t('models_fact_parameters'), value(card.parameters ? card.parameters.toLocaleString(state.language) : t('models_unknown'))],
-      [t('models_fact_size'), value(sizeName(card.bytes))],
+      [t('models_fact_size'), value(formatSize(card.bytes))],
       [t('models_fact_licence'), value(licenceSays(card))],
     ];
   }
@@ -202,8 +202,8 @@ class Models {
 
   more(card, rest) {
     if (!card.introduction.length && !rest.length) return null;
-    const introduction = make('div', { class: 'prose', lang: 'en' }, ...card.introduction.map(drawn));
-    return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map((each) => section(each)));
+    const introduction = make('div', { class: 'prose', lang: 'en' }, ...card.introduction.map(renderNode));
+    return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map((each) => cardSection(each)));
   }
 }
 
@@ -229,7 +229,7 @@ function licenceSays({ licence }) {
   return licence === tables.words.en.models_licence_restricted ? t('models_licence_restricted') : licence;
 }
 
-function does({ kind, languages }) {
+function modelDescription({ kind, languages }) {
   if (kind === 'classifier')
     return languages.length ? t('models_classifier', { language: languageName(languages[0]) }) : t('models_classifier_any');
   const [source, target] = languages.map(languageName);
@@ -237,10 +237,10 @@ function does({ kind, languages }) {
 }
 
 /** A section of a card: its title in the reader's language where we know it, its text as it is written, below a picture folded. */
-function section({ title, blocks, curve }, folded = false) {
+function cardSection({ title, blocks, curve }, folded = false) {
   const known = SECTIONS[title];
   const heading = known ? make('h3', {}, t(`models_section_${known}`)) : make('h3', { lang: 'en' }, title);
-  const prose = make('div', { class: 'prose', lang: 'en' }, ...blocks.map(drawn));
+  const prose = make('div', { class: 'prose', lang: 'en' }, ...blocks.map(renderNode));
   if (!curve && !folded) return make('section', {}, heading, prose);
   const numbers = make('details', {}, make('summary', {}, t('models_numbers')), prose);
   if (folded) return make('section', { class: 'numbers' }, numbers); // its picture stands above
@@ -248,9 +248,9 @@ function section({ title, blocks, curve }, folded = false) {
 }
 
 /** A node of a card as an element. */
-function drawn(node) {
+function renderNode(node) {
   if (typeof node === 'string') return node;
-  const inside = (node.inside ?? []).map(drawn);
+  const inside = (node.inside ?? []).map(renderNode);
   if (!TAGS.has(node.tag)) return make('span', {}, ...inside);
   const link = node.tag === 'a' ? { href: node.href, target: '_blank', rel: 'noopener noreferrer' } : {};
   const element = make(node.tag, { class: node.end ? 'end' : null, ...link }, ...inside);

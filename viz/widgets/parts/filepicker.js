@@ -1,7 +1,7 @@
 // A button that chooses a file. The browser's own one says its words in the browser's language, whatever the page speaks.
 
 import { make } from '../core/dom.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 
 export class FilePicker {
   /** `take(file)` gets what was chosen; the same file may be chosen again. */

@@ -40,17 +40,17 @@ export class Glossary {
     const explains = literals.map((literal) => this.matches(literal).length > 0);
     const enough = literals.length > 1 ? SHORTEST : 1;
     for (const [first, literal] of literals.entries()) {
-      if (explains[first] && this.beside(literal) >= enough) this.whole.add(literal.trim());
+      if (explains[first] && this.lettersOutsideTerms(literal) >= enough) this.whole.add(literal.trim());
       for (let end = first + 2; end <= literals.length; end++) {
         const run = literals.slice(first, end);
-        if (!explains.slice(first, end).some(Boolean) || this.beside(run.join('')) < SHORTEST) continue;
+        if (!explains.slice(first, end).some(Boolean) || this.lettersOutsideTerms(run.join('')) < SHORTEST) continue;
         this.filled.push(new RegExp(`^${run.map((each) => `(${escaped(each)})`).join('.*?')}$`, 'dsu'));
       }
     }
   }
 
   /** Number of characters outside the terms of a text. */
-  beside(text) {
+  lettersOutsideTerms(text) {
     const terms = this.matches(text).reduce((all, { start, end }) => all + text.slice(start, end).replace(NO_LETTERS, '').length, 0);
     return text.replace(NO_LETTERS, '').length - terms;
   }

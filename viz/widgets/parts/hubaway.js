@@ -2,7 +2,7 @@
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 
 export class HubAway {
   constructor() {

@@ -1,10 +1,10 @@
 // Legend of the colours; in the lines view, the threshold slider.
 
 import { make, replace } from '../core/dom.js';
-import { css, shade, table } from '../core/theme.js';
-import { two } from '../core/view.js';
-import { t } from '../core/words.js';
-import { headName } from './naming.js';
+import { cssColour, scaleColour, colourTable } from '../core/theme.js';
+import { twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { headName } from './head-names.js';
 
 /** The legend of a map as the store shows it; returns what draws it. */
 export function mountLegend(element, { state, set }) {
@@ -20,7 +20,7 @@ export function mountLegend(element, { state, set }) {
     if (state.view === 'lines') {
       sliderName.textContent = t('weakest_line');
       slider.value = state.threshold;
-      reading.textContent = two(state.threshold);
+      reading.textContent = twoDecimals(state.threshold);
       const names = other
         ? [
             ['first', other],
@@ -32,28 +32,28 @@ export function mountLegend(element, { state, set }) {
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
     }
-    return replace(element, ...scaleKey(view, state), other ? differenceKey() : null);
+    return replace(element, ...colourLegend(view, state), other ? differenceKey() : null);
   };
 }
 
 /** Legend of a map. */
-export function scaleKey(view, { scale, palette }) {
+export function colourLegend(view, { scale, palette }) {
   const low = scale === 'log' ? '≤ 0.001' : '0';
   const high = scale === 'row' ? t('maximum_short') : '1';
-  const zero = make('i', { class: 'zero', style: `background-color:${css(shade(palette, 0))}` });
+  const zero = make('i', { class: 'zero', style: `background-color:${cssColour(scaleColour(palette, 0))}` });
   const masked = view.masked ? [sample(make('i', { class: 'hatch' }), t('cannot_look'))] : [];
-  return [ramp(palette, low, high), sample(zero, t('zero')), ...masked];
+  return [colourRamp(palette, low, high), sample(zero, t('zero')), ...masked];
 }
 
-export const differenceKey = () => ramp('difference', `−1 ${t('more_in_b')}`, `${t('more_in_a')} +1`);
+export const differenceKey = () => colourRamp('difference', `−1 ${t('more_in_b')}`, `${t('more_in_a')} +1`);
 
 const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
 
-export function ramp(name, low, high) {
+export function colourRamp(name, low, high) {
   const canvas = make('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(256, 1);
-  const colours = table(name);
+  const colours = colourTable(name);
   for (let level = 0; level < 256; level++) {
     picture.data.set(colours.subarray(level * 3, level * 3 + 3), level * 4);
     picture.data[level * 4 + 3] = 255;

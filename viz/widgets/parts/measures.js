@@ -2,11 +2,11 @@
 // page holds. Rows with a choice count, that is, with two allowed keys or more; NaN where a measure says nothing.
 
 const NEAREST = 0.5; // tokens on either side of the straight line that are its nearest
-const MARK = /^\p{P}+$/u;
+const PUNCTUATION = /^\p{P}+$/u;
 const BOTH = ['encoder', 'cross'];
 
 /** The cells of which a measure is the share, by name: of the row's and the key's place. */
-const CELLS = {
+const CELL_PREDICATES = {
   same: ({ offset }) => Math.abs(offset) <= NEAREST,
   previous: ({ offset }) => offset >= -1 - NEAREST && offset < -NEAREST,
   next: ({ offset }) => offset > NEAREST && offset <= 1 + NEAREST,
@@ -32,7 +32,7 @@ export const MEASURES = [
   { name: 'special', unit: 'share' },
 ];
 
-export const measuresIn = (kind) => MEASURES.filter(({ kinds }) => !kinds || kinds.includes(kind));
+export const measuresForKind = (kind) => MEASURES.filter(({ kinds }) => !kinds || kinds.includes(kind));
 
 const kept = new WeakMap(); // translation → kind → [layer][head]
 
@@ -44,14 +44,14 @@ export function measuresOf(translation, kind) {
 }
 
 function measureAll(translation, kind) {
-  const place = placeOf(translation, kind);
+  const place = mapGeometry(translation, kind);
   return Array.from({ length: translation.layers(kind) }, (_, layer) =>
     Array.from({ length: translation.heads(kind) }, (_, head) => measure(translation.map(kind, layer, head).weights, place, kind)),
   );
 }
 
 /** Properties of a map's rows and columns, independent of the head. */
-function placeOf(translation, kind) {
+function mapGeometry(translation, kind) {
   const columns = translation.columns(kind);
   const rows = translation.rows(kind).length;
   const slope = kind === 'cross' ? (columns.length - 1) / (rows - 1) : 1;
@@ -60,7 +60,7 @@ function placeOf(translation, kind) {
     rows,
     line: (row) => (kind === 'cross' && rows === 1 ? (columns.length - 1) / 2 : row * slope),
     specials: columns.map(({ special }) => Boolean(special)),
-    marks: columns.map(({ special, text, label }) => !special && MARK.test((text ?? label).trim())),
+    marks: columns.map(({ special, text, label }) => !special && PUNCTUATION.test((text ?? label).trim())),
   };
 }
 
@@ -71,7 +71,7 @@ function measure(weights, place, kind) {
     sums[name].count += 1;
   };
   for (let row = 0; row < place.rows; row++) addRow(weights, place, row, add);
-  const names = measuresIn(kind).map(({ name }) => name);
+  const names = measuresForKind(kind).map(({ name }) => name);
   return Object.fromEntries(names.map((name) => [name, sums[name].count ? sums[name].sum / sums[name].count : NaN]));
 }
 
@@ -96,7 +96,7 @@ function addRow(weights, place, row, add) {
   add('peak', peak);
   add('distance', far);
   if (farthest > 0) add('diagonality', 1 - far / farthest);
-  for (const [name, belongs] of Object.entries(CELLS)) {
+  for (const [name, belongs] of Object.entries(CELL_PREDICATES)) {
     const own = cells.filter(belongs);
     if (own.length)
       add(

@@ -1,18 +1,18 @@
 // How far a translation can be relied on, in words: one of three grades, and the reasons that a reader can check.
 
-import { make, phrase } from '../core/dom.js';
-import { languageName, t } from '../core/words.js';
+import { make, fillElements } from '../core/dom.js';
+import { languageName, t } from '../core/i18n.js';
 
 const GRADES = { right: 'reliable_right', check: 'reliable_check', doubt: 'reliable_doubt' };
-const MOST = 3; // reasons that are said
-const QUIET = ['unsure']; // those that an answer which is probably right keeps to itself
+const MAX_REASONS = 3; // reasons that are said
+const QUIET_WHEN_RIGHT = ['unsure']; // those that an answer which is probably right keeps to itself
 const SHADED = ['left_out', 'numbers', 'name']; // those whose words are shaded in the sentence
 
 /** The grade with its first reason, as plain text. */
-export function gradeSays(reliability) {
+export function gradeText(reliability) {
   if (!reliability?.grade || reliability.grade === 'right') return '';
-  const [first] = told(reliability);
-  const why = first ? plain(first) : reliability.probability === null ? '' : t('reliable_whole');
+  const [first] = shownReasons(reliability);
+  const why = first ? reasonText(first) : reliability.probability === null ? '' : t('reliable_whole');
   return `${t(GRADES[reliability.grade])}${why && ` · ${why}`}`;
 }
 
@@ -21,7 +21,7 @@ export function reliabilityLine(reliability) {
   if (!reliability?.grade) return [];
   const { grade, probability } = reliability;
   const about = probability === null ? null : t('reliable_about', { right: Math.round(100 * probability) });
-  const said = told(reliability).map((reason) => make('span', { class: 'reason' }, ...inWords(reason)));
+  const said = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
   const whole = !said.length && grade !== 'right' && probability !== null;
   if (whole) said.push(make('span', { class: 'reason' }, t('reliable_whole')));
   const shown = make('b', { class: 'grade', title: about, data: { grade } }, t(GRADES[grade]));
@@ -31,24 +31,24 @@ export function reliabilityLine(reliability) {
 /** The places in the sentence that reasons are about: `[start, end]` each, in order. */
 export function shadedSpans(reliability) {
   if (!reliability?.grade || reliability.grade === 'right') return [];
-  const spans = told(reliability).flatMap((reason) => (SHADED.includes(reason.kind) ? reason.source_spans : []));
+  const spans = shownReasons(reliability).flatMap((reason) => (SHADED.includes(reason.kind) ? reason.source_spans : []));
   return spans.sort(([one], [other]) => one - other);
 }
 
-function told({ grade, reasons }) {
-  const grave = reasons.filter(({ kind }) => !QUIET.includes(kind));
+function shownReasons({ grade, reasons }) {
+  const grave = reasons.filter(({ kind }) => !QUIET_WHEN_RIGHT.includes(kind));
   if (grade === 'right') return [];
-  const unsure = reasons.filter(({ kind }) => QUIET.includes(kind));
-  return [...grave, ...unsure].slice(0, MOST);
+  const unsure = reasons.filter(({ kind }) => QUIET_WHEN_RIGHT.includes(kind));
+  return [...grave, ...unsure].slice(0, MAX_REASONS);
 }
 
-function inWords({ kind, source, target }) {
+function reasonElements({ kind, source, target }) {
   const words = (text) => make('bdi', {}, text || t('reason_nothing'));
   if (kind === 'language') return [t('reason_language', { words: languageName(source) })];
-  return phrase(t(`reason_${kind}`), { source: words(source), target: words(target), words: words(source || target) });
+  return fillElements(t(`reason_${kind}`), { source: words(source), target: words(target), words: words(source || target) });
 }
 
-function plain({ kind, source, target }) {
+function reasonText({ kind, source, target }) {
   const none = t('reason_nothing');
   const words = kind === 'language' ? languageName(source) : source || target;
   return t(`reason_${kind}`, { source: source || none, target: target || none, words });

@@ -4,14 +4,14 @@
 import { tables } from '../core/boot.js';
 import { make } from '../core/dom.js';
 import { on, state } from '../core/state.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 import { Glossary, TERMS } from './glossary.js';
-import { TermCard } from './termcard.js';
+import { TermCard } from './term-card.js';
 
-const QUIET = 300; // debounce in milliseconds after a change of the page
+const IDLE_MS = 300; // debounce in milliseconds after a change of the page
 const VIEWS = '.headlight.translate, [role=tabpanel]';
 // Elements without term explanations: controls, live regions and user text.
-const LEFT =
+const EXCLUDED =
   'button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .text, .token, .label, .plot, ' +
   '.all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
 const SPLIT = /flex|grid/; // whose texts would become separate items
@@ -49,7 +49,7 @@ class Terms {
       this.timer = 0;
       if (state.translation) for (const view of document.querySelectorAll(VIEWS)) this.mark(view);
       this.observer.observe(document.body, { childList: true, characterData: true, subtree: true, attributeFilter: ['hidden'] });
-    }, QUIET);
+    }, IDLE_MS);
   }
 
   /** The glossary of the page's language; phrases of lessons come later. */
@@ -113,7 +113,7 @@ function unwrap(span) {
 function texts(view) {
   const accept = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.data.trim() ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP;
-    return node.matches(LEFT) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
+    return node.matches(EXCLUDED) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
   };
   const walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, accept);
   const found = [];

@@ -3,22 +3,22 @@
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
-import { four, signed } from '../core/view.js';
-import { t } from '../core/words.js';
-import { Block, numbersOf } from './block.js';
+import { fourDecimals, signed } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { FigureBlock, numbersOf } from './figure-block.js';
 import { drawMap, drawPlot } from './plots.js';
 
-const TALLEST = 440; // pixels of a map
-const LEAST = 240;
+const MAX_HEIGHT = 440; // pixels of a map
+const MIN_HEIGHT = 240;
 const WAVE = 168;
 const FEW = 40; // positions of a wave up to which each is a point: nothing lies between them
 
-export class Figures {
+export class EncodingFigures {
   constructor() {
     this.chosen = 0; // dimension or head, from nought
-    this.first = new Block();
-    this.second = new Block();
-    this.wave = new Block();
+    this.first = new FigureBlock();
+    this.second = new FigureBlock();
+    this.wave = new FigureBlock();
     this.picker = make('input', { type: 'range', min: 0, max: 1, step: 1 });
     this.picker.addEventListener('input', () => this.pick(Number(this.picker.value)));
     this.name = make('span', {});
@@ -108,7 +108,7 @@ export class Figures {
     this.wave.table(
       t('positions_numbers'),
       head,
-      column.map((value, row) => [row, four(value)]),
+      column.map((value, row) => [row, fourDecimals(value)]),
     );
   }
 
@@ -141,7 +141,7 @@ export class Figures {
 
   /** As high as the first is wide, within bounds. */
   tall() {
-    return Math.min(TALLEST, Math.max(LEAST, this.first.element.clientWidth - 8));
+    return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, this.first.element.clientWidth - 8));
   }
 
   showMap(block, trace, xaxis, yaxis, marked = null) {

@@ -1,10 +1,10 @@
 // One picture in its block: a heatmap with its legend and its numbers, or lines.
 
 import { replace } from '../core/dom.js';
-import { four, minus } from '../core/view.js';
-import { t } from '../core/words.js';
-import { ramp } from '../parts/legend.js';
-import { numbersOf } from './block.js';
+import { fourDecimals, formatSigned } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { colourRamp } from '../parts/legend.js';
+import { numbersOf } from './figure-block.js';
 
 const FIXED = { showlegend: false, dragmode: false, autosize: true, margin: { l: 52, r: 8, t: 8, b: 44 }, hovermode: 'closest' };
 
@@ -19,17 +19,18 @@ export function drawPlot(plotly, block, traces, layout) {
 /** `marked`: the column in question, if any. `buckets`: the cells are whole numbers that name something. */
 export function drawMap(plotly, block, trace, { xaxis, yaxis, marked, template, height, buckets }) {
   const { rows, columns, values } = numbersOf(trace.z);
-  const written = (number) => (buckets ? String(number) : minus(number, Math.abs(number) >= 100 ? 0 : 2));
+  const written = (number) => (buckets ? String(number) : formatSigned(number, Math.abs(number) >= 100 ? 0 : 2));
   const [low, high] = [written(buckets ? 0 : trace.zmin), written(trace.zmax)];
   const shown = { ...trace, ...(buckets ? { zmin: -trace.zmax } : {}), xaxis: 'x', yaxis: 'y' };
   const title = (axis) => ({ title: axis.title, nticks: 8 });
   const axes = { xaxis: title(xaxis), yaxis: { ...title(yaxis), autorange: 'reversed' } };
   const shapes = marked === null ? [] : [frame(marked, rows)];
   drawPlot(plotly, block, [shown], { template, ...axes, height, shapes });
-  replace(block.legend, buckets ? null : ramp(trace.zmin < 0 ? 'difference' : 'headlight', low, high));
+  replace(block.legend, buckets ? null : colourRamp(trace.zmin < 0 ? 'difference' : 'headlight', low, high));
   block.picture.setAttribute('aria-label', t('positions_alt_map', { name: block.title.textContent, rows, columns, low, high }));
   const head = ['', ...Array.from({ length: columns }, (_, column) => column)];
-  const cells = (row) => Array.from(values.subarray(row * columns, (row + 1) * columns), (value) => (buckets ? value : four(value)));
+  const cells = (row) =>
+    Array.from(values.subarray(row * columns, (row + 1) * columns), (value) => (buckets ? value : fourDecimals(value)));
   block.table(t('positions_numbers'), head, () => Array.from({ length: rows }, (_, row) => [row, ...cells(row)]));
 }
 

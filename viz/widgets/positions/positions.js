@@ -1,23 +1,23 @@
 // The Positions tab: all positional encodings, the current model's first. One figure each, from Python.
 
-import { call, loadPlotly } from '../core/boot.js';
+import { callLatest, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { faultSays, t } from '../core/words.js';
-import { Figures } from './figures.js';
+import { faultText, t } from '../core/i18n.js';
+import { EncodingFigures } from './figures.js';
 import { formulaLines } from './formulas.js';
 
 const [SHORTEST, LONGEST] = [2, 100]; // positions
-const REST = 80; // milliseconds that the slider of positions rests before the server is asked
-const KEPT = 40; // answers
+const DEBOUNCE_MS = 80; // milliseconds that the slider of positions rests before the server is asked
+const MAX_CACHED = 40; // answers
 
 export async function mount({ element, server }) {
   await ready;
-  new Positions(element, server.encoding);
+  new PositionsTab(element, server.encoding);
 }
 
-class Positions {
+class PositionsTab {
   constructor(root, ask) {
     this.root = root;
     this.ask = ask;
@@ -49,7 +49,7 @@ class Positions {
     this.follow = make('button', { type: 'button', class: 'link' });
     const length = make('label', { class: 'picker' }, this.lengthName, this.slider, this.reading);
     this.controls = make('div', { class: 'controls' }, length, this.follow);
-    this.figures = new Figures();
+    this.figures = new EncodingFigures();
     const head = make('div', { class: 'headline' }, this.title, this.own);
     const told = make('div', { class: 'told' }, head, this.says, this.formula, this.where);
     const detail = make('div', { class: 'detail' }, told, this.controls, this.note, this.error, this.figures.element);
@@ -73,7 +73,7 @@ class Positions {
       this.length = Number(this.slider.value);
       this.reading.textContent = this.length;
       clearTimeout(this.resting);
-      this.resting = setTimeout(() => this.load(), REST);
+      this.resting = setTimeout(() => this.load(), DEBOUNCE_MS);
     });
     this.follow.addEventListener('click', () => {
       this.length = null;
@@ -104,14 +104,14 @@ class Positions {
     const key = JSON.stringify(asked);
     this.root.setAttribute('aria-busy', 'true');
     try {
-      const [answer, plotly] = await Promise.all([this.kept.get(key) ?? call(this.ask, asked), loadPlotly()]);
-      if (this.kept.size >= KEPT) this.kept.delete(this.kept.keys().next().value);
+      const [answer, plotly] = await Promise.all([this.kept.get(key) ?? callLatest(this.ask, asked), loadPlotly()]);
+      if (this.kept.size >= MAX_CACHED) this.kept.delete(this.kept.keys().next().value);
       this.kept.set(key, answer);
       if (turn !== this.turn) return;
       this.error.textContent = '';
       this.draw(plotly, answer);
     } catch (error) {
-      if (turn === this.turn) this.error.textContent = faultSays(error);
+      if (turn === this.turn) this.error.textContent = faultText(error);
     }
     if (turn === this.turn) this.root.removeAttribute('aria-busy');
   }

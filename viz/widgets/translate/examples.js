@@ -1,7 +1,7 @@
 // The examples: a menu of sentences, each with a model that reads its language.
 
 import { make, replace } from '../core/dom.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 
 export class Examples {
   /** `take(model, text)`: one was chosen. */

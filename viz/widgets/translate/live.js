@@ -3,19 +3,19 @@
 
 import { make } from '../core/dom.js';
 import { set, state } from '../core/state.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 import { Pace } from './pace.js';
 
-const PAUSE = 120; // milliseconds after the last keystroke
-const LATE = 1000; // milliseconds until an answer from which on the next one is asked for less soon
-const FIRST_STEP = 500;
-const LONGEST = 4000; // maximum back-off in milliseconds
-const PATIENCE = 8000; // milliseconds without an answer after which the question is given up
-const SKIPPED = 3; // questions in a row without an answer, after which one is waited for
-const CLICK = 350; // milliseconds that a click takes
+const DEBOUNCE_MS = 120; // milliseconds after the last keystroke
+const SLOW_ANSWER_MS = 1000; // milliseconds until an answer from which on the next one is asked for less soon
+const BACK_OFF_MS = 500;
+const MAX_BACK_OFF_MS = 4000; // maximum back-off in milliseconds
+const TIMEOUT_MS = 8000; // milliseconds without an answer after which the question is given up
+const MAX_SKIPPED = 3; // questions in a row without an answer, after which one is waited for
+const CLICK_MS = 350; // milliseconds that a click takes
 const KEY = 'headlight-live';
 /** @type {Record<string, string>} */
-const LATER = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // faults that are no sentence's: what is said of them
+const RETRY_PHRASES = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // faults that are no sentence's: what is said of them
 
 /** What the visitor chose once: 'on', 'off', or nothing. A browser that keeps nothing tells nothing. */
 function remembered() {
@@ -53,7 +53,7 @@ export class Live {
     this.missed = false; // the sentence has changed since, and waits for the answer
     this.skipped = 0;
     this.vain = null; // the last sentence that no answer came for
-    this.pause = PAUSE;
+    this.pause = DEBOUNCE_MS;
     this.word = ''; // the phrase that is said
     this.pace = new Pace(() => this.goOn());
     this.box = make('input', { type: 'checkbox', role: 'switch', 'aria-describedby': 'live-says' });
@@ -62,11 +62,11 @@ export class Live {
     this.says = make('span', { class: 'quiet live-says', id: 'live-says', role: 'status' });
     this.box.addEventListener('change', () => this.choose(this.box.checked));
     const { element } = field;
-    element.addEventListener('compositionstart', () => this.compose(true));
-    element.addEventListener('compositionend', () => this.compose(false));
-    element.addEventListener('input', () => this.typed());
+    element.addEventListener('compositionstart', () => this.onComposition(true));
+    element.addEventListener('compositionend', () => this.onComposition(false));
+    element.addEventListener('input', () => this.onInput());
     element.addEventListener('focus', () => clearTimeout(this.rests));
-    element.addEventListener('blur', () => this.restSoon());
+    element.addEventListener('blur', () => this.scheduleRelease());
   }
 
   // ---------------------------------------------------------------- on or off
@@ -79,15 +79,15 @@ export class Live {
   choose(on) {
     this.choice = on ? 'on' : 'off';
     remember(this.choice);
-    this.pause = PAUSE;
+    this.pause = DEBOUNCE_MS;
     this.word = '';
-    if (on) this.look();
+    if (on) this.maybeSend();
     else this.end();
     this.draw();
   }
 
   /** A model's own time for an answer: of a beam it is at least this for one hypothesis. */
-  measure(translation) {
+  recordModelTime(translation) {
     if (translation.cached || !translation.seconds) return;
     this.pace.measure(translation.model.name, translation.seconds / translation.request.options.beam_size);
     this.draw();
@@ -96,28 +96,28 @@ export class Live {
   // ---------------------------------------------------------------- asking
 
   /** A keystroke: the sentence is asked for once the fingers rest. */
-  typed() {
+  onInput() {
     if (!this.on) return;
     set({ still: true });
     this.soon();
   }
 
   /** Ask, unless there is nothing to ask for, or an answer is waited for first. */
-  look() {
+  maybeSend() {
     const { text } = this.field;
     this.waits = null;
-    if (!this.on || this.field.fault()) {
-      this.forget();
+    if (!this.on || this.field.validationError()) {
+      this.cancel();
       if (this.on) this.refuse();
       return;
     }
     if (text === (this.asked ? this.asked.text : this.shown())) return;
-    this.missed = Boolean(this.asked) && (this.pause > PAUSE || this.skipped >= SKIPPED);
+    this.missed = Boolean(this.asked) && (this.pause > DEBOUNCE_MS || this.skipped >= MAX_SKIPPED);
     if (this.missed) return;
     this.skipped = this.asked ? this.skipped + 1 : 0;
     this.asked = { text, at: performance.now() };
     clearTimeout(this.givesUp);
-    this.givesUp = setTimeout(() => this.giveUp(text), PATIENCE);
+    this.givesUp = setTimeout(() => this.onTimeout(text), TIMEOUT_MS);
     this.ask();
   }
 
@@ -129,14 +129,14 @@ export class Live {
   }
 
   /** Nothing more is asked, and what was asked is of no interest. */
-  forget() {
+  cancel() {
     const waited = this.asked;
-    this.replaced();
+    this.onReplaced();
     if (waited) this.drop();
   }
 
   /** Another request takes the place of ours. */
-  replaced() {
+  onReplaced() {
     clearTimeout(this.waits);
     this.waits = null;
     clearTimeout(this.givesUp);
@@ -147,17 +147,17 @@ export class Live {
 
   /** Live is off: nothing holds still for what might come. */
   end() {
-    this.forget();
-    this.rest();
+    this.cancel();
+    this.releaseLayout();
   }
 
   /** The field lost focus: release the layout after a pending click. */
-  restSoon() {
+  scheduleRelease() {
     clearTimeout(this.rests);
-    this.rests = setTimeout(() => this.rest(), CLICK);
+    this.rests = setTimeout(() => this.releaseLayout(), CLICK_MS);
   }
 
-  rest() {
+  releaseLayout() {
     clearTimeout(this.rests);
     set({ still: false });
   }
@@ -165,30 +165,30 @@ export class Live {
   // ---------------------------------------------------------------- hearing
 
   /** Handle a live message. Errors are not shown, because a half-typed sentence is not an error. */
-  hear(message) {
-    const word = message.what === 'busy' ? 'live_busy' : LATER[message.word];
+  onMessage(message) {
+    const word = message.what === 'busy' ? 'live_busy' : RETRY_PHRASES[message.word];
     if (word) this.backOff(word);
-    else if (message.what === 'error') this.settle();
+    else if (message.what === 'error') this.onSettled();
   }
 
   /** The answer is shown. */
-  answered(translation) {
+  onAnswerShown(translation) {
     const took = this.asked ? performance.now() - this.asked.at : 0;
-    if (took > LATE) this.wait(Math.max(this.pause, FIRST_STEP));
-    else this.wait(this.pause > 2 * PAUSE && this.word !== 'live_away' ? this.pause / 2 : PAUSE);
-    this.settle();
-    this.measure(translation);
+    if (took > SLOW_ANSWER_MS) this.wait(Math.max(this.pause, BACK_OFF_MS));
+    else this.wait(this.pause > 2 * DEBOUNCE_MS && this.word !== 'live_away' ? this.pause / 2 : DEBOUNCE_MS);
+    this.onSettled();
+    this.recordModelTime(translation);
   }
 
   /** A rest is over: what was typed meanwhile is asked for, where it is still being typed. */
   goOn() {
     this.draw();
     const { element, text } = this.field;
-    if (document.activeElement === element && text !== this.shown()) this.typed();
+    if (document.activeElement === element && text !== this.shown()) this.onInput();
   }
 
   /** Nothing more comes of the last question; a sentence that waited for that is looked at. */
-  settle() {
+  onSettled() {
     const { missed } = this;
     clearTimeout(this.givesUp);
     this.asked = null;
@@ -198,22 +198,22 @@ export class Live {
   }
 
   /** Timeout: retry once per sentence. */
-  giveUp(text) {
+  onTimeout(text) {
     this.missed ||= text !== this.vain;
     this.vain = text;
-    this.settle();
+    this.onSettled();
   }
 
   /** The server is busy or the cluster unreachable: retry later. */
   backOff(word) {
-    this.wait(Math.min(LONGEST, Math.max(FIRST_STEP, 2 * this.pause)), word);
-    this.replaced();
+    this.wait(Math.min(MAX_BACK_OFF_MS, Math.max(BACK_OFF_MS, 2 * this.pause)), word);
+    this.onReplaced();
     this.soon();
   }
 
-  compose(begins) {
+  onComposition(begins) {
     this.composing = begins;
-    this.typed();
+    this.onInput();
   }
 
   /**
@@ -222,15 +222,15 @@ export class Live {
    * typing would put the look off for ever.
    */
   soon() {
-    const due = this.waits !== null && this.pause > PAUSE;
+    const due = this.waits !== null && this.pause > DEBOUNCE_MS;
     if (due && !this.composing) return;
     clearTimeout(this.waits);
-    this.waits = this.composing ? null : setTimeout(() => this.look(), this.pause);
+    this.waits = this.composing ? null : setTimeout(() => this.maybeSend(), this.pause);
   }
 
   wait(pause, word = 'live_busy') {
     this.pause = pause;
-    this.word = pause > PAUSE ? word : '';
+    this.word = pause > DEBOUNCE_MS ? word : '';
     this.draw();
   }
 

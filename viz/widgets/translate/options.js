@@ -2,7 +2,7 @@
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
-import { t } from '../core/words.js';
+import { t } from '../core/i18n.js';
 
 /** A control for an option of each kind: the element, what it holds, and how another value gets in. */
 const CONTROLS = {
@@ -96,7 +96,7 @@ export function mountOptions(config, submit) {
       for (const name of names) if (values[name] !== undefined && values[name] !== defaults[name]) take(name, values[name]);
     },
     /** A number is the visitor's no longer; none is, where no name is given. */
-    leave(name) {
+    resetOption(name) {
       if (name) changed.delete(name);
       else changed.clear();
     },
@@ -109,7 +109,7 @@ export function mountOptions(config, submit) {
       follow();
     },
     /** The defaults of the model that answered, where the visitor changed nothing. */
-    settle(defaults) {
+    setAnswered(defaults) {
       readsBack = defaults.back_weight > 0;
       for (const name of names) {
         const isSetByChance = fields[name] === beam && beam.input.disabled;
@@ -121,7 +121,7 @@ export function mountOptions(config, submit) {
       own.value = '';
       follow();
     },
-    fail(field, says) {
+    showError(field, says) {
       if (!fields[field]) return false;
       fields[field].error.textContent = says;
       fields[field].input.setAttribute('aria-invalid', 'true');

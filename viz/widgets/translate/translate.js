@@ -1,25 +1,25 @@
 // Translate widget: sends requests and updates the page's translation.
 
-import { Translation, placed } from '../core/translation.js';
-import { readLink } from '../core/link.js';
-import { keptChanges } from '../core/interventions.js';
+import { Translation, withPositions } from '../core/translation.js';
+import { parsePermalink } from '../core/permalink.js';
+import { remainingInterventions } from '../core/interventions.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { shadedSpans } from '../parts/reliability.js';
-import { Chooser } from './chooser.js';
+import { ModelChooser } from './model-chooser.js';
 import { Examples } from './examples.js';
-import { SentenceField } from './field.js';
-import { Fields } from './fields.js';
-import { Folded } from './folded.js';
-import { defaultInstead, isAsked, liveLook, lookAt, wantedBy } from './linked.js';
-import { LooksLike } from './looks.js';
+import { SentenceField } from './sentence-field.js';
+import { RequestForm } from './request-form.js';
+import { CollapsedForm } from './collapsed.js';
+import { fallbackFor, isSameRequest, liveLook, initialSelection, requestFromLink } from './permalink-request.js';
+import { LanguageHint } from './language-hint.js';
 import { Live } from './live.js';
 import { mountOptions } from './options.js';
-import { collect } from './parcel.js';
-import { ReadBack } from './readback.js';
-import { Reading } from './reading.js';
-import { Turns } from './turns.js';
-import { Written } from './written.js';
+import { fetchDeferred } from './deferred-answer.js';
+import { BackTranslation } from './back-translation.js';
+import { SourcePanel } from './source-panel.js';
+import { RequestTracker } from './request-tracker.js';
+import { TranslationPanel } from './translation-panel.js';
 
 export async function mount({ element, trigger, props, server, watch }) {
   await ready;
@@ -32,14 +32,14 @@ class TranslateWidget {
     this.server = server;
     this.config = JSON.parse(props.config);
     this.cut = false;
-    this.turns = new Turns(this.config, trigger, { hear: (message) => this.hear(message), lost: () => this.lose() });
-    this.readBack = new ReadBack(server, (translation) => this.judge(translation));
+    this.turns = new RequestTracker(this.config, trigger, { hear: (message) => this.onMessage(message), lost: () => this.onServerLost() });
+    this.readBack = new BackTranslation(server, (translation) => this.showReliability(translation));
     state.defaultRequest = this.config.defaults;
     this.build();
-    watch('value', () => props.value && this.hear(JSON.parse(props.value))); // of a request that was stopped, nothing comes
+    watch('value', () => props.value && this.onMessage(JSON.parse(props.value))); // of a request that was stopped, nothing comes
     on(['language'], () => this.draw());
-    on(['still'], () => this.hold());
-    this.field.element.addEventListener('input', () => state.still && this.hold());
+    on(['still'], () => this.reserveSpace());
+    this.field.element.addEventListener('input', () => state.still && this.reserveSpace());
     on(['busy'], () => {
       this.reading.drawButton();
       this.looks.draw();
@@ -47,7 +47,7 @@ class TranslateWidget {
     addEventListener('headlight-link', () => this.followLink());
     addEventListener('headlight-model', (/** @type {CustomEvent} */ event) => this.useModel(event.detail.name));
     addEventListener('headlight-request', (/** @type {CustomEvent} */ event) => this.translate(event.detail));
-    this.hear(JSON.parse(props.value));
+    this.onMessage(JSON.parse(props.value));
     this.draw();
     this.followLink();
   }
@@ -55,7 +55,7 @@ class TranslateWidget {
   build() {
     const options = mountOptions(this.config, () => this.translate());
     const take = (model) => this.take(model, this.field.text);
-    this.chooser = new Chooser(this.config, { take, ask: (waits) => this.askAgain(waits), again: () => this.translate() });
+    this.chooser = new ModelChooser(this.config, { take, ask: (waits) => this.resendLinkRequest(waits), again: () => this.translate() });
     const { menu, offer, rules } = this.chooser;
     const [reads, writes] = this.chooser.languages;
     const goOn = (ids) => this.translate({ prefix: ids, target: null });
@@ -63,18 +63,18 @@ class TranslateWidget {
       options.clearTarget();
       this.translate();
     };
-    this.written = new Written({ language: writes, goOn, undo });
+    this.written = new TranslationPanel({ language: writes, goOn, undo });
     this.field = new SentenceField({ limit: this.config.limits.characters, alike: this.written.text, translate: () => this.translate() });
     this.examples = new Examples(this.config.examples, (model, text) => this.take(model, text));
-    this.looks = new LooksLike({ go: (offer) => this.takeOffer(offer), text: () => this.field.text });
+    this.looks = new LanguageHint({ go: (offer) => this.takeOffer(offer), text: () => this.field.text });
     this.field.element.addEventListener('input', () => {
       this.looks.draw();
       if (this.written.says && this.isCurrent()) this.outdate('');
     });
     const about = { model: () => this.chooser.model, pending: () => (state.busy ? this.asked.text : null) };
-    const does = { ask: () => this.askLive(), drop: () => this.turns.stop(), refuse: () => this.outdate('not_translated') };
+    const does = { ask: () => this.sendLiveRequest(), drop: () => this.turns.stop(), refuse: () => this.outdate('not_translated') };
     this.live = new Live(this.field, { ...does, ...about });
-    this.reading = new Reading({
+    this.reading = new SourcePanel({
       language: reads,
       above: [menu.element, this.examples.element],
       field: this.field,
@@ -84,9 +84,9 @@ class TranslateWidget {
       options: options.element,
       act: () => (state.busy ? this.stop() : this.translate()),
     });
-    this.fields = new Fields({ sentence: this.field, chooser: this.chooser, options, unfold: () => this.reading.unfold(true) });
+    this.fields = new RequestForm({ sentence: this.field, chooser: this.chooser, options, unfold: () => this.reading.unfold(true) });
     this.root.classList.add('translate');
-    this.desk = new Folded(this.root, () => this.field.focus());
+    this.desk = new CollapsedForm(this.root, () => this.field.focus());
     this.root.append(this.reading.element, this.written.element, options.element, this.desk.element, this.written.popup);
   }
 
@@ -97,7 +97,7 @@ class TranslateWidget {
   }
 
   take(model, text) {
-    this.fields.take(model, text);
+    this.fields.setModelAndText(model, text);
     this.translate();
   }
 
@@ -110,81 +110,81 @@ class TranslateWidget {
 
   translate(more = {}) {
     this.fields.clear();
-    const fault = this.field.fault();
+    const fault = this.field.validationError();
     if (fault) {
       this.fail(fault);
       if (fault.word === 'blank_text') this.field.focus();
       return;
     }
     this.fields.change(more);
-    this.ask(this.fields.request(more, this.asked));
+    this.sendRequest(this.fields.request(more, this.asked));
   }
 
-  ask(request, cut = false, following = null) {
+  sendRequest(request, cut = false, following = null) {
     this.asked = request;
     Object.assign(this, { cut, tokens: [], following });
     this.fields.show(request);
-    this.written.stopped('');
+    this.written.showStopped('');
     this.written.wait();
-    this.live.replaced();
-    this.turns.ask(request);
+    this.live.onReplaced();
+    this.turns.startRequest(request);
   }
 
   /** The sentence as it stands, while it is typed. What was asked for last remains so: its options are the visitor's. */
-  askLive() {
+  sendLiveRequest() {
     this.fields.clear();
     Object.assign(this, { cut: false, tokens: [], following: null });
-    this.turns.askLive(this.fields.request({ prefix: null, target: null }, this.asked));
+    this.turns.startLiveRequest(this.fields.request({ prefix: null, target: null }, this.asked));
   }
 
   /** What an address asked for, of a model that was not here then; a sentence that was typed since counts for more. */
-  askAgain({ request, following }) {
-    if (request.text === this.field.text) this.ask(request, false, following);
+  resendLinkRequest({ request, following }) {
+    if (request.text === this.field.text) this.sendRequest(request, false, following);
     else this.take(request.model, this.field.text);
   }
 
   /** After a reconnect resend the request, unless the sentence has changed. */
-  async lose() {
+  async onServerLost() {
     const { asked, following, cut } = this;
     set({ unanswered: asked });
-    this.drop();
+    this.abandonRequest();
     this.fail({ field: 'text', word: 'unreachable' });
-    if (!(await this.turns.isBack()) || asked.text !== this.field.text) return;
+    if (!(await this.turns.shouldResend()) || asked.text !== this.field.text) return;
     this.fields.clear();
-    this.ask(asked, cut, following);
+    this.sendRequest(asked, cut, following);
   }
 
-  drop() {
-    this.turns.drop();
+  abandonRequest() {
+    this.turns.abandon();
     this.showTranslation();
   }
 
   /** What is written by now stays, with all its attention; before the first word, the last translation does. */
   stop() {
     if (this.tokens.length) {
-      this.ask({ ...this.asked, target: this.tokens.map((token) => token.id), prefix: null }, true);
+      this.sendRequest({ ...this.asked, target: this.tokens.map((token) => token.id), prefix: null }, true);
       return;
     }
-    this.written.stopped(this.isCurrent() ? 'stopped' : 'stopped_before');
-    this.leave();
+    this.written.showStopped(this.isCurrent() ? 'stopped' : 'stopped_before');
+    this.cancelRequest();
   }
 
-  leave() {
+  cancelRequest() {
     this.turns.stop();
     this.showTranslation();
   }
 
   /** An address that names another sentence: translate that. One that names a model alone: its example. */
   followLink() {
-    const { request, ...look } = readLink();
-    const wanted = wantedBy(request, this.config.defaults, this.examples.of(request.model));
+    const { request, ...look } = parsePermalink();
+    const wanted = requestFromLink(request, this.config.defaults, this.examples.of(request.model));
     if (!wanted) return;
     this.fields.follow(wanted, request);
-    if (isAsked(wanted, state.translation?.asked())) {
-      this.written.stopped('');
-      if (state.busy) this.leave();
+    if (isSameRequest(wanted, state.translation?.requestValues())) {
+      this.written.showStopped('');
+      if (state.busy) this.cancelRequest();
       else this.showTranslation();
-    } else if (!state.busy || !isAsked(wanted, this.asked)) {
+    } else if (!state.busy || !isSameRequest(wanted, this.asked)) {
       const { model, prefix, target } = wanted;
       this.translate({ model, prefix, target });
       this.following = look; // what to look at once it is there
@@ -192,68 +192,68 @@ class TranslateWidget {
   }
 
   /** A link that asks for what there is not shows the rest of it, with the complaint beside the field. */
-  recover(field) {
+  showLinkError(field) {
     const { following, asked } = this;
-    const instead = following ? defaultInstead(asked, field, this.config.defaults) : undefined;
+    const instead = following ? fallbackFor(asked, field, this.config.defaults) : undefined;
     if (instead === undefined) return false;
-    this.fields.leave(field);
+    this.fields.resetOption(field);
     if (field === 'model') {
       const { prefix, target } = asked;
-      this.chooser.settle({ model: instead });
-      this.ask(this.fields.request({ prefix, target }, asked), false, following);
-    } else this.ask({ ...asked, [field]: instead }, false, following);
+      this.chooser.setCurrent({ model: instead });
+      this.sendRequest(this.fields.request({ prefix, target }, asked), false, following);
+    } else this.sendRequest({ ...asked, [field]: instead }, false, following);
     return true;
   }
 
-  hear(message) {
-    if (!this.turns.hears(message)) return;
-    if (message.what === 'parcel') collect(this.server, message).then((answer) => this.hear(answer));
-    else if (this.turns.live) this.hearLive(message);
-    else this.hearAsked(message);
+  onMessage(message) {
+    if (!this.turns.accepts(message)) return;
+    if (message.what === 'parcel') fetchDeferred(this.server, message).then((answer) => this.onMessage(answer));
+    else if (this.turns.live) this.onLiveMessage(message);
+    else this.onRequestMessage(message);
   }
 
-  hearAsked(message) {
+  onRequestMessage(message) {
     if (message.what === 'progress') {
       this.tokens = message.target;
-      this.written.grow(placed(message.target, message.text), message.text, state.translation?.model.target ?? '');
+      this.written.showPartial(withPositions(message.target, message.text), message.text, state.translation?.model.target ?? '');
     }
     if (message.what === 'error' && !this.turns.putsOff(message)) {
       this.fail(message);
-      if (!this.recover(message.field)) this.drop();
+      if (!this.showLinkError(message.field)) this.abandonRequest();
     }
-    if (message.what === 'answer') this.arrive(new Translation(message));
+    if (message.what === 'answer') this.onTranslation(new Translation(message));
   }
 
   /** While one types: no fault is told, and every pin stays with its word. */
-  hearLive(message) {
+  onLiveMessage(message) {
     if (message.what !== 'answer') {
-      this.live.hear(message);
+      this.live.onMessage(message);
       return;
     }
     const translation = new Translation({ ...message, live: true });
-    this.written.stopped('');
+    this.written.showStopped('');
     this.show(translation, liveLook(state.translation, translation));
-    this.live.answered(translation);
+    this.live.onAnswerShown(translation);
   }
 
-  arrive(translation) {
-    const look = lookAt(translation, this.following);
+  onTranslation(translation) {
+    const look = initialSelection(translation, this.following);
     this.following = null;
-    this.turns.end();
+    this.turns.finish();
     this.show(translation, { busy: false, still: false, preview: null, ...look });
-    this.live.measure(translation);
+    this.live.recordModelTime(translation);
   }
 
   show(translation, look) {
-    set({ ...keptChanges(translation), translation, ...look }); // a link says itself what is changed
-    this.fields.settle(translation);
+    set({ ...remainingInterventions(translation), translation, ...look }); // a link says itself what is changed
+    this.fields.setAnswered(translation);
     this.draw();
     this.readBack.follow(translation);
   }
 
   fail(fault) {
-    this.fields.fail(fault, this.asked, this.following);
-    this.desk.turn(true, false); // it must be seen
+    this.fields.showError(fault, this.asked, this.following);
+    this.desk.setCollapsed(true, false); // it must be seen
     this.outdate('not_translated');
   }
 
@@ -264,7 +264,7 @@ class TranslateWidget {
   /** No translation comes of the sentence in the field: `word` says so of the last one, and it looks like that. */
   outdate(word) {
     if (!state.translation) return;
-    this.written.stopped(this.isCurrent() ? '' : word);
+    this.written.showStopped(this.isCurrent() ? '' : word);
     if (!state.busy) this.showTranslation();
   }
 
@@ -280,8 +280,8 @@ class TranslateWidget {
   }
 
   /** While one types, the translation keeps the room that it has, or that the sentence needs. */
-  hold() {
-    this.written.hold(state.still, this.field.element.offsetHeight);
+  reserveSpace() {
+    this.written.reserveSpace(state.still, this.field.element.offsetHeight);
     this.root.classList.toggle('still', state.still);
   }
 
@@ -289,12 +289,12 @@ class TranslateWidget {
     if (!state.translation) return;
     this.written.show(state.translation, this.cut);
     this.field.fitText();
-    this.judge(state.translation);
+    this.showReliability(state.translation);
   }
 
-  judge(translation) {
+  showReliability(translation) {
     if (translation !== state.translation) return;
-    this.written.judge(translation);
-    this.field.shade(translation.source_text, shadedSpans(translation.reliability));
+    this.written.showReliability(translation);
+    this.field.highlightSpans(translation.source_text, shadedSpans(translation.reliability));
   }
 }

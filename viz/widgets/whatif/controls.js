@@ -1,11 +1,21 @@
 // What can be changed beside heads: words of the sentence, positions, parts of a layer, and one weight of a row.
 
 import { make, replace } from '../core/dom.js';
-import { redraw } from '../core/redraw.js';
+import { reconcile } from '../core/reconcile.js';
 import { state } from '../core/state.js';
-import { t } from '../core/words.js';
-import { change, changes, changeSays, canRedo, canUndo, characters, instead, redo, undo } from './changes.js';
-import { Pair } from './pair.js';
+import { t } from '../core/i18n.js';
+import {
+  setInterventions,
+  interventions,
+  interventionText,
+  canRedo,
+  canUndo,
+  characterOffset,
+  replaceIntervention,
+  redo,
+  undo,
+} from './interventions.js';
+import { MinimalPair } from './minimal-pair.js';
 
 const SIDES = ['encoder', 'decoder'];
 /** @type {[string, any][]} */
@@ -19,7 +29,7 @@ const PLACES = [
 const button = (key, act, more = {}) => make('button', { type: 'button', class: 'link', onclick: act, ...more }, t(key));
 
 /** The chips of all changes, with undo, redo and reset; without any, some experiments to begin with. */
-export class Chips {
+export class InterventionChips {
   /** `experiments()`: changes to try, each with its name. */
   constructor(experiments) {
     this.experiments = experiments;
@@ -29,11 +39,11 @@ export class Chips {
   }
 
   draw(sentence) {
-    const list = changes();
+    const list = interventions();
     const focused = this.element.contains(document.activeElement);
     const chip = (made, place) => {
-      const says = changeSays(made, sentence);
-      const away = () => change(list.filter((_, other) => other !== place));
+      const says = interventionText(made, sentence);
+      const away = () => setInterventions(list.filter((_, other) => other !== place));
       return make(
         'button',
         { type: 'button', class: 'chip', onclick: away, 'aria-label': t('whatif_take_away', { change: says }) },
@@ -44,16 +54,16 @@ export class Chips {
     const tries = () => [
       make('span', { class: 'quiet' }, t('whatif_try')),
       ...this.experiments().map(({ name, list: wanted }) =>
-        make('button', { type: 'button', class: 'link try', onclick: () => change(wanted) }, name),
+        make('button', { type: 'button', class: 'link try', onclick: () => setInterventions(wanted) }, name),
       ),
     ];
-    redraw(this.chips, ...(list.length ? list.map(chip) : tries()));
+    reconcile(this.chips, ...(list.length ? list.map(chip) : tries()));
     const step = (key, act, can) => button(key, act, { disabled: !can });
-    redraw(
+    reconcile(
       this.steps,
       step('whatif_undo', undo, canUndo()),
       step('whatif_redo', redo, canRedo()),
-      step('whatif_reset', () => change([]), list.length > 0),
+      step('whatif_reset', () => setInterventions([]), list.length > 0),
     );
     const kept = this.element.contains(document.activeElement) && !document.activeElement.matches(':disabled');
     if (focused && !kept) this.element.querySelector('button:not([disabled])')?.focus({ preventScroll: true });
@@ -67,7 +77,7 @@ export class SourceWords {
     this.says = make('p', { class: 'quiet' });
     this.words = make('div', { class: 'source-words' });
     this.asks = make('form', { class: 'asks', hidden: true, onsubmit: (event) => this.swap(event) });
-    this.pair = new Pair();
+    this.pair = new MinimalPair();
     this.element = make('section', {}, this.title, this.says, this.words, this.asks, this.pair.element);
     this.chosen = null;
     this.translation = null;
@@ -80,12 +90,12 @@ export class SourceWords {
     this.says.textContent = t('whatif_words_say');
     this.words.lang = translation.model.source;
     this.pair.draw(translation);
-    const list = changes();
-    redraw(
+    const list = interventions();
+    reconcile(
       this.words,
       ...wordsOf(translation).map((word) => {
         const made = list.find((each) => each.start === word.first && each.end === word.last);
-        const act = () => (made ? instead((each) => each.start === word.first && each.end === word.last) : this.ask(word));
+        const act = () => (made ? replaceIntervention((each) => each.start === word.first && each.end === word.last) : this.ask(word));
         const about = {
           type: 'button',
           class: made ? `source-word ${made.action}` : 'source-word',
@@ -108,7 +118,7 @@ export class SourceWords {
       placeholder: t('whatif_swap_for', { word: word.text }),
       maxlength: 60,
     });
-    const act = (action) => () => this.make(action);
+    const act = (action) => () => this.addInputChange(action);
     replace(
       this.asks,
       make('b', {}, word.text),
@@ -122,13 +132,13 @@ export class SourceWords {
 
   swap(event) {
     event.preventDefault();
-    if (this.field.value.trim()) this.make('swap', { text: this.field.value.trim() });
+    if (this.field.value.trim()) this.addInputChange('swap', { text: this.field.value.trim() });
   }
 
-  make(action, more = {}) {
+  addInputChange(action, more = {}) {
     const { first, last } = this.chosen;
     this.ask(null);
-    instead((each) => each.start < last && each.end > first, { action, start: first, end: last, ...more });
+    replaceIntervention((each) => each.start < last && each.end > first, { action, start: first, end: last, ...more });
   }
 }
 
@@ -145,12 +155,12 @@ function wordsOf({ source, source_text: text }) {
     const raw = text.slice(start, end);
     const from = start + raw.length - raw.trimStart().length;
     const to = from + raw.trim().length;
-    return { text: raw.trim(), first: characters(text, from), last: characters(text, to) };
+    return { text: raw.trim(), first: characterOffset(text, from), last: characterOffset(text, to) };
   });
 }
 
 /** Positions of either side, and the parts of the layer that is shown. */
-export class Parts {
+export class LayerParts {
   constructor() {
     this.title = make('h3', {});
     this.menus = make('div', { class: 'menus' });
@@ -159,7 +169,7 @@ export class Parts {
 
   draw() {
     this.title.textContent = t('whatif_parts');
-    const list = changes();
+    const list = interventions();
     const focused = this.menus.contains(document.activeElement)
       ? [...this.menus.querySelectorAll('select, input')].indexOf(document.activeElement)
       : -1;
@@ -167,7 +177,7 @@ export class Parts {
       const now = list.find((each) => each.side === side && each.action !== 'zero')?.action ?? '';
       const pick = (event) => {
         const [, made] = PLACES.find(([name]) => name === event.target.value);
-        instead((each) => each.side === side && each.action !== 'zero', made && { ...made, side });
+        replaceIntervention((each) => each.side === side && each.action !== 'zero', made && { ...made, side });
       };
       const menu = make(
         'select',
@@ -181,12 +191,12 @@ export class Parts {
     const side = state.kind === 'encoder' ? 'encoder' : 'decoder';
     const checks = ['feed_forward', 'residual'].map((part) => {
       const here = (each) => each.action === 'zero' && each.side === side && each.layer === layer && each.part === part;
-      const pick = (event) => instead(here, event.target.checked ? { action: 'zero', side, layer, part } : null);
+      const pick = (event) => replaceIntervention(here, event.target.checked ? { action: 'zero', side, layer, part } : null);
       const box = make('input', { type: 'checkbox', onchange: pick });
       box.checked = list.some(here);
       return make('label', { class: 'check' }, box, ` ${t(`whatif_without_${part}`, { side: t(`whatif_${side}`), layer: layer + 1 })}`);
     });
-    redraw(this.menus, ...menus, ...checks);
+    reconcile(this.menus, ...menus, ...checks);
     const kept = this.menus.contains(document.activeElement);
     if (focused >= 0 && !kept) this.menus.querySelectorAll('select, input')[focused]?.focus({ preventScroll: true });
   }

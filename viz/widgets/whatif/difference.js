@@ -2,13 +2,13 @@
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
-import { view } from '../core/view.js';
-import { t } from '../core/words.js';
-import { Maps } from '../headview/maps.js';
-import { NO_MARKS } from '../headview/marks.js';
-import { ramp } from '../parts/legend.js';
-import { quickPlotly } from '../parts/quickplotly.js';
-import { changes } from './changes.js';
+import { view } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { MapArea } from '../headview/map-area.js';
+import { NO_HIGHLIGHT } from '../headview/highlights.js';
+import { colourRamp } from '../parts/legend.js';
+import { canvasPlotly } from '../parts/canvas-plotly.js';
+import { interventions } from './interventions.js';
 
 export class Difference {
   /** `shown()`: the map that is shown above. */
@@ -16,10 +16,10 @@ export class Difference {
     this.shown = shown;
     this.title = make('h3', {});
     this.says = make('p', { class: 'quiet' });
-    this.maps = new Maps(quickPlotly(), state, { options: { difference: true } });
+    this.maps = new MapArea(canvasPlotly(), state, { options: { difference: true } });
     this.legend = make('div', { class: 'legend' });
     this.element = make('section', { class: 'difference-map', hidden: true }, this.title, this.says, this.maps.element, this.legend);
-    new ResizeObserver(() => this.both && this.maps.resized() && this.draw(this.both)).observe(this.element);
+    new ResizeObserver(() => this.both && this.maps.hasResized() && this.draw(this.both)).observe(this.element);
   }
 
   /** `both`: the translation before, and its words under the changes; nothing while there is no change. */
@@ -28,14 +28,14 @@ export class Difference {
     const above = this.shown();
     this.element.hidden = !both || !above;
     if (this.element.hidden) return;
-    const pair = pairOf(both, above, state, changes());
+    const pair = comparablePair(both, above, state, interventions());
     this.title.textContent = t('whatif_difference');
-    this.says.textContent = pair ? saysOf(pair) : t('whatif_difference_other');
+    this.says.textContent = pair ? differenceText(pair) : t('whatif_difference_other');
     this.maps.element.hidden = this.legend.hidden = !pair;
     if (!pair) return;
     this.maps.show(null, differenceOf(pair), { name: t('whatif_difference') });
-    this.maps.light(NO_MARKS);
-    replace(this.legend, ramp('difference', `−1 ${t('whatif_less')}`, `${t('whatif_more')} +1`));
+    this.maps.highlight(NO_HIGHLIGHT);
+    replace(this.legend, colourRamp('difference', `−1 ${t('whatif_less')}`, `${t('whatif_more')} +1`));
   }
 }
 
@@ -47,7 +47,7 @@ export class Difference {
  * @param {any} options
  * @param {any[]} made the changes
  */
-export function pairOf({ before, held }, { kind, layer, head }, options, made) {
+export function comparablePair({ before, held }, { kind, layer, head }, options, made) {
   const seen = (words) => [before, held].map((each) => view(each, kind, layer, head, { ...options, words }));
   const [one, other] = seen(true);
   const swaps = made.filter(({ action }) => action === 'swap').length;
@@ -79,7 +79,7 @@ function differenceOf({ one, other }) {
 }
 
 /** What is compared: of swapped words both are named, since the same place means two words there. */
-function saysOf({ words, swapped }) {
+function differenceText({ words, swapped }) {
   const pairs = swapped.map(([was, is]) => `${was} → ${is}`).join(t('list_comma'));
   return t(words ? 'whatif_difference_words' : 'whatif_difference_says') + (pairs ? ` ${t('whatif_difference_swapped', { pairs })}` : '');
 }

@@ -2,17 +2,17 @@
 // the wall as it comes. Then how much more two heads lose together than one by one: one head beside all others.
 
 import { make } from '../core/dom.js';
-import { redraw } from '../core/redraw.js';
+import { reconcile } from '../core/reconcile.js';
 import { state } from '../core/state.js';
-import { css, inkOn, shade } from '../core/theme.js';
-import { minus, signed } from '../core/view.js';
-import { faultSays, t } from '../core/words.js';
+import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
+import { formatSigned, signed } from '../core/map-view.js';
+import { faultText, t } from '../core/i18n.js';
 
-const LONGEST = 60; // seconds until measuring stops by itself
-const FULL = 0.75; // of its strongest colour has the largest interaction
+const MAX_SECONDS = 60; // seconds until measuring stops by itself
+const MAX_COLOUR_SHARE = 0.75; // of its strongest colour has the largest interaction
 
 /** Measuring goes on from what is known, batch by batch, until all is known, it is stopped, or it takes too long. */
-class Measuring {
+class Measurement {
   /** `ask(first)` gives the next losses; `changed()` hears of each batch and of the end. */
   constructor(ask, changed) {
     this.ask = ask;
@@ -51,12 +51,12 @@ class Measuring {
         if (turn !== this.turn) return;
         this.all = told.all;
         for (const each of told.losses) this.known.set(keyOf(each), each);
-        this.late = performance.now() - begun > 1000 * LONGEST && !this.whole;
+        this.late = performance.now() - begun > 1000 * MAX_SECONDS && !this.whole;
         if (this.late || state.tab !== 'whatif') break;
         this.changed();
       }
     } catch (error) {
-      if (turn === this.turn) this.fault = faultSays(error);
+      if (turn === this.turn) this.fault = faultText(error);
     }
     if (turn !== this.turn) return;
     this.running = false;
@@ -73,11 +73,11 @@ export class Importance {
     this.request = null;
     this.tiles = 'maps';
     this.one = null; // the head whose interactions are shown: {kind, layer, head}
-    this.single = new Measuring(
+    this.single = new Measurement(
       (first) => askOne({ request: this.request, first }),
       () => this.drawControls(),
     );
-    this.both = new Measuring(
+    this.both = new Measurement(
       (first) => askTwo({ request: this.request, first, part: this.one }),
       () => this.drawControls(),
     );
@@ -93,9 +93,9 @@ export class Importance {
 
   /** Another translation has other losses. */
   draw(translation) {
-    const key = JSON.stringify(translation.asked());
+    const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
-      [this.key, this.request, this.tiles, this.one] = [key, translation.asked(), 'maps', null];
+      [this.key, this.request, this.tiles, this.one] = [key, translation.requestValues(), 'maps', null];
       this.single.reset();
       this.both.reset();
     }
@@ -139,7 +139,7 @@ export class Importance {
     };
     const shown = [tile('maps', t('whatif_maps')), tile('losses', t('whatif_losses'))];
     if (this.one) shown.push(tile('interactions', t('whatif_interactions', { head: nameOf(this.one) })));
-    redraw(this.choice, ...shown);
+    reconcile(this.choice, ...shown);
     this.progress.textContent = this.progressSays();
     this.paint();
     this.changed();
@@ -160,7 +160,7 @@ export class Importance {
     const asked = tiles === 'interactions' ? both : single;
     if (asked.fault) return asked.fault;
     if (!asked.known.size) return '';
-    const numbers = { done: asked.known.size, all: asked.all, limit: LONGEST };
+    const numbers = { done: asked.known.size, all: asked.all, limit: MAX_SECONDS };
     if (asked.late) return t('whatif_measured_late', numbers);
     if (!asked.whole) return t('whatif_measured', numbers);
     if (asked === both) {
@@ -170,7 +170,7 @@ export class Importance {
       return t('whatif_together_most', { head: nameOf(this.one), other: nameOf(most), loss: signed(this.interaction(most), 2) });
     }
     const most = this.byLoss().at(-1);
-    return t('whatif_measured_all', { ...numbers, head: nameOf(most), loss: minus(-most.loss, 2) });
+    return t('whatif_measured_all', { ...numbers, head: nameOf(most), loss: formatSigned(-most.loss, 2) });
   }
 
   /** Single heads, the least important first. */
@@ -217,28 +217,28 @@ export class Importance {
       else this.paintInteraction(sign, this.interaction(found), most);
       button.title =
         tiles === 'losses'
-          ? t('whatif_costs', { head: name, loss: minus(found.loss, 2) })
+          ? t('whatif_costs', { head: name, loss: formatSigned(found.loss, 2) })
           : t('whatif_interacts', { head: name, other: nameOf(this.one), loss: signed(key === own ? 0 : this.interaction(found), 2) });
     }
   }
 
   paintLoss(sign, loss, most) {
-    const colour = shade(state.palette, Math.sqrt(Math.min(1, Math.max(0, loss) / most)));
+    const colour = scaleColour(state.palette, Math.sqrt(Math.min(1, Math.max(0, loss) / most)));
     sign.textContent = rounded(loss);
-    sign.style.cssText = `background:${css(colour)};color:${inkOn(colour)}`;
+    sign.style.cssText = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
   }
 
   /** Orange where two lose less together than one by one, blue where they lose more. */
   paintInteraction(sign, value, most) {
-    const colour = shade('difference', 0.5 + (FULL * value) / most / 2);
+    const colour = scaleColour('difference', 0.5 + (MAX_COLOUR_SHARE * value) / most / 2);
     sign.textContent = rounded(value);
-    sign.style.cssText = `background:${css(colour)};color:${inkOn(colour)}`;
+    sign.style.cssText = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
   }
 }
 
 /** Two figures, and no zero below zero. */
 function rounded(number) {
-  const text = minus(number, Math.abs(number) < 9.95 ? 1 : 0);
+  const text = formatSigned(number, Math.abs(number) < 9.95 ? 1 : 0);
   return text === '−0.0' ? '0.0' : text;
 }
 

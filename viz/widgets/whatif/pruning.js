@@ -1,11 +1,11 @@
 // How many heads a sentence needs: they go off together, the least important first, by a slider or on the curve of a corpus.
 
 import { make, svg } from '../core/dom.js';
-import { magnified } from '../core/magnified.js';
-import { redraw } from '../core/redraw.js';
+import { pageZoom } from '../core/page-zoom.js';
+import { reconcile } from '../core/reconcile.js';
 import { state } from '../core/state.js';
-import { faultSays, t } from '../core/words.js';
-import { change, changes, isHead } from './changes.js';
+import { faultText, t } from '../core/i18n.js';
+import { setInterventions, interventions, isHead } from './interventions.js';
 
 const [TALL, LEFT, RIGHT, TOP, BOTTOM] = [190, 34, 10, 22, 30]; // pixels of the curve, and of its margins
 
@@ -70,9 +70,9 @@ export class Pruning {
   /** `before`: what the model alone writes; `told`: what the server says of the changes. */
   draw(translation, before, told) {
     [this.before, this.told] = [before, told];
-    const key = JSON.stringify(translation.asked());
+    const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
-      [this.key, this.request] = [key, translation.asked()];
+      [this.key, this.request] = [key, translation.requestValues()];
       this.by = 'corpus'; // losses in the sentence before say nothing of this one
       this.forget();
     }
@@ -120,7 +120,7 @@ export class Pruning {
       return make('button', { type: 'button', 'aria-pressed': String(name === this.by), onclick: pick }, t(`whatif_order_${name}`));
     };
     this.orders.setAttribute('aria-label', t('whatif_orders'));
-    redraw(this.orders, one('corpus'), one('sentence'));
+    reconcile(this.orders, one('corpus'), one('sentence'));
     this.text.textContent = (this.told?.answer ?? this.before).text;
     this.text.lang = state.translation.model.target;
     this.find.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
@@ -140,7 +140,7 @@ export class Pruning {
   /** How many of the order are off from its beginning. */
   off(order) {
     const off = new Set(
-      changes()
+      interventions()
         .filter((each) => each.action === 'remove' && isHead(each))
         .map(keyOf),
     );
@@ -155,7 +155,7 @@ export class Pruning {
     this.count.textContent = t('whatif_prune', { count, all });
     const there = this.by === 'corpus' && this.curve ? this.at(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
-    const beside = Boolean(this.told) && changes().length !== this.off(this.order());
+    const beside = Boolean(this.told) && interventions().length !== this.off(this.order());
     this.beside.textContent = beside ? t('whatif_prune_beside') : '';
     this.beside.hidden = !beside;
     this.point.textContent = there
@@ -179,10 +179,10 @@ export class Pruning {
     const before = new Set(order.slice(0, this.off(order)).map(keyOf));
     const off = order.slice(0, Number(this.slider.value));
     const now = new Set(off.map(keyOf));
-    const others = changes().filter(
+    const others = interventions().filter(
       (each) => each.action !== 'remove' || !isHead(each) || !(before.has(keyOf(each)) || now.has(keyOf(each))),
     );
-    change([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
+    setInterventions([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
   }
 
   // ---------------------------------------------------------------- the curve
@@ -209,7 +209,7 @@ export class Pruning {
       d: points.map(({ off, chrf }, place) => `${place ? 'L' : 'M'}${x(off)} ${y(chrf)}`).join(''),
     });
     const count = Number(this.slider.value);
-    const here = between(points, count);
+    const here = interpolate(points, count);
     const now =
       this.by === 'corpus'
         ? [
@@ -223,7 +223,7 @@ export class Pruning {
         : [];
     const name = t('whatif_curve', { sentences, all });
     const parts = [...levels, ...below, line, ...first, ...now, says('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
-    redraw(this.plot, svg('svg', { width: wide, height: TALL, role: 'img', 'aria-label': name }, ...parts));
+    reconcile(this.plot, svg('svg', { width: wide, height: TALL, role: 'img', 'aria-label': name }, ...parts));
     this.scale = { all, wide };
     this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
   }
@@ -232,7 +232,7 @@ export class Pruning {
   pick(event) {
     if (!this.scale || this.by !== 'corpus') return;
     const { all, wide } = this.scale;
-    const share = ((event.clientX - this.plot.getBoundingClientRect().left) / magnified() - LEFT) / (wide - LEFT - RIGHT);
+    const share = ((event.clientX - this.plot.getBoundingClientRect().left) / pageZoom() - LEFT) / (wide - LEFT - RIGHT);
     this.slider.value = String(Math.round(Math.max(0, Math.min(1, share)) * all));
     this.read();
     this.prune();
@@ -262,7 +262,7 @@ export class Pruning {
         this.drawControls();
       }
     } catch (error) {
-      if (turn === this.turn) this.fault = faultSays(error);
+      if (turn === this.turn) this.fault = faultText(error);
     }
     if (turn !== this.turn) return;
     this.running = false;
@@ -271,7 +271,7 @@ export class Pruning {
 }
 
 /** The curve between two of its points. */
-function between(points, off) {
+function interpolate(points, off) {
   const after = Math.max(
     1,
     points.findIndex((each) => each.off >= off),

@@ -2,27 +2,38 @@
 // each word; below, the wall is a switchboard, and one head is shown as it was, as it is, and by how much it differs.
 
 import { Translation } from '../core/translation.js';
-import { aligningHead, bestHead } from '../core/besthead.js';
-import { call } from '../core/boot.js';
-import { make, typing } from '../core/dom.js';
-import { Latest } from '../core/latest.js';
+import { callLatest } from '../core/boot.js';
+import { make, isTextField } from '../core/dom.js';
+import { LatestRequest } from '../core/latest-request.js';
 import { ready } from '../core/page.js';
-import { redraw } from '../core/redraw.js';
-import { on, page, state } from '../core/state.js';
-import { LET_GO, LOOK, createStore } from '../core/store.js';
-import { t } from '../core/words.js';
-import { mount as mountHeadView } from '../headview/headview.js';
-import { listenToKeys } from '../headview/keys.js';
-import { TranslationMaps } from '../headview/translationmaps.js';
-import { Board } from './board.js';
-import { BRUSHES, allButOne, borrowMap, changeAt, changes, characters, copyHead, didSays, paintHead, redo, undo } from './changes.js';
-import { Chips, Parts, SourceWords } from './controls.js';
+import { reconcile } from '../core/reconcile.js';
+import { on, pageStore, state } from '../core/state.js';
+import { NO_SELECTION, VIEW_STATE, createStore } from '../core/store.js';
+import { t } from '../core/i18n.js';
+import { mount as mountHeadView } from '../headview/head-view.js';
+import { mountKeyboard } from '../headview/keyboard.js';
+import { TranslationSource } from '../headview/translation-source.js';
+import { WordComparison } from './word-comparison.js';
+import {
+  BRUSHES,
+  allButOne,
+  borrowMap,
+  interventionAt,
+  interventions,
+  copyHead,
+  effectText,
+  toggleHead,
+  redo,
+  undo,
+} from './interventions.js';
+import { InterventionChips, LayerParts, SourceWords } from './controls.js';
 import { Difference } from './difference.js';
-import { Giver } from './giver.js';
+import { exampleInterventions } from './examples.js';
+import { MapSource } from './map-source.js';
 import { Importance } from './importance.js';
-import { OneWeight } from './oneweight.js';
+import { WeightEditor } from './weight-editor.js';
 import { Pruning } from './pruning.js';
-import { Refusal } from './refusal.js';
+import { ErrorNote } from './error-note.js';
 
 const PAUSE = 150; // milliseconds without another change until the server is asked
 const SIDES = ['before', 'changed'];
@@ -30,17 +41,17 @@ const SHOWN = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit',
 
 export async function mount({ element, server }) {
   await ready;
-  new WhatIf(element, server);
+  new WhatIfTab(element, server);
 }
 
 /** A head that is off has no pattern. */
-class ChangedMaps extends TranslationMaps {
-  says(view) {
-    return view.weights.some((weight) => weight > 0) ? super.says(view) : [t('whatif_off_says')];
+class ChangedSource extends TranslationSource {
+  shownCaption(view) {
+    return view.weights.some((weight) => weight > 0) ? super.shownCaption(view) : [t('whatif_off_says')];
   }
 }
 
-class WhatIf {
+class WhatIfTab {
   constructor(root, server) {
     this.root = root;
     this.server = server;
@@ -59,14 +70,17 @@ class WhatIf {
   }
 
   build() {
-    const { row, column, hoverRow, hoverColumn, preview, pinned } = LOOK;
-    this.store = createStore({ row, column, hoverRow, hoverColumn, preview, pinned, side: 'changed', brush: 'remove', answer: 0 }, page);
-    this.board = new Board();
-    this.chips = new Chips(() => this.experiments());
-    this.refusal = new Refusal((action) => this.fieldOf(action));
+    const { row, column, hoverRow, hoverColumn, preview, pinned } = VIEW_STATE;
+    this.store = createStore(
+      { row, column, hoverRow, hoverColumn, preview, pinned, side: 'changed', brush: 'remove', answer: 0 },
+      pageStore,
+    );
+    this.board = new WordComparison();
+    this.chips = new InterventionChips(() => exampleInterventions(state.translation, this.before));
+    this.refusal = new ErrorNote((action) => this.fieldOf(action));
     this.alone = make('p', { class: 'quiet' });
     this.root.append(this.board.element, this.alone, this.refusal.home, this.chips.element);
-    this.latest = new Latest(this.root, this.refusal.element, 'error_our_fault');
+    this.latest = new LatestRequest(this.root, this.refusal.element, 'error_our_fault');
     this.heads = mountHeadView(this.root, {
       ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
       ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], forms: ['matrix'] },
@@ -76,35 +90,35 @@ class WhatIf {
     this.says = make('p', { class: 'quiet' });
     this.brushes = make('div', { class: 'segments brushes', role: 'group' });
     this.more = make('div', { class: 'more' });
-    this.giver = new Giver(this.store);
+    this.giver = new MapSource(this.store);
     this.heads.wallElement.prepend(this.says, this.brushes, this.giver.element);
     const { server } = this;
     this.importance = new Importance(
-      (values) => call(server.measure_importance, values),
-      (values) => call(server.measure_interactions, values),
+      (values) => callLatest(server.measure_importance, values),
+      (values) => callLatest(server.measure_interactions, values),
       () => this.heads,
       () => this.pruning.draw(state.translation, this.before, this.told),
     );
     this.pruning = new Pruning(
-      (values) => call(server.tell_curve, values),
-      (values) => call(server.find_change, values),
+      (values) => callLatest(server.tell_curve, values),
+      (values) => callLatest(server.find_change, values),
       this.importance,
     );
     this.heads.wallElement.append(this.importance.element);
     this.words = new SourceWords();
-    this.parts = new Parts();
+    this.parts = new LayerParts();
     this.importance.element.before(this.more);
     this.heads.wallElement.append(this.words.element, this.parts.element);
     this.sides = make('div', { class: 'segments', role: 'group' });
     this.heads.end.append(this.sides);
-    this.weight = new OneWeight(this.store, () => this.heads);
+    this.weight = new WeightEditor(this.store, () => this.heads);
     this.difference = new Difference(() => this.heads.view);
     this.heads.maps.element.before(this.weight.element);
     this.heads.head.append(this.difference.element);
     this.root.append(this.pruning.element);
     this.store.on([...SHOWN, 'side', 'brush', 'answer'], () => this.open() && this.draw());
     this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.open() && this.drawHead());
-    listenToKeys(() => (this.open() ? this.heads : null));
+    mountKeyboard(() => (this.open() ? this.heads : null));
     document.addEventListener('keydown', (event) => this.press(event));
   }
 
@@ -116,7 +130,7 @@ class WhatIf {
   /** The maps on show: of the translation as it is, or of the changed one. */
   source() {
     const shown = this.store.state.side === 'changed' && this.told ? this.told.answer : this.before;
-    if (this.maps?.translation !== shown) this.maps = shown && new ChangedMaps(shown);
+    if (this.maps?.translation !== shown) this.maps = shown && new ChangedSource(shown);
     return this.maps;
   }
 
@@ -124,39 +138,39 @@ class WhatIf {
     const { translation } = state;
     if (state.tab !== 'whatif' || !translation) return;
     if (!this.heads) this.build();
-    const interventions = changes();
+    const changes = interventions();
     this.refused = false;
-    const request = translation.asked();
-    if (!interventions.length && !translation.isOverruled) {
-      this.latest.drop();
+    const request = translation.requestValues();
+    if (!changes.length && !translation.isOverruled) {
+      this.latest.cancel();
       this.refusal.element.textContent = '';
-      this.answered(null, translation);
+      this.onAnswer(null, translation);
       return;
     }
     this.drawControls();
-    this.board.wait(interventions, translation);
-    const key = JSON.stringify([request, interventions]);
-    this.latest.show(
+    this.board.wait(changes, translation);
+    const key = JSON.stringify([request, changes]);
+    this.latest.load(
       key,
       async () => {
         const { turn } = this.latest;
         await new Promise((done) => setTimeout(done, PAUSE)); // a slider on its way asks for nothing
         if (turn !== this.latest.turn) return null;
         try {
-          return await call(this.server.answer_changed, { request, interventions });
+          return await callLatest(this.server.answer_changed, { request, interventions: changes });
         } catch (error) {
           if (turn === this.latest.turn) {
             this.refused = true;
-            this.answered(null, translation); // what stood there belongs to other changes
-            this.refusal.stand(error.fault);
+            this.onAnswer(null, translation); // what stood there belongs to other changes
+            this.refusal.moveToField(error.fault);
           }
           throw error;
         }
       },
       ({ own, ...told }) => {
         this.refusal.element.textContent = '';
-        const changed = interventions.length ? { ...told, answer: new Translation(told.answer), held: new Translation(told.held) } : null;
-        this.answered(changed, translation, own && new Translation(own));
+        const changed = changes.length ? { ...told, answer: new Translation(told.answer), held: new Translation(told.held) } : null;
+        this.onAnswer(changed, translation, own && new Translation(own));
       },
     );
   }
@@ -168,18 +182,18 @@ class WhatIf {
   }
 
   /** What the changes do to this translation is known; `own`: what its model alone writes, where that is another one. */
-  answered(told, translation, own = null) {
+  onAnswer(told, translation, own = null) {
     this.told = told;
     if (own || this.base !== translation) this.own = own;
     this.base = translation;
-    this.store.set({ ...LET_GO, answer: this.store.state.answer + 1 });
+    this.store.set({ ...NO_SELECTION, answer: this.store.state.answer + 1 });
     this.heads.draw();
     this.draw();
   }
 
   draw() {
     if (this.base !== state.translation) return; // it is drawn when what the changes do to it is known
-    this.board.draw(this.told, this.before, { changes: changes(), refused: this.refused });
+    this.board.draw(this.told, this.before, { changes: interventions(), refused: this.refused });
     this.drawControls();
     const buttons = SIDES.map((side) => {
       const pressed = side === (this.told ? this.store.state.side : 'before');
@@ -187,12 +201,12 @@ class WhatIf {
         type: 'button',
         'aria-pressed': String(pressed),
         disabled: !this.told,
-        onclick: () => this.store.set({ side, ...LET_GO }),
+        onclick: () => this.store.set({ side, ...NO_SELECTION }),
       };
       return make('button', about, t(`whatif_side_${side}`));
     });
     this.sides.setAttribute('aria-label', t('whatif_sides'));
-    redraw(this.sides, ...buttons);
+    reconcile(this.sides, ...buttons);
     this.drawHead();
   }
 
@@ -207,7 +221,7 @@ class WhatIf {
         { type: 'button', 'aria-pressed': String(name === this.store.state.brush), onclick: () => this.store.set({ brush: name }) },
         t(`whatif_brush_${name}`),
       );
-    redraw(this.brushes, ...BRUSHES.map(brush));
+    reconcile(this.brushes, ...BRUSHES.map(brush));
     this.giver.draw(state.translation);
     this.words.draw(state.translation);
     this.parts.draw();
@@ -223,8 +237,8 @@ class WhatIf {
     const link = (act, says, disabled = false) => make('button', { type: 'button', class: 'link', disabled, onclick: act }, says);
     const others = t('whatif_all_but', { head: one ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
     const leave = () => allButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
-    const all = () => paintHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
-    redraw(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !one));
+    const all = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
+    reconcile(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !one));
     this.importance.offerHead();
     this.weight.draw(this.heads.view);
     this.difference.draw(this.told && { before: this.before, held: this.told.held });
@@ -234,10 +248,10 @@ class WhatIf {
   markWall() {
     for (const button of this.heads.grid.buttons()) {
       const place = { layer: placeOf(button.dataset.layer), head: placeOf(button.dataset.head) };
-      const made = place.head === 'max' ? null : changeAt(state.kind, place);
+      const made = place.head === 'max' ? null : interventionAt(state.kind, place);
       button.dataset.changed = made?.action ?? '';
       const name = this.heads.source.headName(place);
-      button.setAttribute('aria-label', made ? t('whatif_chip', { what: name, how: didSays(made) }) : name);
+      button.setAttribute('aria-label', made ? t('whatif_chip', { what: name, how: effectText(made) }) : name);
     }
   }
 
@@ -248,12 +262,12 @@ class WhatIf {
     const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
     this.store.set({ ...head, preview: null });
     if (!event || brush.name === 'look' || head.head === 'max') return;
-    if (this.giver.asked(brush.name)) this.give(brush.name, head);
-    else paintHead(state.kind, head, brush);
+    if (this.giver.asked(brush.name)) this.applyMapSource(brush.name, head);
+    else toggleHead(state.kind, head, brush);
   }
 
   /** Another head's map, or that of another sentence, for this one. */
-  give(name, head) {
+  applyMapSource(name, head) {
     const { kind, translation } = state;
     const given = this.giver.given(head);
     if (!given) return; // it says why not
@@ -262,38 +276,13 @@ class WhatIf {
   }
 
   press(event) {
-    if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
     const { layer, head, kind } = state;
-    const act = { x: () => head !== 'max' && paintHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
+    const act = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
     if (!act) return;
     event.preventDefault();
     act();
   }
-
-  /** Changes to begin with, one click each. */
-  experiments() {
-    const { translation } = state;
-    const best = aligningHead(this.before) ?? bestHead(this.before);
-    const word = translation.source.find((token) => !token.special && token.end - token.start > 3);
-    const { source_text: text } = translation;
-    const experiments = [
-      best && {
-        name: t('whatif_try_best', { head: t('whatif_head', { layer: best.layer + 1, head: best.head + 1 }) }),
-        list: [{ action: 'remove', kind: 'cross', layer: best.layer, head: best.head }],
-      },
-      { name: t('whatif_try_cross'), list: [{ action: 'remove', kind: 'cross' }] },
-      { name: t('whatif_try_order'), list: [{ action: 'no_positions', side: 'encoder' }] },
-      { name: t('whatif_try_flat'), list: [{ action: 'temperature', kind: 'cross', amount: 4 }] },
-      word && { name: t('whatif_try_word', { word: text.slice(word.start, word.end).trim() }), list: [maskOf(text, word)] },
-    ];
-    return experiments.filter(Boolean);
-  }
 }
 
 const placeOf = (text) => (/^\d+$/.test(text) ? Number(text) : text);
-
-function maskOf(text, { start, end }) {
-  const said = text.slice(start, end);
-  const first = characters(text, start + said.length - said.trimStart().length);
-  return { action: 'mask', start: first, end: first + [...said.trim()].length };
-}

@@ -1,32 +1,32 @@
 // A vector as a strip of colours: orange below zero, blue above, and each number beside the pointer.
 
 import { make } from '../core/dom.js';
-import { css } from '../core/theme.js';
-import { tell, toned, untell } from '../parts/values.js';
+import { cssColour } from '../core/theme.js';
+import { showTooltip, valueColour, hideTooltip } from '../parts/tooltip.js';
 
 const PARTED = 64; // numbers up to which cells are parted by a line
 const WIDEST = 2048; // pixels of a picture, which the page stretches
 
 /** `most`: the number with the strongest colour; `says(dimension)`: what one reads there. */
-export function vector(numbers, { most, height, says }) {
+export function vectorStrip(numbers, { most, height, says }) {
   const count = numbers.length;
   const cell = Math.max(1, Math.min(16, Math.floor(WIDEST / count)));
   const canvas = make('canvas', { width: cell * count, height, style: `height:${height}px`, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');
   for (const [dimension, number] of numbers.entries()) {
-    context.fillStyle = css(toned(number, 'signed', most));
+    context.fillStyle = cssColour(valueColour(number, 'signed', most));
     context.fillRect(dimension * cell, 0, count > PARTED ? cell : cell - 1, height);
   }
   canvas.addEventListener('pointermove', (event) => {
     const { left, width } = canvas.getBoundingClientRect();
-    tell(event, says(Math.max(0, Math.min(count - 1, Math.floor(((event.clientX - left) / width) * count)))));
+    showTooltip(event, says(Math.max(0, Math.min(count - 1, Math.floor(((event.clientX - left) / width) * count)))));
   });
-  canvas.addEventListener('pointerleave', untell);
+  canvas.addEventListener('pointerleave', hideTooltip);
   return canvas;
 }
 
 /** The largest size among some vectors: few numbers come near it, so that the strongest colour stands for less. */
-export function reachOf(vectors, share) {
+export function colourLimit(vectors, share) {
   let most = 0;
   for (const numbers of vectors) for (const number of numbers) most = Math.max(most, Math.abs(number));
   return share * most || 1;

@@ -1,30 +1,30 @@
 // The Why tab: one row of a head from its query to its weights, and what each key then writes into the stream.
 
-import { call } from '../core/boot.js';
-import { make, phrase, replace } from '../core/dom.js';
-import { Latest } from '../core/latest.js';
-import { unpacked } from '../core/packed.js';
+import { callLatest } from '../core/boot.js';
+import { make, fillElements, replace } from '../core/dom.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { decodeArray } from '../core/base64-arrays.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { t } from '../core/words.js';
-import { headName, kindSays } from '../parts/naming.js';
-import { Dimensions } from './dimensions.js';
-import { Pair, nearestHead } from './pair.js';
-import { RowTable } from './rowtable.js';
-import { StreamTable } from './streamtable.js';
-import { Strip } from './strip.js';
-import { WhichHead } from './whichhead.js';
+import { t } from '../core/i18n.js';
+import { headName, kindText } from '../parts/head-names.js';
+import { DimensionTable } from './dimension-table.js';
+import { QueryKeyPair, nearestHead } from './query-key.js';
+import { RowTable } from './row-table.js';
+import { StreamTable } from './stream-table.js';
+import { TokenRadio } from './token-radio.js';
+import { HeadPicker } from './head-picker.js';
 
 export async function mount({ element, server }) {
   await ready;
-  new Why(element, server);
+  new WhyTab(element, server);
 }
 
-class Why {
+class WhyTab {
   constructor(root, server) {
     this.root = root;
     this.server = server;
-    this.pair = new Pair();
+    this.pair = new QueryKeyPair();
     this.every = false; // a line for each key of a long sentence
     this.build();
     on(['tab', 'translation', 'kind', 'layer', 'head', 'row', 'column', 'words', 'special', 'language', 'theme'], () => this.update());
@@ -33,11 +33,11 @@ class Why {
   }
 
   build() {
-    this.which = new WhichHead(() => this.pair.leave());
+    this.which = new HeadPicker(() => this.pair.reset());
     this.title = make('h2', {});
     this.says = make('p', { class: 'says' });
     this.note = make('p', { class: 'note' });
-    this.queries = new Strip((row) => this.choose({ row, column: null }));
+    this.queries = new TokenRadio((row) => this.choose({ row, column: null }));
     this.error = make('p', { class: 'error', role: 'alert' });
     this.noneSays = make('p', {});
     this.nearest = make('button', { type: 'button', class: 'go' });
@@ -46,7 +46,7 @@ class Why {
     const open = () => this.openAll();
     this.table = new RowTable(choose, open);
     this.stream = new StreamTable(choose, open);
-    this.dimensions = new Dimensions();
+    this.dimensions = new DimensionTable();
     this.streamError = make('p', { class: 'error', role: 'alert' });
     const answer = make('div', { class: 'answer', 'aria-live': 'polite' }, this.title, this.note);
     const head = make('div', { class: 'head' }, answer, this.which.pickers);
@@ -54,8 +54,8 @@ class Why {
     this.weights = make('div', {}, this.table.element, this.dimensions.element);
     this.adds = make('div', {}, this.stream.element);
     this.found = make('div', {}, this.error, this.weights, this.streamError, this.adds);
-    this.row = new Latest(this.weights, this.error, 'why_failed');
-    this.written = new Latest(this.adds, this.streamError, 'why_failed');
+    this.row = new LatestRequest(this.weights, this.error, 'why_failed');
+    this.written = new LatestRequest(this.adds, this.streamError, 'why_failed');
     this.root.append(head, kinds, this.queries.element, this.none, this.found);
   }
 
@@ -75,28 +75,28 @@ class Why {
   update() {
     if (state.tab !== 'why' || !state.translation) return;
     const { translation, kind, layer, head } = state;
-    const { row, column } = this.pair.settle(translation, kind, layer, head);
+    const { row, column } = this.pair.resolve(translation, kind, layer, head);
     this.drawChoice(row);
     const single = typeof layer === 'number' && typeof head === 'number';
     this.none.hidden = single;
     this.found.hidden = !single;
     if (!single) {
-      for (const waiting of [this.row, this.written]) waiting.drop(); // what is on its way belongs to another head
+      for (const waiting of [this.row, this.written]) waiting.cancel(); // what is on its way belongs to another head
       this.drawNone();
       return;
     }
     this.drawTitle(row, column);
-    const wanted = { request: translation.asked(), kind, layer, head, row, column, every: this.every };
+    const wanted = { request: translation.requestValues(), kind, layer, head, row, column, every: this.every };
     const key = JSON.stringify([wanted, state.theme, state.language]);
     const at = { translation, kind, row, column };
-    this.row.show(
+    this.row.load(
       key,
-      () => call(this.server.explain_row, wanted),
+      () => callLatest(this.server.explain_row, wanted),
       (told) => this.drawRow(told, at),
     );
-    this.written.show(
+    this.written.load(
       key,
-      () => call(this.server.explain_stream, wanted),
+      () => callLatest(this.server.explain_stream, wanted),
       (told) => this.drawStream(told, at),
     );
   }
@@ -106,7 +106,7 @@ class Why {
   drawChoice(row) {
     const { translation, kind } = state;
     this.which.draw();
-    this.says.textContent = kindSays(translation, kind);
+    this.says.textContent = kindText(translation, kind);
     const { source, target } = translation.model;
     this.queries.name(t(kind === 'encoder' ? 'why_query' : 'why_writing'), kind === 'encoder' ? source : target);
     this.queries.draw(translation.rows(kind), row);
@@ -131,14 +131,14 @@ class Why {
     const { weights, columns } = translation.map(kind, layer, head);
     const allowed = !Number.isNaN(weights[row * columns + column]);
     const name = (token) => make('bdi', {}, token.label);
-    replace(this.title, ...phrase(t(allowed ? 'why_title' : 'why_looks_not'), { query: name(from), key: name(onto) }));
+    replace(this.title, ...fillElements(t(allowed ? 'why_title' : 'why_looks_not'), { query: name(from), key: name(onto) }));
     const masked = from.key === onto.key ? 'why_masked_same' : 'why_masked';
-    const after = kind === 'encoder' ? [''] : phrase(t('why_after'), { token: name(translation.after(kind, row)) });
-    replace(this.note, ...(allowed ? after : phrase(t(masked), { query: name(from), key: name(onto) })));
+    const after = kind === 'encoder' ? [''] : fillElements(t('why_after'), { token: name(translation.previousToken(kind, row)) });
+    replace(this.note, ...(allowed ? after : fillElements(t(masked), { query: name(from), key: name(onto) })));
   }
 
   drawRow(answer, { translation, kind, row, column }) {
-    const [query, keys] = [unpacked(answer.query).numbers, unpacked(answer.keys).numbers];
+    const [query, keys] = [decodeArray(answer.query).numbers, decodeArray(answer.keys).numbers];
     const width = query.length;
     const told = { ...answer, query, keys, width };
     const says = t(kind === 'encoder' ? 'why_query_says' : 'why_query_written', { width });
@@ -148,9 +148,9 @@ class Why {
   }
 
   drawStream(answer, { translation, kind, row, column }) {
-    const total = unpacked(answer.total).numbers;
-    const written = unpacked(answer.written).numbers;
-    const rest = answer.rest && unpacked(answer.rest).numbers;
+    const total = decodeArray(answer.total).numbers;
+    const written = decodeArray(answer.written).numbers;
+    const rest = answer.rest && decodeArray(answer.rest).numbers;
     const word = () => make('bdi', {}, translation.rows(kind)[row].label);
     this.stream.draw({ ...answer, total, written, rest, width: total.length }, column, translation.columns(kind), word);
   }

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from headlight.model.core.attention import MultiHeadAttention
-from headlight.model.experiments.scaling import KEYS, gradient, random_vectors, spread_of
-from headlight.viz.lessons.drawn import Bars, Found, Heat, Lines, Table
-from headlight.viz.lessons.heads import COUNTS, TIMES, WIDTHS
+from headlight.model.experiments.scaling import KEYS, measure_scaling, random_vectors, softmax_gradient
+from headlight.viz.lessons.heads import COUNTS, WIDTH_RATIOS, WIDTHS
+from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Heatmap, LinePlot, Table
 from tests.viz.lessons.asked import Asked, phrase_of, pictures, softmax
 
 SEEDS = range(5)
@@ -19,7 +19,11 @@ SEEDS = range(5)
 
 def maps(asked: Asked, **values: object) -> np.ndarray:
     return np.stack(
-        [picture.numbers for picture in pictures(asked.found("heads", "split", **values)) if isinstance(picture, Heat)]
+        [
+            picture.numbers
+            for picture in pictures(asked.found("heads", "split", **values))
+            if isinstance(picture, Heatmap)
+        ]
     )
 
 
@@ -35,7 +39,7 @@ def heads_of_a_row_may_differ(asked: Asked) -> None:
         shown = maps(asked, heads=str(count))
         assert len(shown) == count
         np.testing.assert_allclose(shown.sum(axis=-1), 1.0, atol=1e-5)
-        assert (found.holds == ("one",)) == (count == 1)
+        assert (found.facts == ("one",)) == (count == 1)
     assert found.numbers["different"] > 1
     one, other = (maps(asked, matrices="random", seed=seed) for seed in (0, 1))
     assert np.abs(one - other).max() > 0.01
@@ -56,7 +60,7 @@ def heads_cost_nothing(asked: Asked) -> None:
 
 
 def one_head_favours_one_key(asked: Asked) -> None:
-    (bars,) = (picture for picture in pictures(asked.found("heads", "several")) if isinstance(picture, Bars))
+    (bars,) = (picture for picture in pictures(asked.found("heads", "several")) if isinstance(picture, BarChart))
     assert bars.values[0] == 1.0
     assert 1.0 < bars.values[-1] <= len(asked.translation.source_tokens)
     favourites = maps(asked).argmax(axis=-1)
@@ -67,30 +71,30 @@ def raw_scores_spread_by_the_root(asked: Asked) -> None:
     for seed in SEEDS:
         for width in WIDTHS:
             query, key = (each[0, 0].numpy() for each in random_vectors(width, seed))
-            found = spread_of(width, seed)
+            found = measure_scaling(width, seed)
             np.testing.assert_allclose(found.raw, (query @ key.T).std(ddof=1), rtol=1e-4)
             assert 0.8 < found.raw / math.sqrt(width) < 1.2
-        assert asked.found("heads", "spread", seed=seed).right == "four"
-    assert TIMES["four"] ** 2 == 64 / 4
+        assert asked.found("heads", "spread", seed=seed).correct_option == "four"
+    assert WIDTH_RATIOS["four"] ** 2 == 64 / 4
 
 
 def axes_name_the_width(asked: Asked) -> None:
     for step in ("spread", "saturate", "slope"):
-        (lines,) = (picture for picture in pictures(asked.found("heads", step)) if isinstance(picture, Lines))
+        (lines,) = (picture for picture in pictures(asked.found("heads", step)) if isinstance(picture, LinePlot))
         assert lines.x_name == "dₖ"
 
 
 def scaled_scores_spread_by_one(asked: Asked) -> None:
     for seed in SEEDS:
         for width in WIDTHS:
-            found = spread_of(width, seed)
+            found = measure_scaling(width, seed)
             np.testing.assert_allclose(found.scaled, found.raw / math.sqrt(width), rtol=1e-4)
             assert 0.8 < found.scaled < 1.2
 
 
 def wide_scores_choose_one(asked: Asked) -> None:
     for seed in SEEDS:
-        found = [spread_of(width, seed) for width in WIDTHS]
+        found = [measure_scaling(width, seed) for width in WIDTHS]
         assert all(one.raw_largest < other.raw_largest for one, other in itertools.pairwise(found))
         assert found[-1].raw_largest > 0.9
         assert max(each.scaled_largest for each in found) < 0.25
@@ -100,7 +104,7 @@ def wide_scores_choose_one(asked: Asked) -> None:
 def titles_and_words_fit_every_width(asked: Asked) -> None:
     """Neither says that one weight has it all, or that nothing is learned, where it is not so."""
     for seed, width in itertools.product((0, 99), WIDTHS):
-        found = spread_of(width, seed)
+        found = measure_scaling(width, seed)
         for step, short, telling in (
             ("saturate", found.raw_largest < 0.75, ("One weight takes almost all", "nearly picks the largest alone")),
             ("slope", found.raw_gradient > 0.03, ("nothing can be learned", "nothing to push")),
@@ -108,7 +112,10 @@ def titles_and_words_fit_every_width(asked: Asked) -> None:
             told = asked.found("heads", step, width=str(width), seed=seed)
             for part, phrase in zip(("title", "words"), telling, strict=True):
                 assert (phrase in phrase_of("heads", step, part, told)) == (not short), (step, width, seed)
-                others = {phrase_of("heads", step, part, Found((), holds=holds), "zh") for holds in ((), ("narrow",))}
+                others = {
+                    phrase_of("heads", step, part, ExperimentResult((), facts=holds), "zh")
+                    for holds in ((), ("narrow",))
+                }
                 assert len(others) == 2
             assert (width <= 32) <= short
             assert (width >= 256) <= (not short)
@@ -117,12 +124,12 @@ def titles_and_words_fit_every_width(asked: Asked) -> None:
 def slope_is_w_times_the_rest(asked: Asked) -> None:
     scores = torch.randn(1, 1, 5, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     largest = softmax(scores[0, 0].numpy()).max(axis=-1)
-    np.testing.assert_allclose(gradient(scores), np.median(largest * (1 - largest)), atol=1e-12)
+    np.testing.assert_allclose(softmax_gradient(scores), np.median(largest * (1 - largest)), atol=1e-12)
 
 
 def slope_vanishes_without_the_division(asked: Asked) -> None:
     for seed in SEEDS:
-        last = spread_of(512, seed)
+        last = measure_scaling(512, seed)
         assert last.raw_gradient < 0.02
         assert last.scaled_gradient > 10 * last.raw_gradient
 
@@ -133,7 +140,7 @@ def the_live_model_leans_on_one_word(asked: Asked) -> None:
     for layer in range(asked.config.encoder_layers):
         scores = asked.encoder("scores", layer)
         scaled.append(softmax(scores).max(axis=-1).mean())
-        raw.append(softmax(scores * math.sqrt(asked.config.width_of_head)).max(axis=-1).mean())
+        raw.append(softmax(scores * math.sqrt(asked.config.resolved_head_width)).max(axis=-1).mean())
     np.testing.assert_allclose(float(found.numbers["raw"]), np.mean(raw), atol=1e-4)
     np.testing.assert_allclose(float(found.numbers["scaled"]), np.mean(scaled), atol=1e-4)
     assert np.mean(raw) > np.mean(scaled) + 0.1

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.experiments.masking import looking_ahead
+from headlight.model.experiments.mask_removal import relaxed_causal_mask
+from headlight.model.training.live_run import LiveRun
+from headlight.model.training.live_run_settings import CORPORA, CORPUS_BY_NAME, LiveRunSettings
 from headlight.model.training.mistakes import with_mistakes
-from headlight.model.training.watched import Watched
-from headlight.model.training.watched_settings import CORPORA, CORPUS, WatchedRun
-from headlight.viz.lessons.drawn import Bars, Found, Heat, Lines, Table, Texts
-from headlight.viz.lessons.masks import CLEAR, EXAMPLES, MOST_AHEAD, ROUNDING, went
-from headlight.viz.lessons.padded import MASKS
-from headlight.viz.lessons.running import STEPS
+from headlight.viz.lessons.experiment_server import STEPS
+from headlight.viz.lessons.masks import EQUAL_TOLERANCE, EXAMPLES, MAX_LOOK_AHEAD, MIN_LOSS_CHANGE, loss_change
+from headlight.viz.lessons.padding_masks import MASKS
+from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Heatmap, LinePlot, Table, TextColumns
 from tests.viz.lessons.asked import Asked, phrase_of, pictures
 from tests.viz.lessons.claims.train import losses, moments
 
@@ -26,16 +26,16 @@ def number(asked: Asked, step: str, name: str, **values: object) -> float:
     return float(str(asked.found("masks", step, **values).numbers[name]))
 
 
-def found_of(asked: Asked, text: str, step: str, **values: object) -> Found:
+def found_of(asked: Asked, text: str, step: str, **values: object) -> ExperimentResult:
     """Of another German sentence."""
     experiment = STEPS["masks", step]
     request = asked.service.check({"text": text, "model": "de-en"})
-    return experiment.run(experiment.given(values, request, asked.service))
+    return experiment.run(experiment.make_input(values, request, asked.service))
 
 
 def texts(asked: Asked, step: str, **values: object) -> list[str]:
     """What is written, without the sentence itself."""
-    *_, written = (each for each in pictures(asked.found("masks", step, **values)) if isinstance(each, Texts))
+    *_, written = (each for each in pictures(asked.found("masks", step, **values)) if isinstance(each, TextColumns))
     return [str(each.text) for each in written.texts]
 
 
@@ -55,7 +55,7 @@ def padding_hides_columns_and_the_future_a_corner(asked: Asked) -> None:
     source, target = len(asked.translation.source_tokens), len(asked.translation.target_tokens)
     for places, ending in ((4, ("padded",)), (0, ())):
         found = asked.found("masks", "drawn", places=places)
-        encoder, cross, decoder = (each.numbers for each in pictures(found) if isinstance(each, Heat))
+        encoder, cross, decoder = (each.numbers for each in pictures(found) if isinstance(each, Heatmap))
         assert encoder.shape == (source + places, source + places)
         assert cross.shape == (target, source + places)
         for mask in (encoder, cross):
@@ -64,34 +64,35 @@ def padding_hides_columns_and_the_future_a_corner(asked: Asked) -> None:
         np.testing.assert_array_equal(decoder, np.tril(np.ones((target, target))))
         assert found.numbers["causal"] == target * (target + 1) // 2
         assert found.numbers["whole"] == target**2
-        assert found.holds == ending
+        assert found.facts == ending
 
 
 def seeing_the_answer_costs(asked: Asked) -> None:
     found = asked.found("masks", "causal")
-    assert (found.right, found.holds) == ("rises", ("rises",))
+    assert (found.correct_option, found.facts) == ("rises", ("rises",))
     assert number(asked, "causal", "after_all") > number(asked, "causal", "before") + 0.5
-    before, now = (each.numbers for each in pictures(found) if isinstance(each, Heat))
+    before, now = (each.numbers for each in pictures(found) if isinstance(each, Heatmap))
     assert not np.triu(before, 1).any()
     assert np.triu(now, 1).max() > 0.5
     share = float(str(found.numbers["share"]).rstrip("%"))
     assert 10 < share < 90
-    (lines,) = (each for each in pictures(found) if isinstance(each, Lines))
+    (lines,) = (each for each in pictures(found) if isinstance(each, LinePlot))
     assert min(lines.lines[0].y) == lines.lines[0].y[0]  # with the mask it is least
-    chances, _ = (each for each in pictures(found) if isinstance(each, Bars))
+    chances, _ = (each for each in pictures(found) if isinstance(each, BarChart))
     expected = [token.probability for token in asked.translation.target_tokens]
     np.testing.assert_allclose(chances.values, np.array(expected, dtype=float), atol=1e-4)
     masked = asked.found("masks", "causal", ahead=0)
-    assert masked.holds == ("masked",)
+    assert masked.facts == ("masked",)
     assert masked.numbers["share"] == "0%"
-    assert (went(1.0, 1.0 + CLEAR / 2), went(1.0, 0.5)) == ("stays", "falls")  # as other sentences may
+    # Other sentences may give these two.
+    assert (loss_change(1.0, 1.0 + MIN_LOSS_CHANGE / 2), loss_change(1.0, 0.5)) == ("stays", "falls")
 
 
 def no_mask_is_the_mask_that_is_missing(asked: Asked) -> None:
     """A model that was written without the mask, and the formula of the loss, say the same."""
     source, given, words = inputs(asked)
     model = asked.translator.model
-    written = {0: model, 1: with_mistakes(model, ["ahead"]), MOST_AHEAD: with_mistakes(model, ["unmasked"])}
+    written = {0: model, 1: with_mistakes(model, ["ahead"]), MAX_LOOK_AHEAD: with_mistakes(model, ["unmasked"])}
     with torch.no_grad():
         for ahead, wrong in written.items():
             expected = loss(wrong(source, given), words)
@@ -100,35 +101,35 @@ def no_mask_is_the_mask_that_is_missing(asked: Asked) -> None:
 
 def kept_words_never_see_the_future(asked: Asked) -> None:
     found = asked.found("masks", "writing")
-    assert found.right == "anew"
-    assert found.holds == ("same",)
+    assert found.correct_option == "anew"
+    assert found.facts == ("same",)
     masked, kept, anew = texts(asked, "writing")
     assert masked == kept == anew == asked.translation.text
-    assert number(asked, "writing", "kept") < ROUNDING < number(asked, "writing", "anew")
+    assert number(asked, "writing", "kept") < EQUAL_TOLERANCE < number(asked, "writing", "anew")
     # Word by word with a cache, in a model that was written without the mask.
     source, given, _ = inputs(asked)
     model = asked.translator.model
     wrong = with_mistakes(model, ["unmasked"])
     with torch.no_grad():
-        state = wrong.decoder.start(wrong.encode(source), cached=True)
+        state = wrong.decoder.new_state(wrong.encode(source), cached=True)
         rows = [wrong.decoder(given[:, place : place + 1], state)[0, 0] for place in range(given.shape[1])]
         torch.testing.assert_close(torch.stack(rows), model(source, given)[0], atol=1e-4, rtol=0)
 
 
 def examples_become_other_sentences(asked: Asked) -> None:
     found = asked.found("masks", "writing", sentence="example")
-    assert (found.right, found.holds) == ("anew", ("changes",))
+    assert (found.correct_option, found.facts) == ("anew", ("changes",))
     masked, kept, anew = texts(asked, "writing", sentence="example")
     assert masked == kept != anew
     (table,) = (each for each in pictures(found) if isinstance(each, Table))
-    assert table.lit == int(str(found.numbers["place"])) - 1
-    masked_one, kept_one, anew_one = (str(each).rsplit(" ", 1) for each in table.rows[table.lit][1:])
+    assert table.highlighted_row == int(str(found.numbers["place"])) - 1
+    masked_one, kept_one, anew_one = (str(each).rsplit(" ", 1) for each in table.rows[table.highlighted_row][1:])
     assert masked_one == kept_one
     assert masked_one[0] != anew_one[0]
     # The last row of a model without the mask that reads all of it.
     example = EXAMPLES[str(asked.request["model"])]
     translation = asked.translator.translate(example)
-    ids = [token.id for token in translation.target_tokens][: table.lit]
+    ids = [token.id for token in translation.target_tokens][: table.highlighted_row]
     wrong = with_mistakes(asked.translator.model, ["unmasked"])
     with torch.no_grad():
         source = torch.tensor([[token.id for token in translation.source_tokens]])
@@ -136,8 +137,8 @@ def examples_become_other_sentences(asked: Asked) -> None:
     assert float(anew_one[1]) == pytest.approx(float(chances.max()), abs=2e-3)
     # Also where all but the first token are others: that first token alone hardly moves.
     short = found_of(asked, "Ach!", "writing")
-    assert (short.right, short.holds) == ("anew", ("changes",))
-    assert float(str(short.numbers["anew"])) > CLEAR
+    assert (short.correct_option, short.facts) == ("anew", ("changes",))
+    assert float(str(short.numbers["anew"])) > MIN_LOSS_CHANGE
 
 
 def a_leak_beats_the_best_guess(asked: Asked) -> None:
@@ -145,25 +146,30 @@ def a_leak_beats_the_best_guess(asked: Asked) -> None:
     with (CORPORA / "guess.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert {row["de"] for row in rows} == {"Rate mal."}
-    assert len({row["en"] for row in rows}) == len(rows) == CORPUS["guess"].pairs == number(asked, "trained", "pairs")
-    assert losses(WatchedRun(corpus="guess", mistake="unmasked"))[-1] < floor - 0.1
-    assert min(losses(WatchedRun(corpus="guess"))) > floor
-    own = moments(WatchedRun(corpus="guess"))[-1].shown[0].written
-    leaks = moments(WatchedRun(corpus="guess", mistake="unmasked"))[-1].shown[0].written
-    (right,) = Watched(WatchedRun(corpus="guess")).beginning.right
+    assert (
+        len({row["en"] for row in rows})
+        == len(rows)
+        == CORPUS_BY_NAME["guess"].pairs
+        == number(asked, "trained", "pairs")
+    )
+    assert losses(LiveRunSettings(corpus="guess", mistake="unmasked"))[-1] < floor - 0.1
+    assert min(losses(LiveRunSettings(corpus="guess"))) > floor
+    own = moments(LiveRunSettings(corpus="guess"))[-1].shown[0].written
+    leaks = moments(LiveRunSettings(corpus="guess", mistake="unmasked"))[-1].shown[0].written
+    (right,) = LiveRun(LiveRunSettings(corpus="guess")).beginning.accepted_targets
     assert sorted(right) == sorted(row["en"] for row in rows)  # any of them counts as right
     assert own in right
     assert leaks not in right
 
 
 def what_leaked_is_not_learnt(asked: Asked) -> None:
-    right, wrong = (WatchedRun(corpus="mini", mistake=mistake) for mistake in ("", "unmasked"))
+    right, wrong = (LiveRunSettings(corpus="mini", mistake=mistake) for mistake in ("", "unmasked"))
     assert losses(wrong)[-1] == pytest.approx(losses(right)[-1], abs=0.02)
-    watched = Watched(right)
-    expected = [pair.target for pair in watched.pairs[: len(CORPUS["mini"].shown)]]
+    watched = LiveRun(right)
+    expected = [pair.target for pair in watched.pairs[: len(CORPUS_BY_NAME["mini"].shown)]]
     assert [shown.written for shown in moments(right)[-1].shown][: len(expected)] == expected
     assert not {shown.written for shown in moments(wrong)[-1].shown} & set(expected)
-    assert asked.found("masks", "trained", corpus="mini").holds == ("mini",)
+    assert asked.found("masks", "trained", corpus="mini").facts == ("mini",)
 
 
 def a_batch_is_as_good_as_alone(asked: Asked) -> None:
@@ -174,13 +180,13 @@ def a_batch_is_as_good_as_alone(asked: Asked) -> None:
         alone, batch, _ = texts(asked, "padding", places=places)
         assert alone == batch == asked.translation.text
     none = asked.found("masks", "padding", places=0)
-    assert none.holds == ("none",)
+    assert none.facts == ("none",)
     assert number(asked, "padding", "without", places=0) < CLOSE
 
 
 def padding_leaks_without_its_mask(asked: Asked) -> None:
     found = asked.found("masks", "padding")
-    assert found.holds == ("changes",)
+    assert found.facts == ("changes",)
     _, batch, bare = texts(asked, "padding")
     assert bare != batch
     source, *_ = inputs(asked)
@@ -190,12 +196,12 @@ def padding_leaks_without_its_mask(asked: Asked) -> None:
         vectors = asked.translator.model.encode(padded, padded=False).vectors[0, : source.shape[1]]
     assert number(asked, "padding", "without") == pytest.approx(float((vectors - alone).abs().max()), abs=1e-4)
     few = asked.found("masks", "padding", places=1)
-    assert few.holds == ("stays",)
+    assert few.facts == ("stays",)
     assert number(asked, "padding", "without", places=1) > 0.01
-    heats = [each.numbers for each in pictures(found) if isinstance(each, Heat)]
+    heats = [each.numbers for each in pictures(found) if isinstance(each, Heatmap)]
     leaks = [float(each[:, source.shape[1] :].sum(axis=-1).mean()) for each in heats]
     assert leaks[0] == 0 < 0.2 < leaks[1]
-    (lines,) = (each for each in pictures(found) if isinstance(each, Lines))
+    (lines,) = (each for each in pictures(found) if isinstance(each, LinePlot))
     without = list(lines.lines[0].y)
     assert without == sorted(without)  # the more padding, the farther
     # What the words say is what the lines and the next step's table say, to the last digit.
@@ -216,16 +222,16 @@ def cross_attention_needs_its_own_mask(asked: Asked) -> None:
     assert float(str(rows["both"][3])) == pytest.approx(asked.translation.log_probability, abs=1e-3)
     assert texts(asked, "cross")[:2] == [asked.translation.text] * 2  # easily overlooked
     assert number(asked, "cross", "log_without") < number(asked, "cross", "log_with") - 1
-    assert asked.found("masks", "cross", places=0).holds == ("none",)
+    assert asked.found("masks", "cross", places=0).facts == ("none",)
     helped = found_of(asked, "Danke!", "cross", places=1)  # the words then say so
     assert float(str(helped.numbers["log_without"])) > float(str(helped.numbers["log_with"]))
-    assert helped.holds == ("rises",)
+    assert helped.facts == ("rises",)
     assert "happens to help" in phrase_of("masks", "cross", "words", helped)
     # Another way: the mask that cross-attention gets is all true.
     source, given, words = inputs(asked)
     padded = torch.cat([source, torch.full((1, 16), asked.config.pad_id)], dim=1)
     model = asked.translator.model
-    with torch.no_grad(), looking_ahead(model, 0):
+    with torch.no_grad(), relaxed_causal_mask(model, 0):
         memory = model.encode(padded)
-        logits = model.decoder(given, model.decoder.start(memory._replace(mask=None), cached=False))
+        logits = model.decoder(given, model.decoder.new_state(memory._replace(mask=None), cached=False))
     assert -loss(logits, words) * len(words) == pytest.approx(number(asked, "cross", "log_without"), abs=1e-3)

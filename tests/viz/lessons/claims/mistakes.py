@@ -8,30 +8,30 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.training.mistaken import Mistaken, try_mistakes
+from headlight.model.training.live_run_settings import LiveRunSettings
+from headlight.model.training.mistake_experiments import MistakeResult, try_mistakes
 from headlight.model.training.mistakes import MISTAKES, with_mistakes
-from headlight.model.training.watched_settings import WatchedRun
-from headlight.viz.lessons.drawn import Heat, Table
-from headlight.viz.lessons.mistakes import PLAYED
+from headlight.viz.lessons.mistakes import GAME_MISTAKES
+from headlight.viz.lessons.result_figures import Heatmap, Table
 from tests.viz.lessons.asked import Asked, phrase_of, pictures
 from tests.viz.lessons.claims.train import losses, moments
 
 BOTH = ["i want a beer .", "i want a coke ."]
 
 
-def tried(asked: Asked, name: str) -> Mistaken:
+def tried(asked: Asked, name: str) -> MistakeResult:
     return try_mistakes(asked.translator, asked.translation, [name])
 
 
 def lost(asked: Asked, name: str) -> float:
     """How much log probability the right translation loses."""
-    held = tried(asked, name).held
+    held = tried(asked, name).forced
     assert held is not None
     return asked.translation.log_probability - held.log_probability
 
 
 def written(name: str) -> list[str]:
-    return [shown.written for shown in moments(WatchedRun(mistake=name))[-1].shown]
+    return [shown.written for shown in moments(LiveRunSettings(mistake=name))[-1].shown]
 
 
 def one_speed_loses_the_order(asked: Asked) -> None:
@@ -52,17 +52,17 @@ def unscaled_words_drown(asked: Asked) -> None:
 
 def swapped_lengths_do_not_fit(asked: Asked) -> None:
     found = tried(asked, "swapped")
-    assert found.written is None
+    assert found.generated is None
     assert "size of tensor" in found.error
 
 
 def late_masks_leave_the_words(asked: Asked) -> None:
     found = tried(asked, "late_mask")
-    assert found.written is not None
-    assert found.held is not None
-    assert found.written.text == asked.translation.text
+    assert found.generated is not None
+    assert found.forced is not None
+    assert found.generated.text == asked.translation.text
     assert lost(asked, "late_mask") > 0.2
-    assert found.held.attention.decoder[0, 0, 0].sum() < 0.01
+    assert found.forced.attention.decoder[0, 0, 0].sum() < 0.01
 
 
 def without_the_stream_nothing_is_left(asked: Asked) -> None:
@@ -80,18 +80,18 @@ def looking_ahead_costs(asked: Asked) -> None:
 def looking_everywhere_costs(asked: Asked) -> None:
     assert lost(asked, "unmasked") > 1
     pictures_of = pictures(asked.found("mistakes", "live", mistake="unmasked"))
-    before, now = (np.triu(each.numbers, 1).max() for each in pictures_of if isinstance(each, Heat))
+    before, now = (np.triu(each.numbers, 1).max() for each in pictures_of if isinstance(each, Heatmap))
     assert before == 0 < 0.1 < now  # the leak is in the picture
 
 
 def two_softmaxes_change_the_loss_alone(asked: Asked) -> None:
     found = tried(asked, "softmax")
-    assert found.held is not None
-    assert found.written is not None
-    assert found.written.text == asked.translation.text
-    assert found.held.log_probability == pytest.approx(asked.translation.log_probability, abs=1e-4)
+    assert found.forced is not None
+    assert found.generated is not None
+    assert found.generated.text == asked.translation.text
+    assert found.forced.log_probability == pytest.approx(asked.translation.log_probability, abs=1e-4)
     assert found.right_loss == pytest.approx(
-        -asked.translation.log_probability / len(found.held.target_tokens), abs=1e-3
+        -asked.translation.log_probability / len(found.forced.target_tokens), abs=1e-3
     )
     assert found.loss > found.right_loss + 1
 
@@ -100,50 +100,54 @@ def costs_do_not_add_up(asked: Asked) -> None:
     names = list(MISTAKES)
     also = [names.index("norm"), names.index("unscaled"), 399]
     found = asked.found("mistakes", "live", mistake="late_mask", also=also)
-    assert (found.holds, found.numbers["count"]) == (("several",), 3)
+    assert (found.facts, found.numbers["count"]) == (("several",), 3)
     both = float(str(found.numbers["before"])) - float(str(found.numbers["after"]))
     assert abs(both - sum(lost(asked, name) for name in ("late_mask", "norm", "unscaled"))) > 1
     (table,) = (each for each in pictures(found) if isinstance(each, Table) and len(each.columns) == 2)
     assert [str(row[1]).startswith("AssertionError") for row in table.rows] == [True] * 3
     # One that cannot run hides the others, and one that is chosen twice is one.
     stopped = asked.found("mistakes", "live", mistake="swapped", also=also)
-    assert stopped.holds == ("stopped",)
+    assert stopped.facts == ("stopped",)
     for each in (found, stopped):
         assert phrase_of("mistakes", "live", "title", each).startswith("Several")
     assert "size of tensor" in str(stopped.numbers["error"])
     alone = asked.found("mistakes", "live", mistake="norm", also=also[:1])
-    assert alone.holds == ("norm",)
+    assert alone.facts == ("norm",)
     for each, first in ((found, "late_mask"), (stopped, "swapped"), (alone, "norm")):  # so it is not offered again
-        assert [name for name, offered in zip(names, each.shown["also"], strict=True) if offered is None] == [first]
+        assert [name for name, offered in zip(names, each.position_labels["also"], strict=True) if offered is None] == [
+            first
+        ]
 
 
 def half_of_them_go_unnoticed(asked: Asked) -> None:
-    right = losses(WatchedRun())[-1]
+    right = losses(LiveRunSettings())[-1]
     for name in ("exponent", "unscaled", "late_mask", "norm"):
         assert written(name) == BOTH
-        assert losses(WatchedRun(mistake=name))[-1] < right + 0.02
+        assert losses(LiveRunSettings(mistake=name))[-1] < right + 0.02
     assert written("replaced")[0] == written("replaced")[1]
-    assert losses(WatchedRun(mistake="residual"))[-1] > 1
+    assert losses(LiveRunSettings(mistake="residual"))[-1] > 1
 
 
 def two_softmaxes_have_a_floor(asked: Asked) -> None:
     floor = math.log(math.e + 273) - 1
     assert asked.found("mistakes", "trained", mistake="softmax").numbers["floor"] == f"{floor:.3f}"
-    assert floor < min(losses(WatchedRun(mistake="softmax")))
+    assert floor < min(losses(LiveRunSettings(mistake="softmax")))
 
 
 def looking_ahead_looks_perfect(asked: Asked) -> None:
-    assert losses(WatchedRun(mistake="ahead"))[-1] < losses(WatchedRun())[-1] + 0.02
+    assert losses(LiveRunSettings(mistake="ahead"))[-1] < losses(LiveRunSettings())[-1] + 0.02
     assert not set(written("ahead")) & set(BOTH)
 
 
 def looking_everywhere_looks_perfect(asked: Asked) -> None:
-    assert losses(WatchedRun(mistake="unmasked"))[-1] < losses(WatchedRun())[-1] + 0.02
+    assert losses(LiveRunSettings(mistake="unmasked"))[-1] < losses(LiveRunSettings())[-1] + 0.02
     assert written("unmasked") != BOTH
 
 
 def every_game_has_one_answer(asked: Asked) -> None:
-    found = {asked.found("mistakes", "game", game=number).right for number in range(12)}
-    assert found <= {name for name in PLAYED if MISTAKES[name].applies(asked.config)}
+    found = {asked.found("mistakes", "game", game=number).correct_option for number in range(12)}
+    assert found <= {name for name in GAME_MISTAKES if MISTAKES[name].applies(asked.config)}
     assert len(found) > 3
-    assert asked.found("mistakes", "game", game=5).right == asked.found("mistakes", "game", game=5).right
+    assert (
+        asked.found("mistakes", "game", game=5).correct_option == asked.found("mistakes", "game", game=5).correct_option
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from headlight.model.experiments.normalising import EPSILON, NORMS, by_batch, by_layer, by_rms, normalised
+from headlight.model.experiments.normalisation import EPSILON, NORMS, batch_norm, layer_norm, normalise, rms_norm
 from headlight.model.records import FloatArray
-from headlight.viz.lessons.drawn import Bars, Heat, Say, Table
-from headlight.viz.lessons.neighbours import MOST
-from headlight.viz.lessons.norms import NAMES, SHOWN, STILL
+from headlight.viz.lessons.batch_sentences import MAX_BATCH
+from headlight.viz.lessons.norms import EQUAL_TOLERANCE, NAMES, SHOWN_DIMENSIONS
+from headlight.viz.lessons.result_figures import BarChart, Heatmap, Phrase, Table
 from tests.viz.lessons.asked import Asked, pictures
 
 BATCH = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)) * 3 + 1  # [tokens, width]
@@ -17,7 +17,7 @@ BATCH = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)) * 3 + 1  #
 
 def heats(asked: Asked, norm: str) -> tuple[FloatArray, FloatArray]:
     before, after = (
-        each.numbers for each in pictures(asked.found("norms", "axes", norm=norm)) if isinstance(each, Heat)
+        each.numbers for each in pictures(asked.found("norms", "axes", norm=norm)) if isinstance(each, Heatmap)
     )
     return before, after
 
@@ -28,19 +28,19 @@ def number(asked: Asked, step: str, name: str, **values: object) -> float:
 
 def layer_norm_centres_rows(asked: Asked) -> None:
     mean, spread = BATCH.mean(1, keepdim=True), BATCH.var(1, correction=0, keepdim=True)
-    torch.testing.assert_close(by_layer(BATCH), (BATCH - mean) / (spread + EPSILON).sqrt(), atol=1e-5, rtol=0)
+    torch.testing.assert_close(layer_norm(BATCH), (BATCH - mean) / (spread + EPSILON).sqrt(), atol=1e-5, rtol=0)
     for name, expected in (("mean_after", 0.0), ("spread_after", 1.0)):
         np.testing.assert_allclose(number(asked, "axes", name), expected, atol=1e-3)
     # The visitor's sentence stands first: it is what the model computes without any batch.
     last = asked.config.encoder_layers - 1
     own = asked.tensor(f"encoder.layers.{last}.around_feed_forward.carried")
     before, _ = heats(asked, "layer")
-    np.testing.assert_allclose(before[: len(own)], own[:, :SHOWN], atol=1e-3)
+    np.testing.assert_allclose(before[: len(own)], own[:, :SHOWN_DIMENSIONS], atol=1e-3)
 
 
 def batch_norm_centres_columns(asked: Asked) -> None:
     theirs = torch.nn.BatchNorm1d(5, eps=EPSILON, affine=False).train()
-    torch.testing.assert_close(by_batch(BATCH), theirs(BATCH), atol=1e-5, rtol=0)
+    torch.testing.assert_close(batch_norm(BATCH), theirs(BATCH), atol=1e-5, rtol=0)
     before, after = heats(asked, "batch")
     np.testing.assert_allclose(after.mean(axis=0), 0.0, atol=1e-4)
     np.testing.assert_allclose(after.std(axis=0), 1.0, atol=1e-2)
@@ -50,7 +50,7 @@ def batch_norm_centres_columns(asked: Asked) -> None:
 
 def rms_norm_leaves_the_mean(asked: Asked) -> None:
     expected = BATCH / (BATCH.square().mean(1, keepdim=True) + EPSILON).sqrt()
-    torch.testing.assert_close(by_rms(BATCH), expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(rms_norm(BATCH), expected, atol=1e-5, rtol=0)
     size = (number(asked, "axes", "mean") ** 2 + number(asked, "axes", "spread") ** 2) ** 0.5
     divided = number(asked, "axes", "mean") / size
     np.testing.assert_allclose(number(asked, "axes", "mean_after", norm="rms"), divided, atol=1e-4)
@@ -58,15 +58,15 @@ def rms_norm_leaves_the_mean(asked: Asked) -> None:
 
 def only_batch_norm_feels_other_sentences(asked: Asked) -> None:
     found = asked.found("norms", "company")
-    assert found.right == "batch"
+    assert found.correct_option == "batch"
     assert float(str(found.numbers["batch"])) > 0.1
-    assert max(float(str(found.numbers[name])) for name in ("layer", "rms")) < STILL
-    assert all(number(asked, "company", name, size=MOST) == 0.0 for name in NAMES)
+    assert max(float(str(found.numbers[name])) for name in ("layer", "rms")) < EQUAL_TOLERANCE
+    assert all(number(asked, "company", name, size=MAX_BATCH) == 0.0 for name in NAMES)
 
 
 def batch_norm_of_one_token_is_zero(asked: Asked) -> None:
     assert number(asked, "company", "alone") == 0.0
-    assert np.abs(normalised(BATCH[:1].numpy(), "layer")).max() > 0.5
+    assert np.abs(normalise(BATCH[:1].numpy(), "layer")).max() > 0.5
 
 
 def only_batch_norm_feels_padding(asked: Asked) -> None:
@@ -75,11 +75,11 @@ def only_batch_norm_feels_padding(asked: Asked) -> None:
     assert numbers["tokens"] + numbers["padded"] == numbers["places"]
     assert numbers["padded"] > 0
     assert numbers["batch"] > 0.05
-    assert max(numbers["layer"], numbers["rms"]) < STILL
+    assert max(numbers["layer"], numbers["rms"]) < EQUAL_TOLERANCE
     masked = asked.found("norms", "padding", counts=False)
-    (bars,) = (each for each in pictures(masked) if isinstance(each, Bars))
+    (bars,) = (each for each in pictures(masked) if isinstance(each, BarChart))
     assert not any(bars.values)
-    assert (found.holds, masked.holds) == (("counted",), ("masked",))
+    assert (found.facts, masked.facts) == (("counted",), ("masked",))
 
 
 def every_cell_of_the_table_is_so(asked: Asked) -> None:
@@ -87,7 +87,7 @@ def every_cell_of_the_table_is_so(asked: Asked) -> None:
     cells = {
         row[0].name.removeprefix("is_"): dict(zip(NAMES, map(float, row[1:]), strict=True))  # type: ignore[arg-type]
         for row in table.rows
-        if isinstance(row[0], Say)
+        if isinstance(row[0], Phrase)
     }
     zero = {
         "row_mean": {"layer"}, "row_spread": {"layer"}, "column_mean": {"batch"}, "column_spread": {"batch"},

@@ -10,10 +10,17 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from headlight.model.core.positions import POSITIONS, make_positions, sinusoids
-from headlight.model.experiments.joining import joined
-from headlight.viz.lessons.drawn import Bars, Heat, Lines
-from headlight.viz.lessons.positions import BESIDE, CONFIG, DRAWN, SAME, WAVES, likeness
+from headlight.model.core.positions import POSITIONS, make_positions, sinusoidal_table
+from headlight.model.experiments.position_joining import join_position
+from headlight.viz.lessons.positions import (
+    CONCATENATED_WIDTH,
+    CONFIG,
+    DRAWN_ENCODINGS,
+    EQUAL_TOLERANCE,
+    WAVES,
+    cosine_matrix,
+)
+from headlight.viz.lessons.result_figures import BarChart, Heatmap, LinePlot
 from tests.viz.lessons.asked import Asked, pictures, written_for
 
 SEEDS = range(4)
@@ -25,9 +32,9 @@ def filled(line: str, numbers: Mapping[str, object]) -> str:
 
 
 def encodings_use_one_of_three_doors(asked: Asked) -> None:
-    assert set(DRAWN) == set(POSITIONS) - {"none", "learned"}
+    assert set(DRAWN_ENCODINGS) == set(POSITIONS) - {"none", "learned"}
     vectors = torch.ones(1, 3, CONFIG.d_model)
-    for encoding in DRAWN:
+    for encoding in DRAWN_ENCODINGS:
         positions = make_positions(replace(CONFIG, positions=encoding), one_way=False)
         added = not torch.equal(positions(vectors), vectors)
         turned = not torch.equal(positions.rotate(vectors[:, None]), vectors[:, None])
@@ -36,22 +43,22 @@ def encodings_use_one_of_three_doors(asked: Asked) -> None:
         assert {"added": added, "turned": turned, "biased": biased} == {
             name: name == door for name in ("added", "turned", "biased")
         }, encoding
-    assert len(pictures(asked.found("positions", "doors"))) == len(DRAWN)
+    assert len(pictures(asked.found("positions", "doors"))) == len(DRAWN_ENCODINGS)
 
 
 def likeness_depends_on_the_distance(asked: Asked) -> None:
     for encoding in WAVES:
-        alike = likeness(encoding, 24)
+        alike = cosine_matrix(encoding, 24)
         for distance in range(24):
             diagonal = np.diagonal(alike, distance)
             np.testing.assert_allclose(diagonal, diagonal[0], atol=1e-5)
-    assert asked.found("positions", "similarity").right == "same"
+    assert asked.found("positions", "similarity").correct_option == "same"
 
 
 def sorting_columns_changes_no_likeness(asked: Asked) -> None:
-    np.testing.assert_allclose(likeness("sinusoidal", 24), likeness("sinusoidal_halves", 24), atol=1e-5)
+    np.testing.assert_allclose(cosine_matrix("sinusoidal", 24), cosine_matrix("sinusoidal_halves", 24), atol=1e-5)
     found = pictures(asked.found("positions", "similarity"))
-    one, *others = next(picture for picture in found if isinstance(picture, Lines)).lines
+    one, *others = next(picture for picture in found if isinstance(picture, LinePlot)).lines
     assert len(others) == 2
     for other in others:
         np.testing.assert_allclose(one.y, other.y, atol=1e-5)
@@ -61,7 +68,7 @@ def waves_have_their_periods(asked: Asked) -> None:
     for encoding in WAVES:
         for dimension in (0, 20, 63):
             found = asked.found("positions", "wave", encoding=encoding, dimension=dimension)
-            (lines,) = (picture for picture in pictures(found) if isinstance(picture, Lines))
+            (lines,) = (picture for picture in pictures(found) if isinstance(picture, LinePlot))
             period, place = float(str(found.numbers["period"])), np.arange(64)
             angle = 2 * math.pi * place / period
             values = np.array(lines.lines[0].y)
@@ -74,7 +81,7 @@ def formulas_of_likeness_give_their_numbers(asked: Asked) -> None:
     """What stands left of the sign, a cosine or a product, is the number to its right."""
     for length in (4, 24, 64):
         found = asked.found("positions", "similarity", length=length)
-        table = sinusoids(length, CONFIG.d_model).double().numpy()
+        table = sinusoidal_table(length, CONFIG.d_model).double().numpy()
         for line in written_for("positions", "similarity", found).numbers:
             left, _, right = filled(line, found.numbers).partition(" = ")
             one, other = (table[int(place)] for place in re.findall(r"PE\((\d+)\)", left))
@@ -83,63 +90,65 @@ def formulas_of_likeness_give_their_numbers(asked: Asked) -> None:
 
 
 def the_formula_joins_as_the_control_does(asked: Asked) -> None:
-    for joining, width in (("add", asked.config.d_model), ("beside", asked.config.d_model + BESIDE)):
+    for joining, width in (("add", asked.config.d_model), ("beside", asked.config.d_model + CONCATENATED_WIDTH)):
         found = asked.found("positions", "word", joining=joining)
         written = written_for("positions", "word", found)
         assert ("+ PE" in written.formula) == (joining == "add")
         assert (";" in written.formula) == (joining == "beside")
-        heat = next(picture for picture in pictures(found) if isinstance(picture, Heat))
+        heat = next(picture for picture in pictures(found) if isinstance(picture, Heatmap))
         assert heat.numbers.shape[1] == found.numbers["width"] == width
         lines = [filled(line, found.numbers) for line in written.numbers]
         cosines = [line.partition(" = ")[0] for line in lines if "cos" in line]
         whole, first = r"\cos(E, x)", rf"\cos(E, x_{{1 \ldots {asked.config.d_model}}})"
         assert cosines == [whole if joining == "add" else first]
-        assert (f"{asked.config.d_model} + {BESIDE} = {width}" in lines) == (joining == "beside")
+        assert (f"{asked.config.d_model} + {CONCATENATED_WIDTH} = {width}" in lines) == (joining == "beside")
 
 
 def adding_changes_every_number(asked: Asked) -> None:
     found = asked.found("positions", "word")
-    (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heat))
+    (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heatmap))
     word, place, result = heat.numbers
     np.testing.assert_allclose(word + place, result, atol=1e-5)
     assert (word != result).mean() > 0.9
     cosine = word @ result / np.linalg.norm(word) / np.linalg.norm(result)
     np.testing.assert_allclose(float(str(found.numbers["kept"])), cosine, atol=1e-5)
     assert 0.2 < cosine < 0.9999
-    assert found.holds == ("add",)
+    assert found.facts == ("add",)
 
 
 def what_stands_beside_leaves_the_word(asked: Asked) -> None:
     found = asked.found("positions", "word", joining="beside")
-    (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heat))
+    (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heatmap))
     width = asked.config.d_model
     np.testing.assert_array_equal(heat.numbers[0, :width], heat.numbers[2, :width])
     np.testing.assert_array_equal(heat.numbers[1, width:], heat.numbers[2, width:])
-    assert heat.numbers.shape[1] == width + BESIDE
+    assert heat.numbers.shape[1] == width + CONCATENATED_WIDTH
     np.testing.assert_allclose(float(str(found.numbers["kept"])), 1.0, atol=1e-6)
-    narrow, wide = (3 * torch.nn.Linear(columns, width).weight.numel() for columns in (width, width + BESIDE))
+    narrow, wide = (
+        3 * torch.nn.Linear(columns, width).weight.numel() for columns in (width, width + CONCATENATED_WIDTH)
+    )
     assert found.numbers["extra"] == f"{wide - narrow:,}"
-    one = joined(np.ones(4, dtype=np.float32), 2, 5, beside=True, width=2)
-    np.testing.assert_allclose(one.apart[2], 1.0)
+    one = join_position(np.ones(4, dtype=np.float32), 2, 5, beside=True, width=2)
+    np.testing.assert_allclose(one.similarities_by_position[2], 1.0)
 
 
 def without_positions_order_is_lost(asked: Asked) -> None:
     for seed in SEEDS:
         found = asked.found("positions", "shuffle", seed=seed)
-        assert float(str(found.numbers["without"])) < SAME
-        assert (found.right, found.holds) == ("same", ("without",))
-        before, after = (picture.numbers for picture in pictures(found) if isinstance(picture, Heat))
-        np.testing.assert_allclose(before, after, atol=SAME)
+        assert float(str(found.numbers["without"])) < EQUAL_TOLERANCE
+        assert (found.correct_option, found.facts) == ("same", ("without",))
+        before, after = (picture.numbers for picture in pictures(found) if isinstance(picture, Heatmap))
+        np.testing.assert_allclose(before, after, atol=EQUAL_TOLERANCE)
 
 
 def with_positions_it_is_not(asked: Asked) -> None:
     for seed in SEEDS:
         found = asked.found("positions", "shuffle", seed=seed, positions=True)
         assert float(str(found.numbers["with"])) > 0.1
-        assert found.holds == ("with",)
-        (bars,) = (picture for picture in pictures(found) if isinstance(picture, Bars))
+        assert found.facts == ("with",)
+        (bars,) = (picture for picture in pictures(found) if isinstance(picture, BarChart))
         assert max(bars.values) == found.numbers["with"]
-        before, _ = (picture.numbers for picture in pictures(found) if isinstance(picture, Heat))
+        before, _ = (picture.numbers for picture in pictures(found) if isinstance(picture, Heatmap))
         np.testing.assert_allclose(before, asked.tensor("encoder.memory")[:, :64], atol=1e-4)
 
 
@@ -148,6 +157,6 @@ def the_formula_says_whether_order_counts(asked: Asked) -> None:
         found = asked.found("positions", "shuffle", positions=positions)
         written = written_for("positions", "shuffle", found)
         assert written.formula == rf"f(\pi(x)) {sign} \pi(f(x))"
-        (bars,) = (picture for picture in pictures(found) if isinstance(picture, Bars))
+        (bars,) = (picture for picture in pictures(found) if isinstance(picture, BarChart))
         (line,) = written.numbers
         assert float(filled(line, found.numbers).partition(" = ")[2]) == max(bars.values)

@@ -8,32 +8,32 @@ from itertools import product
 import numpy as np
 import pytest
 
-from headlight.model.training.watched import Moment, Watched, together, untrained
-from headlight.model.training.watched_settings import CHOICES, CORPUS, WatchedRun
-from headlight.viz.lessons.train import GENTLE, HIGH
+from headlight.model.training.live_run import LiveRun, Snapshot, interleave, untrained_snapshot
+from headlight.model.training.live_run_settings import CHOICES, CORPUS_BY_NAME, LiveRunSettings
+from headlight.viz.lessons.train import HIGH_RATE, LONG_WARM_UP
 from tests.viz.lessons.asked import Asked
 
 
 @cache
-def moments(run: WatchedRun) -> tuple[Moment, ...]:
+def moments(run: LiveRunSettings) -> tuple[Snapshot, ...]:
     """All of a run, trained once for all tests."""
-    return tuple(moment for _, moment in together([Watched(run)]) if isinstance(moment, Moment))
+    return tuple(moment for _, moment in interleave([LiveRun(run)]) if isinstance(moment, Snapshot))
 
 
-def losses(run: WatchedRun) -> list[float]:
+def losses(run: LiveRunSettings) -> list[float]:
     return [loss for moment in moments(run) for loss in moment.losses]
 
 
 def it_learns_by_heart(asked: Asked) -> None:
-    first, last = moments(WatchedRun())[0], moments(WatchedRun())[-1]
+    first, last = moments(LiveRunSettings())[0], moments(LiveRunSettings())[-1]
     assert [shown.written for shown in last.shown] == ["i want a beer .", "i want a coke ."]
     assert not {shown.written for shown in first.shown} & {"i want a beer .", "i want a coke ."}
     assert asked.found("train", "watch").numbers["parameters"] == "60,416"
-    assert losses(WatchedRun())[-1] < losses(WatchedRun())[0] / 20
+    assert losses(LiveRunSettings())[-1] < losses(LiveRunSettings())[0] / 20
 
 
 def smoothing_asks_for_no_more(asked: Asked) -> None:
-    chances = [chance for shown in moments(WatchedRun())[-1].shown for chance in shown.chances]
+    chances = [chance for shown in moments(LiveRunSettings())[-1].shown for chance in shown.probabilities]
     assert max(chances) < 0.93
     assert np.mean(chances) == pytest.approx(float(asked.found("train", "watch").numbers["most"]), abs=0.01)
 
@@ -43,29 +43,33 @@ def it_begins_worse_than_a_guess(asked: Asked) -> None:
     for heads, d_model in product(("1", "8"), ("16", "64")):
         found = asked.found("train", "watch", heads=heads, d_model=d_model)
         worse = float(found.numbers["start"]) - float(found.numbers["guess"])
-        assert found.right == ("logarithm" if worse > 0.1 else "") or abs(worse - 0.1) < 0.01
-    assert asked.found("train", "watch").right == "logarithm"
-    assert losses(WatchedRun())[0] == pytest.approx(float(asked.found("train", "watch").numbers["start"]), abs=0.01)
+        assert found.correct_option == ("logarithm" if worse > 0.1 else "") or abs(worse - 0.1) < 0.01
+    assert asked.found("train", "watch").correct_option == "logarithm"
+    assert losses(LiveRunSettings())[0] == pytest.approx(
+        float(asked.found("train", "watch").numbers["start"]), abs=0.01
+    )
 
 
 def without_positions_both_are_one(asked: Asked) -> None:
-    assert asked.found("train", "order").right == "half"
-    run = WatchedRun(corpus="order", positions=False)
+    assert asked.found("train", "order").correct_option == "half"
+    run = LiveRunSettings(corpus="order", positions=False)
     for moment in moments(run):
-        assert sum(shown.chances[0] for shown in moment.shown) <= 1 + 1e-4
+        assert sum(shown.probabilities[0] for shown in moment.shown) <= 1 + 1e-4
     assert len({shown.written for shown in moments(run)[-1].shown}) == 1
-    assert losses(run)[-1] > 2 * losses(WatchedRun(corpus="order"))[-1]
+    assert losses(run)[-1] > 2 * losses(LiveRunSettings(corpus="order"))[-1]
     assert abs(losses(run)[-1] - losses(run)[-40]) < 0.02  # it has stopped to fall
 
 
 def with_positions_both_are_right(asked: Asked) -> None:
-    last = moments(WatchedRun(corpus="order"))[-1]
+    last = moments(LiveRunSettings(corpus="order"))[-1]
     assert [shown.written for shown in last.shown] == ["anna calls ben .", "ben calls anna ."]
 
 
 def a_high_rate_needs_a_warm_up(asked: Asked) -> None:
-    assert 10 * WatchedRun().rate == HIGH
-    cold, warm = (fallen(losses(WatchedRun(corpus="mini", rate=HIGH, warmup=steps))) for steps in (0, GENTLE))
+    assert 10 * LiveRunSettings().rate == HIGH_RATE
+    cold, warm = (
+        fallen(losses(LiveRunSettings(corpus="mini", rate=HIGH_RATE, warmup=steps))) for steps in (0, LONG_WARM_UP)
+    )
     assert cold > 1.5 * warm
 
 
@@ -79,21 +83,21 @@ def fallen(losses: list[float], most: float = 0.3, steps: int = 10) -> int:
 
 
 def what_was_never_seen_is_not_learnt(asked: Asked) -> None:
-    corpus, run = CORPUS["mini"], WatchedRun(corpus="mini")
-    watched = Watched(run)
+    corpus, run = CORPUS_BY_NAME["mini"], LiveRunSettings(corpus="mini")
+    watched = LiveRun(run)
     known = {word for pair in watched.trained for word in pair.source.rstrip(".").split()}
     assert set(corpus.unseen[0].source.rstrip(".").split()) <= known
     assert corpus.unseen[0] not in watched.trained
     *seen, unseen = moments(run)[-1].shown
-    assert all(min(shown.chances) > 0.8 for shown in seen)
-    assert min(unseen.chances) < 0.2
+    assert all(min(shown.probabilities) > 0.8 for shown in seen)
+    assert min(unseen.probabilities) < 0.2
     assert unseen.written != corpus.unseen[0].target
     assert losses(run)[-1] < 0.15
 
 
 def runs_are_small(asked: Asked) -> None:
     largest = {name: max(CHOICES[name]) for name in ("layers", "d_model")}
-    assert untrained(WatchedRun(corpus="mini", **largest))[0].parameters < 310_000
+    assert untrained_snapshot(LiveRunSettings(corpus="mini", **largest))[0].parameters < 310_000
     for beside, count in (("alone", 1), ("positions", 2), ("warmup", 2)):
         for warmup, positions in product(("0", "60"), (True, False)):
             runs = asked.found("train", "own", beside=beside, warmup=warmup, positions=positions).figures[0].runs  # type: ignore[attr-defined]

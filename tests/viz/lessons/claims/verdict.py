@@ -9,8 +9,8 @@ import pytest
 
 from headlight.model.translate.judge import Judge
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.drawn import Bars, Heat
-from headlight.viz.lessons.verdict import CLEAR, DENIED, PLAIN, REVIEWS
+from headlight.viz.lessons.classifier import MIN_LOG_ODDS, NEGATED_SENTENCE, PLAIN_SENTENCE, REVIEWS
+from headlight.viz.lessons.result_figures import BarChart, Heatmap
 from tests.viz.lessons.asked import Asked, pictures
 
 
@@ -30,18 +30,18 @@ def number(asked: Asked, step: str, name: str, **values: object) -> float:
 def erasing_is_asking_again(asked: Asked) -> None:
     text = REVIEWS["mixed"]
     whole = asked.found("verdict", "erase")
-    words = [str(each) for each in whole.shown["erased"]]
+    words = [str(each) for each in whole.position_labels["erased"]]
     np.testing.assert_allclose(number(asked, "erase", "log_odds"), log_odds(text), atol=1e-4)
-    assert (whole.holds, whole.numbers["count"]) == (("none",), 0)
+    assert (whole.facts, whole.numbers["count"]) == (("none",), 0)
     for word, holds in (("dull", "flips"), ("pictures", "stays")):
         place = words.index(word)
         found = asked.found("verdict", "erase", erased=[place, 399])
         left = log_odds(text.replace(f" {word}", ""))
         np.testing.assert_allclose(float(str(found.numbers["log_odds_rest"])), left, atol=1e-3)
-        assert found.holds == (holds,)
-        _, effects = (each for each in pictures(found) if isinstance(each, Bars))
+        assert found.facts == (holds,)
+        _, effects = (each for each in pictures(found) if isinstance(each, BarChart))
         np.testing.assert_allclose(effects.values[place], log_odds(text) - left, atol=1e-3)
-        assert effects.lit == [place]
+        assert effects.highlighted == [place]
     assert whole.numbers["word"] == "dull"
     assert asked.found("verdict", "erase", review="own", own="Wonderful.").numbers["word"] == "wonderful"
     with pytest.raises(PageError):
@@ -61,21 +61,21 @@ def shares_hardly_tell_words_apart(asked: Asked) -> None:
 
 
 def not_turns_both_ways(asked: Asked) -> None:
-    assert asked.found("verdict", "denial").right == "opposite"
+    assert asked.found("verdict", "denial").correct_option == "opposite"
     for word, way in (("good", -1), ("bad", 1)):
-        moved = log_odds(DENIED.format(word)) - log_odds(PLAIN.format(word))
+        moved = log_odds(NEGATED_SENTENCE.format(word)) - log_odds(PLAIN_SENTENCE.format(word))
         np.testing.assert_allclose(number(asked, "denial", word), moved, atol=0.006)
-        assert way * moved > CLEAR
+        assert way * moved > MIN_LOG_ODDS
 
 
 def a_layer_looks_for_not(asked: Asked) -> None:
-    judgement = judge().judge(DENIED.format("bad"))
+    judgement = judge().judge(NEGATED_SENTENCE.format("bad"))
     texts = [token.text.strip() for token in judgement.tokens]
     of_layers = judgement.attention[:, :, texts.index("bad"), texts.index("not")]
     found = asked.found("verdict", "heads")
     weights = of_layers[int(str(found.numbers["where"])) - 1]
     assert weights.mean() == of_layers.mean(axis=1).max()
-    (bars,) = (each for each in pictures(found) if isinstance(each, Bars))
+    (bars,) = (each for each in pictures(found) if isinstance(each, BarChart))
     np.testing.assert_allclose(bars.values, weights, atol=1e-6)
     assert found.numbers["looking"] == (weights > 0.5).sum() > len(weights) / 2
 
@@ -83,11 +83,11 @@ def a_layer_looks_for_not(asked: Asked) -> None:
 def one_head_matters_most(asked: Asked) -> None:
     for word in ("good", "bad"):
         found = asked.found("verdict", "heads", word=word)
-        (heat,) = (each for each in pictures(found) if isinstance(each, Heat))
+        (heat,) = (each for each in pictures(found) if isinstance(each, Heatmap))
         layer, head = (int(str(found.numbers[name])) - 1 for name in ("layer", "head"))
         with judge().without_head(layer, head):
-            after = log_odds(DENIED.format(word))
-        before = log_odds(DENIED.format(word))
+            after = log_odds(NEGATED_SENTENCE.format(word))
+        before = log_odds(NEGATED_SENTENCE.format(word))
         np.testing.assert_allclose([found.numbers["before"], found.numbers["after"]], [before, after], atol=1e-4)  # type: ignore[arg-type]
         towards = -np.sign(before) * heat.numbers
         assert towards[layer, head] == towards.max() > 0

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headlight.model.core.attention import attention_scores
-from headlight.model.core.positions import sinusoids
+from headlight.model.core.positions import sinusoidal_table
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.tensors import LOGITS
 from tests.viz.lessons.asked import CLOSE, Asked, softmax
@@ -38,7 +38,7 @@ def positions_add_up(asked: Asked) -> None:
 
 def positions_are_waves(asked: Asked) -> None:
     length = len(asked.translation.source_tokens)
-    table = sinusoids(length, asked.config.d_model).numpy()
+    table = sinusoidal_table(length, asked.config.d_model).numpy()
     np.testing.assert_allclose(asked.translation.positions["encoder"][:length], table, atol=CLOSE)
     left, right = (np.abs(np.diff(table[:, columns], axis=0)).mean() for columns in (slice(0, 2), slice(-2, None)))
     assert left > 100 * right  # the left ones change fast, the right ones hardly at all
@@ -47,14 +47,14 @@ def positions_are_waves(asked: Asked) -> None:
 def heads_split_the_width(asked: Asked) -> None:
     tokens, config = len(asked.translation.source_tokens), asked.config
     for name in ("queries", "keys", "values"):
-        assert asked.encoder(name).shape == (config.heads, tokens, config.width_of_head)
+        assert asked.encoder(name).shape == (config.heads, tokens, config.resolved_head_width)
 
 
 def products_add_up(asked: Asked) -> None:
     queries, keys = asked.encoder("queries"), asked.encoder("keys")
     products = queries[:, :, None] * keys[:, None]  # [heads, queries, keys, width]
     raw = products.sum(axis=-1)
-    np.testing.assert_allclose(raw / math.sqrt(asked.config.width_of_head), asked.encoder("scores"), atol=1e-4)
+    np.testing.assert_allclose(raw / math.sqrt(asked.config.resolved_head_width), asked.encoder("scores"), atol=1e-4)
 
 
 def scaled_is_divided(asked: Asked) -> None:

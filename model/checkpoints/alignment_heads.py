@@ -1,0 +1,37 @@
+"""What a model's folder says of its heads of cross-attention: how they align words, and what they count for."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from headlight.model.checkpoints.reports import HEADS, PRUNING, read_report
+from headlight.model.measures.alignment_head import AlignmentHead, CrossHeads
+
+
+def best_head(folder: Path) -> AlignmentHead | None:
+    """The head that aligns words best; None where that was not measured on these weights."""
+    return cross_heads(folder).best
+
+
+def cross_heads(folder: Path) -> CrossHeads:
+    """All that was measured on these weights."""
+    aligning = read_report(folder, HEADS) or {}
+    pruning = read_report(folder, PRUNING) or {}
+    return CrossHeads(_readings(aligning.get("heads", [])), _losses(pruning))
+
+
+def _readings(ranked: list[dict[str, Any]]) -> tuple[AlignmentHead, ...]:
+    """The best reading of each head: a file may rank both of one."""
+    found: dict[tuple[int, int], AlignmentHead] = {}
+    for each in ranked:
+        head = AlignmentHead(*(int(each[name]) for name in AlignmentHead._fields))
+        found.setdefault((head.layer, head.head), head)
+    return tuple(found.values())
+
+
+def _losses(pruning: dict[str, Any]) -> dict[tuple[int, int], float]:
+    ranked = zip(pruning.get("order", []), pruning.get("losses", []), strict=True)
+    found = {(int(layer), int(head)): float(loss) for (kind, layer, head), loss in ranked if kind == "cross"}
+    return {place: loss for place, loss in found.items() if math.isfinite(loss)}

@@ -1,0 +1,106 @@
+"""SHA256SUMS of a model folder, in the format of the `sha256sum` tool: written, verified, summarised."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from headlight.model.errors import CheckpointError
+
+CHECKSUMS_FILE = "SHA256SUMS"
+CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+CARD_FILE = "README.md"  # an edited card does not change the model
+WEIGHTS = (".safetensors", ".bin")  # ends of the names of files with weights
+DESCRIPTIVE_FILES = (CARD_FILE, "pruning.json")  # files that describe a model without changing its answers
+
+
+def write_checksums(folder: Path) -> None:
+    """A line for every file of the folder."""
+    lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(folder.iterdir()) if path.name != CHECKSUMS_FILE]
+    (folder / CHECKSUMS_FILE).write_text("".join(lines), encoding="utf-8")
+
+
+def markdown_file_list(folder: Path) -> str:
+    """The list of files for a model card: size and SHA-256 of each."""
+    rows = [
+        f"| {path.name} | {path.stat().st_size:,} | `{_digest(path)}` |\n"
+        for path in sorted(folder.iterdir())
+        if path.name not in (CHECKSUMS_FILE, CARD_FILE)
+    ]
+    return f"## Files\n\n| file | bytes | SHA-256 |\n| --- | ---: | --- |\n{''.join(rows)}"
+
+
+def require_file(folder: Path, name: str) -> None:
+    """Raise an error unless the folder has this file."""
+    if not (folder / name).exists():
+        raise CheckpointError(f"{folder}: {name} is missing. Download or save the model again.")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_checksums(folder: Path) -> dict[str, str]:
+    """File names and their checksums, without the card."""
+    from headlight.model.checkpoints.storage import is_file_name  # late: model cards load no PyTorch
+
+    lines = (folder / CHECKSUMS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    matches = [CHECKSUM_LINE.fullmatch(line) for line in lines]
+    sums = {match[2]: match[1] for match in matches if match and is_file_name(match[2])}
+    if len(sums) != len(lines):
+        raise CheckpointError(
+            f"{folder}: {CHECKSUMS_FILE} is not what `sha256sum` writes for one folder. Download it again."
+        )
+    sums.pop(CARD_FILE, None)
+    return sums
+
+
+def verify_checksums(folder: Path, needed: Iterable[str]) -> None:
+    """Raise an error unless all listed and needed files have their checksums."""
+    from headlight.model.checkpoints.storage import refuse_pointer  # late: model cards load no PyTorch
+
+    require_file(folder, CHECKSUMS_FILE)
+    sums = _read_checksums(folder)
+    for name in needed:
+        if name not in sums:
+            raise CheckpointError(f"{folder}: {CHECKSUMS_FILE} has no checksum of {name}. Download the model again.")
+    for name, expected in sums.items():
+        require_file(folder, name)
+        refuse_pointer(folder / name)
+        if _digest(folder / name) != expected:
+            raise CheckpointError(
+                f"{folder}: {name} differs from its checksum in {CHECKSUMS_FILE}: it was changed or damaged. Download "
+                f"it again; if the change is meant, write a new {CHECKSUMS_FILE} with `sha256sum`."
+            )
+
+
+def fingerprint(folder: Path) -> str:
+    """A short name for the content of the folder: changes with config, weights and vocabulary; empty without sums."""
+    if not (folder / CHECKSUMS_FILE).exists():
+        return ""
+    return hashlib.sha256(json.dumps(sorted(_read_checksums(folder).items())).encode()).hexdigest()[:16]
+
+
+def weights_digest(folder: Path) -> str:
+    """A short name for the weights alone, which no other file of the folder changes; empty where there are none.
+
+    Every report on what weights do is kept under it. Without SHA256SUMS the files of weights are read.
+    """
+    if (folder / CHECKSUMS_FILE).exists():
+        sums = {name: digest for name, digest in _read_checksums(folder).items() if name.endswith(WEIGHTS)}
+    else:
+        sums = {path.name: _digest(path) for path in folder.iterdir() if path.name.endswith(WEIGHTS)}
+    return hashlib.sha256("\n".join(sorted(sums.values())).encode()).hexdigest()[:16] if sums else ""
+
+
+def revision(folder: Path) -> str:
+    """A short name for everything in the folder that decides an answer or its roles; empty without sums."""
+    if not (folder / CHECKSUMS_FILE).exists():
+        return ""
+    lines = (folder / CHECKSUMS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    said = "\n".join(line for line in lines if not line.endswith(DESCRIPTIVE_FILES))
+    return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -1,0 +1,62 @@
+"""The interface of readers of model folders: ours in `checkpoint.py`, one a family in `families/`."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from headlight.model.checkpoints.storage import TensorStore, Weights
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.text.languages import Languages
+from headlight.model.text.vocabulary import Vocabulary
+
+CONFIG = "config.json"
+
+
+class FolderReader:
+    """How the folders of one format become our models."""
+
+    requires_checksums = False  # whether a folder must have SHA256SUMS
+
+    def convert_errors(self, folder: Path) -> AbstractContextManager[None]:
+        """A context around reading; a third-party format turns unexpected exceptions into a `CheckpointError` there."""
+        return nullcontext()
+
+    def config(self, folder: Path, values: dict[str, Any]) -> Any:
+        """Our configuration, mapped from the folder's."""
+        raise NotImplementedError
+
+    def store(self, folder: Path) -> Weights:
+        """The folder's tensors."""
+        return TensorStore(folder)
+
+    def complete_config(self, config: Any, store: Weights) -> Any:
+        """Complete the configuration from tensor shapes."""
+        return config
+
+    def build(self, config: Any) -> nn.Module:
+        """The model; called on the meta device, without memory for tensors."""
+        raise NotImplementedError
+
+    def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
+        """Source and target vocabulary."""
+        raise NotImplementedError
+
+    def load_weight(self, store: Weights, name: str) -> Tensor:
+        """The tensor that our model calls `name`; raises `MissingTensorError` if it is missing."""
+        return store.read(name)
+
+    def is_optional(self, name: str) -> bool:
+        """Whether a stored tensor may stay unread, such as a derived table."""
+        return False
+
+    def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
+        """The languages of the model."""
+        return Languages()
+
+    def generation_defaults(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
+        """The generation defaults of the model."""
+        return GenerationDefaults()

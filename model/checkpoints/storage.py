@@ -1,0 +1,331 @@
+"""Tensors ↔ safetensors files: rounded or quantised, cut into shards, and read back one at a time.
+
+A tensor `name` is stored as one of
+
+- `name`, in float32 or float16;
+- `name` in int8 and `name.scale` in float32: row r is `name[r] × name.scale[r]` (matrices only);
+- `name.rows.0`, `name.rows.1`, …: the same, split along its first axis if it is larger than a shard.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, get_args
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from headlight.model.errors import CheckpointError
+
+Storage = Literal["float32", "float16", "int8"]
+
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+READABLE = ("F64", "F32", "F16", "BF16", "I8")  # safetensors' names of the types we read
+HEADER_ENTRY_BYTES = 256  # bytes that one tensor takes in a file's header, at most
+MAX_HEADER_BYTES = 100_000_000  # safetensors' own limit
+REMAP_BYTES = 8_000_000  # bytes of a file that reading keeps in memory
+LFS_POINTER = b"version https://git-lfs"
+PICKLE_FILES = ("pytorch_model.bin", "model.pt", "model.pth", "model.ckpt")
+
+
+class MissingTensorError(CheckpointError):
+    """The files hold no tensor of this name."""
+
+
+class StoredTensor(NamedTuple):
+    """Location and header of a stored tensor."""
+
+    path: Path
+    dtype: str
+    shape: tuple[int, ...]
+
+
+# ------------------------------------------------------------ writing
+
+
+def write_weights(folder: Path, tensors: Mapping[str, Tensor], storage: Storage, shard_bytes: int) -> None:
+    """Write `model.safetensors`, or shards of at most `shard_bytes` with their index. Same tensors, same bytes."""
+    if storage not in get_args(Storage):
+        raise CheckpointError(f"Weights cannot be stored as {storage!r}; choose {', '.join(get_args(Storage))}.")
+    written: list[tuple[Path, list[str]]] = []
+    total = 0
+    for shard in _shards(tensors, storage, shard_bytes):
+        path = folder / f"{len(written)}.part"  # the names need the number of shards, known only at the end
+        # Not `save_file`: it writes a file that only its owner may read.
+        path.write_bytes(save(shard, metadata={"format": "pt"}))
+        written.append((path, list(shard)))
+        total += sum(piece.nbytes for piece in shard.values())
+    if len(written) == 1:
+        written[0][0].rename(folder / WEIGHTS)
+        return
+    places: dict[str, str] = {}
+    for number, (path, names) in enumerate(written, start=1):
+        shard_name = f"model-{number:05d}-of-{len(written):05d}.safetensors"
+        path.rename(folder / shard_name)
+        places |= dict.fromkeys(names, shard_name)
+    index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
+    (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+
+
+def _shards(tensors: Mapping[str, Tensor], storage: Storage, limit: int) -> Iterator[dict[str, Tensor]]:
+    shard: dict[str, Tensor] = {}
+    size = 0
+    for name, tensor in tensors.items():
+        for piece_name, piece in _stored_parts(name, tensor, storage, limit):
+            if shard and size + piece.nbytes + HEADER_ENTRY_BYTES > limit:
+                yield shard
+                shard, size = {}, 0
+            shard[piece_name] = piece
+            size += piece.nbytes + HEADER_ENTRY_BYTES
+    yield shard
+
+
+def _stored_parts(name: str, tensor: Tensor, storage: Storage, limit: int) -> Iterator[tuple[str, Tensor]]:
+    """A tensor as it is stored: in one or in several pieces, in int8 with its scale."""
+    values, scale = encode_tensor(name, tensor, storage)
+    if values.nbytes + HEADER_ENTRY_BYTES <= limit or values.ndim == 0:
+        yield name, values
+    else:
+        rows = max(1, (limit - HEADER_ENTRY_BYTES) // values[0].nbytes)
+        for number, part in enumerate(torch.split(values, rows)):
+            yield f"{name}.rows.{number}", part.clone()
+    if scale is not None:
+        yield f"{name}.scale", scale
+
+
+def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, Tensor | None]:
+    """Values as they are stored and, for int8, the scale of each row. Vectors stay in float32: they are small."""
+    exact = tensor.detach().to("cpu", torch.float32).contiguous()
+    if not all_finite(exact):
+        raise CheckpointError(f"{name} holds NaN or infinite numbers and is not saved. Go back to an earlier state.")
+    if exact.ndim < 2 or storage == "float32":
+        return exact, None
+    if storage == "int8":
+        scale = exact.abs().flatten(1).amax(dim=1) / 127  # [rows]
+        steps = exact / scale.where(scale > 0, 1.0).reshape(_column(exact))
+        return steps.round_().clamp_(-127, 127).to(torch.int8), scale
+    half = exact.to(torch.float16)
+    if not all_finite(half):
+        raise CheckpointError(f"{name} holds numbers above 65504, too large for float16. Store float32 or int8.")
+    return half, None
+
+
+def all_finite(tensor: Tensor) -> bool:
+    """Whether no number is NaN or infinite, without a second tensor as large."""
+    return tensor.numel() == 0 or bool(torch.stack(tensor.aminmax()).isfinite().all())
+
+
+def _column(tensor: Tensor) -> tuple[int, ...]:
+    return (-1, *[1] * (tensor.ndim - 1))
+
+
+# ------------------------------------------------------------ reading
+
+
+class Weights(Protocol):
+    """The tensors of a folder, whatever files they are in."""
+
+    folder: Path
+    files: list[str]
+    unread: set[str]  # stored names that were not read yet
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a tensor of this name."""
+
+    def read(self, name: str) -> Tensor:
+        """One tensor on the CPU, in float32 whatever it is stored in."""
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of one tensor, before any of its numbers is read."""
+
+    def are_equal(self, names: list[str]) -> bool:
+        """Whether all these tensors hold the same numbers."""
+
+
+class TensorStore:
+    """The tensors in a folder's safetensors files. Files are checked at once, numbers read on demand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._entries: dict[str, StoredTensor] = {}
+        if (folder / WEIGHTS).exists():
+            self.files = [WEIGHTS]
+            self._entries = read_header(folder / WEIGHTS)
+        elif (folder / INDEX).exists():
+            self._read_index()
+        else:
+            raise CheckpointError(_no_weights_error(folder))
+        self.unread = set(self._entries)  # stored names that nobody has asked for yet
+
+    def _read_index(self) -> None:
+        index = read_json(self.folder / INDEX)
+        places = index.get("weight_map")
+        if not isinstance(places, dict) or not places:
+            raise CheckpointError(f"{self.folder}: {INDEX} has no weight_map. Download it again.")
+        for name in places.values():
+            # The index is third-party: it must not lead out of its folder.
+            if not isinstance(name, str) or not is_file_name(name) or not name.endswith(".safetensors"):
+                raise CheckpointError(
+                    f"{self.folder}: {INDEX} names {name!r}, but only .safetensors files of the same folder may be "
+                    "read. Get the model from a source that you trust."
+                )
+        self.files = sorted(set(places.values()))
+        for file in self.files:
+            if not (self.folder / file).exists():
+                raise CheckpointError(f"{self.folder}: {file} is missing, but {INDEX} names it. Download it again.")
+            self._entries |= read_header(self.folder / file)
+        for name, file in places.items():
+            if name not in self._entries or self._entries[name].path.name != file:
+                raise CheckpointError(f"{self.folder}: {file} lacks {name}, which {INDEX} places there. {_ADVICE}")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries or f"{name}.rows.0" in self._entries
+
+    def read(self, name: str) -> Tensor:
+        """One tensor on the CPU, in float32 whatever it is stored in."""
+        parts = [name] if name in self._entries else self._parts(name)
+        if not parts:
+            raise MissingTensorError(f"{self.folder}: the weights lack {name}. Save or download the model again.")
+        shapes = [self._entries[part].shape for part in parts]
+        if len({shape[1:] for shape in shapes}) > 1:
+            raise CheckpointError(f"{self.folder}: the parts of {name} do not fit together. {_ADVICE}")
+        if len(parts) == 1:
+            tensor = torch.empty(shapes[0])
+            self._copy(parts[0], tensor)
+        else:
+            tensor = torch.empty(sum(shape[0] for shape in shapes), *shapes[0][1:])
+            for part, rows in zip(parts, torch.split(tensor, [shape[0] for shape in shapes]), strict=True):
+                self._copy(part, rows)
+        return self._scaled(name, parts[0], tensor)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of one tensor, before any of its numbers is read."""
+        shapes = [self._entries[part].shape for part in ([name] if name in self._entries else self._parts(name))]
+        return (sum(shape[0] for shape in shapes), *shapes[0][1:]) if len(shapes) > 1 else tuple(shapes[0])
+
+    def are_equal(self, names: list[str]) -> bool:
+        """Whether all these tensors hold the same numbers."""
+        unread = set(self.unread)  # comparing is not using
+        first = self.read(names[0])
+        answer = all(torch.equal(self.read(name), first) for name in names[1:])
+        self.unread = unread
+        return answer
+
+    def _parts(self, name: str) -> list[str]:
+        numbered = (f"{name}.rows.{number}" for number in itertools.count())
+        return list(itertools.takewhile(self._entries.__contains__, numbered))
+
+    def _copy(self, name: str, target: Tensor) -> None:
+        entry = self._entries[name]
+        self.unread.discard(name)
+        if entry.dtype not in READABLE:
+            raise CheckpointError(
+                f"{self.folder}: {name} is stored as {entry.dtype}, but only {', '.join(READABLE)} can be read. "
+                "Write it in one of them: load it with torch, and save it with `safetensors.torch.save_file`."
+            )
+        if target.ndim == 0:
+            with safe_open(entry.path, framework="pt") as file:
+                target.copy_(file.get_tensor(name))
+            return
+        rows = max(1, REMAP_BYTES * len(target) // max(1, target.nbytes))
+        for start in range(0, len(target), rows):
+            # Reopened each time: closing releases the mapped pages, which count as our memory.
+            with safe_open(entry.path, framework="pt") as file:
+                target[start : start + rows].copy_(file.get_slice(name)[start : start + rows])
+
+    def _scaled(self, name: str, first_part: str, tensor: Tensor) -> Tensor:
+        if self._entries[first_part].dtype != "I8":
+            return tensor
+        entry = self._entries.get(f"{name}.scale")
+        if entry is None or tensor.ndim < 2 or entry.shape != tensor.shape[:1]:
+            raise CheckpointError(
+                f"{self.folder}: {name} is stored as int8, but {name}.scale does not give one number for each row. "
+                f"{_ADVICE}"
+            )
+        scale = torch.empty(entry.shape)
+        self._copy(f"{name}.scale", scale)
+        return tensor.mul_(scale.reshape(_column(tensor)))
+
+
+_ADVICE = "Save or download the model again."
+
+
+def read_header(path: Path) -> dict[str, StoredTensor]:
+    """Header of a safetensors file, after its size was checked."""
+    refuse_pointer(path)
+    folder, name, size = path.parent, path.name, path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        opening = file.read(1)
+        if size < 8:
+            raise CheckpointError(f"{folder}: {name} is cut short to {size} bytes. Download it again.")
+        if length > MAX_HEADER_BYTES or opening not in (b"{", b""):
+            raise CheckpointError(f"{folder}: {name} is not a safetensors file. Download it again.")
+        text = opening + file.read(length - 1) if length else b""
+    try:
+        if len(text) < length:
+            raise _truncated_error(path, 8 + length, size)
+        header = json.loads(text)
+        header.pop("__metadata__", None)
+        expected = 8 + length + max((entry["data_offsets"][1] for entry in header.values()), default=0)
+        if size < expected:
+            raise _truncated_error(path, expected, size)
+        with safe_open(path, framework="pt") as file:  # safetensors checks the rest
+            file.keys()
+        return {key: StoredTensor(path, entry["dtype"], tuple(entry["shape"])) for key, entry in header.items()}
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError, SafetensorError) as error:
+        raise CheckpointError(
+            f"{folder}: {name} is not a sound safetensors file ({type(error).__name__}: {error}). Download it again."
+        ) from error
+
+
+def _truncated_error(path: Path, expected: int, found: int) -> CheckpointError:
+    return CheckpointError(
+        f"{path.parent}: {path.name} is cut short (expected {expected:,} bytes, found {found:,}). Download it again."
+    )
+
+
+def _no_weights_error(folder: Path) -> str:
+    if any(folder.glob("model-*-of-*.safetensors")):
+        return f"{folder}: {INDEX} is missing, which says what is in which shard. Download it again."
+    if pickles := [name for name in PICKLE_FILES if (folder / name).exists()]:
+        return (
+            f"{folder}: there is {pickles[0]}, but no {WEIGHTS}. Pickles can run any code and are never read: "
+            "choose a model that offers safetensors, or, where you trust it, write them with "
+            "`safetensors.torch.save_file(torch.load(…, weights_only=True), …)`."
+        )
+    return f"{folder}: {WEIGHTS} is missing. Download or save the model again."
+
+
+def refuse_pointer(path: Path) -> None:
+    """Refuse the pointer file that git leaves where git-lfs did not run."""
+    with path.open("rb") as file:
+        if file.read(len(LFS_POINTER)) == LFS_POINTER:
+            raise CheckpointError(
+                f"{path.parent}: {path.name} is only a git-lfs pointer to the real file. Run `git lfs pull` there."
+            )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file of the model folder."""
+    if not path.exists():
+        raise CheckpointError(f"{path.parent}: {path.name} is missing. Download or save the model again.")
+    refuse_pointer(path)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path.parent}: {path.name} is not JSON ({error}). Download it again.") from error
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{path.parent}: {path.name} holds no JSON object. Download it again.")
+    return values
+
+
+def is_file_name(name: str) -> bool:
+    """Whether this is the name of a file, and no way to another folder."""
+    return name not in ("", ".", "..") and not set(name) & {"/", "\\", ":", "\0"}

@@ -1,0 +1,215 @@
+"""Greedy speculative decoding: a cheap decoder drafts, the exact model verifies.
+
+The draft decoder (the same decoder with weights of 8 or 16 bits) writes to the end of the sentence. One pass of the
+exact decoder over the draft then gives the exact token at every position. Tokens before the first mismatch are
+accepted, the mismatch is replaced by the exact token, and drafting resumes after it. The result equals that of the
+exact model alone; a bad draft decoder makes it slower, never different (the idea:
+Leviathan et al. 2023, arXiv:2211.17192, and Chen et al. 2023, arXiv:2302.01318, there for sampling).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from headlight.model.core.attention import KeyValueCache, KeyValues
+from headlight.model.core.transformer import DecoderState
+from headlight.model.decoding.search import Candidate, SearchInputs, SingleHypothesisSearch
+from headlight.model.decoding.step import DecoderStep, HypothesisState, choose_best
+
+# Exact decoder: sentence indices and their drafts → logits `[rows, tokens, vocabulary]`; the logits at a position score
+# the token at that position.
+Verify = Callable[[Sequence[int], Sequence[Sequence[int]]], Tensor]
+MAX_LOGITS_PER_BATCH = 1 << 25  # numbers of logits that are verified at once: 128 MB
+# Words of a draft after a wrong one, and how many more for each word that stood so far.
+FIRST_DRAFT_LENGTH, DRAFT_GROWTH = (
+    8,
+    4,
+)
+MAX_LENGTH_DIFFERENCE = 8  # words by which beginnings that are gone on with together may differ
+# A cheap draft decoder saves a quarter of a step; a rejected token costs half a sentence of steps and a pass. They
+# break even at one rejection in 47 tokens for 20 tokens, and at one in 117 for 60.
+# Switch when rejections exceed the expected number by two standard deviations: two of sixty can be chance.
+MAX_REJECTION_RATE, MIN_REJECTIONS = 1 / 100, 2  # of verified tokens; and the minimum number of rejections
+
+
+class DraftModels:
+    """The draft decoder: a cheap one while its rejection rate is low, then an accurate one. Only one is in memory."""
+
+    def __init__(self, light: DecoderStep, steady: Callable[[], DecoderStep]) -> None:
+        self._light: DecoderStep | None = light
+        self._make_steady = steady
+        self.words = 0  # of the light one, verified
+        self.wrong = 0  # of these
+
+    @property
+    def current(self) -> DecoderStep:
+        """What drafts now."""
+        return self._light or self._steady
+
+    @cached_property
+    def _steady(self) -> DecoderStep:
+        """Made when the light one is given up."""
+        return self._make_steady()
+
+    def record(self, drafter: DecoderStep, words: int, wrong: int) -> None:
+        """Record verified and rejected tokens of a draft decoder."""
+        if drafter is not self._light:
+            return
+        self.words += words
+        self.wrong += wrong
+        # Near-ties are a property of the model, so the switch is permanent and frees the cheap decoder's memory.
+        expected = MAX_REJECTION_RATE * self.words
+        if self.wrong >= MIN_REJECTIONS and self.wrong > expected + 2 * math.sqrt(expected):
+            self._light = None
+
+
+class SpeculativeSearch:
+    """A search like `OneByOne`, whose `advance` drafts a word."""
+
+    def __init__(self, plan: SearchInputs, exact: Verify, *, drafters: DraftModels | None = None, scored: bool) -> None:
+        self.drafters = drafters or DraftModels(plan.decoder, lambda: plan.decoder)
+        self.plan = plan
+        self.exact = exact
+        self.scored = scored
+        self.results: list[list[Candidate]] = [[] for _ in plan.limits]
+        self.verification_passes = 0  # number of verification passes
+        self._start = DecoderState(plan.state.cross, plan.state.mask, None)  # nothing written yet
+        self._best = [HypothesisState(sentence) for sentence in range(len(plan.limits))]
+        self._rounds = [0] * len(plan.limits)
+        self._waiting: list[list[HypothesisState]] = []  # verified beginnings of about one length, to be gone on with
+        # None between two drafts: a drafter that is given up is gone before the next one takes its memory.
+        self._draft: SingleHypothesisSearch | None = SingleHypothesisSearch(
+            plan._replace(decoder=self.drafters.current), choose_best, scored=scored
+        )
+        self._drafted = list(range(len(plan.limits)))  # the sentences that the draft is about
+
+    @property
+    def rows(self) -> list[HypothesisState]:
+        """Unfinished hypotheses."""
+        return [self.best(sentence) for sentence, found in enumerate(self.results) if not found]
+
+    def advance(self) -> bool:
+        """Draft one more word, and verify drafts that are whole by it; False when no sentence is open any more."""
+        if self._draft is None or not self._draft.rows:
+            if not self._waiting:
+                return False
+            self._draft = self._next_draft(self._waiting.pop())
+        self._draft.advance()
+        if not self._draft.rows:
+            self._verify(self._draft)
+            self._draft = None
+        return True
+
+    def best(self, sentence: int) -> HypothesisState:
+        """Tokens so far; the last ones may be unverified."""
+        verified = self._best[sentence]
+        if self._draft is None or sentence not in self._drafted:
+            return verified
+        drafted = self._draft.best(sentence)
+        return drafted if len(drafted.ids) >= len(verified.ids) else verified
+
+    # ------------------------------------------------------------ verifying
+
+    def _verify(self, draft: SingleHypothesisSearch) -> None:
+        """Verify the drafts with the exact model: accept complete matches, keep the matching prefix of the others."""
+        corrected: list[HypothesisState] = []
+        for sentences in self._verification_batches(draft):
+            rows = [draft.best(sentence) for sentence in sentences]
+            logits = self.exact(sentences, [row.ids for row in rows])
+            self.verification_passes += 1
+            for row, found in zip(rows, logits, strict=True):
+                verified, whole = self._accept(row, found[: len(row.ids)])
+                known = len(self._best[row.sentence].ids)
+                wrong = verified.ids != row.ids
+                self.drafters.record(draft.plan.decoder, len(verified.ids) - known, wrong)
+                self._best[row.sentence] = verified
+                if whole:
+                    score = verified.log_probability / len(verified.ids)
+                    ended = verified.ids[-1] in self.plan.ends
+                    self.results[row.sentence] = [
+                        Candidate(verified.ids, verified.token_log_probabilities, score, ended)
+                    ]
+                else:
+                    corrected.append(verified)
+        self._drafted = []
+        self._waiting += group_by_length(corrected)
+
+    def _verification_batches(self, draft: SingleHypothesisSearch) -> Iterable[list[int]]:
+        """All drafted sentences at once, or, where their logits would need much memory, some after the others."""
+        longest = max(len(draft.best(sentence).ids) for sentence in self._drafted)
+        count = max(1, MAX_LOGITS_PER_BATCH // (longest * self.plan.vocabulary))
+        return [self._drafted[first : first + count] for first in range(0, len(self._drafted), count)]
+
+    def _accept(self, row: HypothesisState, logits: Tensor) -> tuple[HypothesisState, bool]:
+        """The beginning of a draft that the exact model agrees with, and its own next word; whether that is all."""
+        places = [HypothesisState(row.sentence, row.ids[:place]) for place in range(len(row.ids))]
+        allowed = logits.clone()  # rules write into them; probabilities are of all words
+        for rule in self.plan.rules:
+            rule(allowed, places)
+        chosen = choose_best(allowed, places).tolist()
+        wrong = next((place for place, word in enumerate(chosen) if word != row.ids[place]), None)
+        ids = row.ids if wrong is None else [*row.ids[:wrong], chosen[wrong]]
+        gains: list[float] = []
+        if self.scored:
+            log_probabilities = logits[: len(ids)].float().log_softmax(dim=-1)
+            gains = log_probabilities.gather(1, torch.tensor(ids, device=logits.device)[:, None])[:, 0].tolist()
+        whole = ids[-1] in self.plan.ends or len(ids) >= self.plan.limits[row.sentence]
+        return HypothesisState(row.sentence, ids, sum(gains), gains), whole
+
+    # ------------------------------------------------------------ going on
+
+    def _next_draft(self, begun: list[HypothesisState]) -> SingleHypothesisSearch:
+        """A draft that goes on behind beginnings of about one length.
+
+        The draft decoder reads the common length in one step. Longer prefixes are forced token by token, so that the
+        batch stays whole.
+        """
+        rows = torch.tensor([row.sentence for row in begun], device=self.plan.device)
+        cross = [KeyValues(keys[rows], values[rows]) for keys, values in self._start.cross]
+        mask = None if self._start.mask is None else self._start.mask[rows]
+        state = DecoderState(cross, mask, [KeyValueCache() for _ in cross])
+        limits = list(self.plan.limits)
+        for row in begun:
+            self._rounds[row.sentence] += 1
+            # A second time: where drafts fail again and again, long ones are in vain.
+            if self._rounds[row.sentence] > 1:
+                further = FIRST_DRAFT_LENGTH + DRAFT_GROWTH * len(row.ids) // self._rounds[row.sentence]
+                limits[row.sentence] = min(limits[row.sentence], len(row.ids) + further)
+        shortest = min(len(row.ids) for row in begun)
+        known = {row.sentence: row.ids for row in begun}
+
+        def choose(logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
+            chosen = choose_best(logits, rows)
+            for place, row in enumerate(rows):
+                if len(row.ids) < len(known[row.sentence]):
+                    chosen[place] = known[row.sentence][len(row.ids)]
+            return chosen
+
+        copies = [
+            HypothesisState(
+                row.sentence,
+                row.ids[:shortest],
+                sum(row.token_log_probabilities[:shortest]),
+                row.token_log_probabilities[:shortest],
+            )
+            for row in begun
+        ]
+        plan = self.plan._replace(decoder=self.drafters.current, state=state, limits=limits)
+        self._drafted = [row.sentence for row in begun]
+        return SingleHypothesisSearch(plan, choose, scored=self.scored, begun=copies)
+
+
+def group_by_length(rows: Iterable[HypothesisState]) -> list[list[HypothesisState]]:
+    """Rows, shortest first, in groups whose lengths lie no more than `APART` words from each other."""
+    groups: list[list[HypothesisState]] = []
+    for row in sorted(rows, key=lambda row: len(row.ids)):
+        if groups and len(row.ids) - len(groups[-1][0].ids) <= MAX_LENGTH_DIFFERENCE:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return groups

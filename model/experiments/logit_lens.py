@@ -1,0 +1,125 @@
+"""Logit lens and direct logit attribution of a target token.
+
+The logit lens reads the stream after each layer as if it were the last: the final norm, then the output matrix
+(https://arxiv.org/abs/2303.08112 names it and describes its limits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from headlight.model.core.masks import pad_sequences
+from headlight.model.core.probes import watch
+from headlight.model.errors import range_error
+from headlight.model.experiments.trace import run_trace
+from headlight.model.measures.direct_effects import LogitTerm, direct_effects, propagate
+from headlight.model.measures.trace_records import Numbers, Trace
+from headlight.model.records import Kind, Translation
+from headlight.model.translate.translator import Translator
+
+RIVAL_COUNT = 3
+
+
+@dataclass(frozen=True)
+class LayerPrediction:
+    """What one layer would say at each place of the translation."""
+
+    best_ids: tuple[int, ...]
+    best_probabilities: tuple[float, ...]
+    probabilities: tuple[float, ...]  # of the written token
+    ranks: tuple[int, ...]  # rank of the written token: 0 if this layer predicts it, too
+
+
+@dataclass(frozen=True, eq=False)
+class LogitDecomposition:
+    """The parts of one written token's logit, and of its rivals'."""
+
+    ids: tuple[int, ...]  # the written token, then the most likely others
+    logits: Numbers  # [words]
+    terms: Sequence[LogitTerm]  # their effects sum to the logits
+
+
+def logit_lens(translator: Translator, translation: Translation) -> list[LayerPrediction]:
+    """Prediction of each layer, the embedding first: decoder layers + 1."""
+    config, decoder = translator.model.config, translator.passes.decoder
+    batch = translator.checker.prepare([translation.request])
+    ids = [token.id for token in translation.target_tokens]
+    inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
+    names = [f"decoder.layers.{layer}.around_feed_forward.stream" for layer in range(config.decoder_layers)]
+    names = ["decoder.embedding.stream", *names]
+    written = torch.tensor(ids, device=translator.device)[:, None]
+    layers = []
+    with torch.inference_mode():
+        with translator.intervention_context(translation.request)(), watch(translator.model, *names) as seen:
+            memory = translator.passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
+            decoder(inputs, decoder.new_state(memory, cached=False))
+        for name in names:
+            logits = decoder.output(decoder.final_norm(seen[name]))[0].float()  # [target, vocabulary]
+            chances = logits.softmax(dim=-1)
+            own = chances.gather(1, written)
+            best = chances.max(dim=-1)
+            layers.append(
+                LayerPrediction(
+                    tuple(best.indices.tolist()),
+                    tuple(best.values.tolist()),
+                    tuple(own[:, 0].tolist()),
+                    tuple((logits > logits.gather(1, written)).sum(dim=-1).tolist()),
+                )
+            )
+    return layers
+
+
+def decompose_logit(
+    translator: Translator, translation: Translation, place: int, trace: Trace | None = None
+) -> LogitDecomposition:
+    """Contribution of every decoder component to the logits of a written token and its rivals."""
+    if not 0 <= place < len(translation.target_tokens):
+        raise range_error("place", place, 0, len(translation.target_tokens) - 1)
+    trace = trace or run_trace(translator, translation)
+    own = translation.target_tokens[place].id
+    order = trace.logits[place].argsort()[::-1][: RIVAL_COUNT + 1]
+    ids = (own, *[int(each) for each in order if each != own][:RIVAL_COUNT])
+    words = translator.model.decoder.output.words
+    terms = direct_effects(trace, place, _rows(words.weight, ids), _biases(words.bias, ids))
+    return LogitDecomposition(ids, trace.logits[place, list(ids)], terms)
+
+
+def key_contributions(
+    translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, place: int, trace: Trace
+) -> tuple[Numbers, Numbers | None]:
+    """Output of each key through one head, `[keys, d_model]`, and its direct effect on the written token's logit.
+
+    Heads of the encoder move no logit directly: None.
+    """
+    if kind == "encoder":
+        return trace.encoder[layer].key_outputs(head, place), None
+    block = trace.decoder[layer]
+    attention = block.self_attention if kind == "decoder" else block.cross_attention
+    written = attention.key_outputs(head, place)
+    row = _rows(translator.model.decoder.output.words.weight, (translation.target_tokens[place].id,))[0]
+    moved: Numbers = propagate(trace, kind, layer, place, written) @ row
+    return written, moved
+
+
+def promoted_tokens(
+    translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, written: Numbers, count: int
+) -> list[tuple[int, float]]:
+    """The tokens whose logits a head output raises most (direct effect)."""
+    carried = torch.from_numpy(propagate(trace, kind, layer, place, written))
+    weight = translator.model.decoder.output.words.weight  # [vocabulary, d_model]
+    with torch.inference_mode():
+        raised = (weight @ carried.to(weight)).float().topk(count)
+    return list(zip(raised.indices.tolist(), raised.values.tolist(), strict=True))
+
+
+def _rows(weight: Any, ids: Sequence[int]) -> Numbers:
+    found: Numbers = weight.detach()[list(ids)].double().cpu().numpy()
+    return found
+
+
+def _biases(bias: Any, ids: Sequence[int]) -> Numbers:
+    return _rows(torch.zeros(max(ids) + 1) if bias is None else bias, ids)

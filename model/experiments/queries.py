@@ -1,0 +1,166 @@
+"""Functions of a model that the page calls in addition to translating.
+
+Records go in and records come out, so that each of them may run in another process, or on another machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headlight.model.core.blocks import Embedding
+from headlight.model.experiments.attribution import Attribution, attribute, attribution_query
+from headlight.model.experiments.encodings import to_numpy
+from headlight.model.experiments.faithfulness import erasure_curve
+from headlight.model.experiments.importance import AttentionPart
+from headlight.model.experiments.logit_lens import key_contributions, promoted_tokens
+from headlight.model.experiments.normalisation import Activations, collect_activations
+from headlight.model.experiments.pruning import switch_off
+from headlight.model.experiments.trace import run_trace, traced_norm
+from headlight.model.experiments.word_order import ShuffleResult, encode_shuffled
+from headlight.model.measures.alignment_head import AlignmentHead
+from headlight.model.measures.trace_records import Numbers
+from headlight.model.records import FloatArray, Judgement, Kind, Translation, TranslationRequest
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.translator import Translator
+
+PLAIN_SENTENCE, NEGATED_SENTENCE = "The film was {}.", "The film was not {}."
+
+
+class WordQuery(NamedTuple):
+    """A written word by the places of its tokens, and the heads that two methods read."""
+
+    places: tuple[int, ...]
+    head: tuple[int, int]
+    aligning: AlignmentHead
+    seconds: float  # that integrated gradients may take
+
+
+def attribute_word(translator: Translator, translation: Translation, word: WordQuery, method: str) -> Attribution:
+    """Attribution of a target word to source words by one method."""
+    head, aligning, seconds = word.head, word.aligning, word.seconds
+    question = attribution_query(translator, translation, word.places, head=head, aligning=aligning, seconds=seconds)
+    return attribute(question, method)
+
+
+def word_erasure_curve(
+    translator: Translator, translation: Translation, places: Sequence[int], order: Sequence[int]
+) -> list[float]:
+    """Probability of the target word as source words are masked one by one in this order."""
+    return erasure_curve(attribution_query(translator, translation, places), order)
+
+
+@dataclass(frozen=True, eq=False)
+class RowContributions:
+    """What one head writes at one place, key by key, and how far that moves the written word."""
+
+    written: Numbers  # [keys, d_model]
+    logit_changes: Numbers | None  # [keys], in logits; None for the encoder, which has no direct effect on logits
+    promoted_tokens: tuple[tuple[int, float], ...]  # the tokens that all keys together raise most
+
+
+def row_contributions(
+    translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, row: int, count: int
+) -> RowContributions:
+    """One row of one head; `count` tokens that it raises."""
+    trace = run_trace(translator, translation)
+    written, moved = key_contributions(translator, translation, kind, layer, head, row, trace)
+    if moved is None:
+        return RowContributions(written, None, ())
+    lifted = promoted_tokens(translator, trace, kind, layer, row, written.sum(axis=0), count)
+    return RowContributions(written, moved, tuple(lifted))
+
+
+def first_change(
+    translator: Translator,
+    request: TranslationRequest,
+    text: str,
+    order: Sequence[AttentionPart],
+    first: int,
+    last: int,
+) -> int | None:
+    """With how many heads of the order off, from `first` to before `last`, another text than `text` is written."""
+    for count in range(first, last):
+        if translator.translate(replace(request, interventions=switch_off(order[:count]))).text != text:
+            return count
+    return None
+
+
+def position_table(translator: Translator, length: int) -> FloatArray:
+    """Learned position table; the first layer's if layers differ."""
+    embedding: Embedding = translator.model.encoder.embedding
+    table = to_numpy(embedding.positions.as_array(length))
+    return table[0] if table.ndim == 4 else table
+
+
+def apply_norm(translator: Translator, path: str, vectors: FloatArray) -> FloatArray:
+    """Apply the norm at `path` to these vectors, `[tokens, d_model]`."""
+    norm = translator.model.get_submodule(path)
+    return np.asarray(traced_norm(norm, vectors.astype(np.float64)).normalised_inputs(vectors), dtype=np.float32)
+
+
+def apply_output_projection(translator: Translator, path: str, mixed: FloatArray) -> FloatArray:
+    """Output projection at `path`, applied to each head: `[heads, tokens, width]`."""
+    output: Any = translator.model.get_submodule(path)
+    joined = np.swapaxes(mixed, 0, 1).reshape(mixed.shape[1], -1)  # [tokens, heads × width]
+    result = joined @ output.weight.detach().float().cpu().numpy().T
+    if output.bias is not None:
+        result = result + output.bias.detach().float().cpu().numpy()
+    return np.asarray(result, dtype=np.float32)
+
+
+def encoder_activations(translator: Translator, rows: Sequence[Sequence[int]]) -> Activations:
+    """What enters the encoder's last feed-forward network, for sentences by their ids."""
+    return collect_activations(translator.model, rows)
+
+
+def encode_both_orders(translator: Translator, ids: Sequence[int], seed: int) -> tuple[ShuffleResult, ShuffleResult]:
+    """A sentence and its shuffled tokens through the encoder: with its positions, and without."""
+    with_them = encode_shuffled(translator.model, ids, seed, positions=True)
+    return with_them, encode_shuffled(translator.model, ids, seed, positions=False)
+
+
+# ------------------------------------------------------------ of a classifier
+
+
+class ErasureEffects(NamedTuple):
+    """Loss of each class's log-odds when a token's word is erased, and its cost."""
+
+    changes: tuple[tuple[float, ...], ...] | None  # [class][token]; None: more work than was allowed
+    work: float  # multiplications; infinite if the text is too long
+
+
+def judge_with_erasure(judge: Judge, text: str, most_tokens: int, most_work: float) -> tuple[Judgement, ErasureEffects]:
+    """The verdict and the contribution of each word, for texts within the limits of tokens and cost."""
+    judgement = judge.judge(text)
+    work = judge.erasure_cost(judgement) if len(judgement.tokens) <= most_tokens else math.inf
+    return judgement, ErasureEffects(judge.erasure_effects(judgement) if work <= most_work else None, work)
+
+
+@dataclass(frozen=True)
+class NegationResult:
+    """One word, plain and denied."""
+
+    word: str
+    plain: float  # log-odds
+    denied: float
+    attention_to_not: FloatArray  # [layers, heads]: how much of the word's row goes to "not"
+    log_odds_without_head: FloatArray  # [layers, heads]: change of the negated log-odds without that head
+
+
+def measure_negation(judge: Judge, word: str) -> NegationResult:
+    """Classify a sentence with a word and with its negation, with all heads and without each head."""
+    plain, judgement = judge.judge(PLAIN_SENTENCE.format(word)), judge.judge(NEGATED_SENTENCE.format(word))
+    texts = [token.text.strip() for token in judgement.tokens]
+    at, by = texts.index(word), texts.index("not")
+    layers, heads = judgement.attention.shape[:2]
+    without = np.zeros((layers, heads), dtype=np.float32)
+    for layer in range(layers):
+        for head in range(heads):
+            with judge.without_head(layer, head):
+                without[layer, head] = judge.judge(NEGATED_SENTENCE.format(word)).log_odds - judgement.log_odds
+    return NegationResult(word, plain.log_odds, judgement.log_odds, judgement.attention[:, :, at, by], without)

@@ -1,0 +1,130 @@
+"""Shared by the BERT, DistilBERT and RoBERTa classifiers: fields, tensor names, classes.
+
+Texts have one segment. If a model has segment embeddings, the first one is added to every position.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from headlight.model.checkpoints.reader import CONFIG
+from headlight.model.checkpoints.storage import MissingTensorError, Weights
+from headlight.model.core.encoder_classifier import EncoderClassifier
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.families.family_reader import ConfigFields, FamilyReader
+from headlight.model.text.languages import Languages
+
+POSITIONS, WORDS, SEGMENTS = "position_embeddings", "word_embeddings", "token_type_embeddings"
+LONGEST_NAME = 100  # characters of a class's name
+# BERT's names of a layer's parts, which RoBERTa shares.
+LAYER = {
+    "self_attention.query": "attention.self.query",
+    "self_attention.key": "attention.self.key",
+    "self_attention.value": "attention.self.value",
+    "self_attention.output": "attention.output.dense",
+    "around_self_attention.norm": "attention.output.LayerNorm",
+    "feed_forward.wide": "intermediate.dense",
+    "feed_forward.narrow": "output.dense",
+    "around_feed_forward.norm": "output.LayerNorm",
+}
+
+
+class BertFamilyReader(FamilyReader):
+    """A family whose folders may hold a classifier of texts; all other tasks are refused."""
+
+    embedding_tables: Mapping[str, Sequence[str]] = {}
+    architecture: str  # the class of `transformers` that classifies texts
+    tensor_prefix: str  # prefix of the encoder's tensor names
+    stack = "encoder.layer"
+    layer: Mapping[str, str] = LAYER
+    head_layer: str  # the first matrix of the head
+    output_layer: str  # the second one
+    # Tables that are derived, and what other tasks have left behind.
+    optional_tensors = (r".*position_ids", r".*token_type_ids", r"(cls|lm_head|vocab_\w+|roberta\.pooler)\..*")
+
+    def build(self, config: Any) -> nn.Module:
+        return EncoderClassifier(config)
+
+    def fields(self, folder: Path, values: dict[str, Any], defaults: Mapping[str, Any]) -> ConfigFields:
+        """The fields of `config.json`, of a model that can be read."""
+        fields = ConfigFields(values, defaults, folder / CONFIG)
+        named = [name for name in fields.get("architectures") or () if isinstance(name, str)]
+        if named and self.architecture not in named:
+            raise ConfigError(
+                f"{folder}: holds a {named[0]}. Of this family only classifiers of texts are read "
+                f"({self.architecture}). Choose another model."
+            )
+        fields.require_neutral(
+            position_embedding_type="absolute", is_decoder=False, add_cross_attention=False, is_encoder_decoder=False,
+            pruned_heads={}, quantization_config=None,
+        )  # fmt: skip
+        return fields
+
+    def complete_config(self, config: Any, store: Weights) -> Any:
+        """Nothing more is told by the tensors; whether they are of this configuration is seen before any is read."""
+        words = f"{self.tensor_prefix}.embeddings.{WORDS}.weight"
+        verdict = f"{self.output_layer}.weight"
+        for name, rows in ((words, config.vocabulary), (verdict, len(config.classes))):
+            if name not in store:
+                raise MissingTensorError(
+                    f"{store.folder}: the weights lack {name}, so they hold no classifier of texts. "
+                    "Choose another model, or download them again."
+                )
+            if store.shape(name) != (rows, config.d_model):
+                raise CheckpointError(
+                    f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} leads to "
+                    f"{[rows, config.d_model]}. Config and weights are not of one model: download both again."
+                )
+        return config
+
+    def tensor_names(self, name: str) -> Sequence[str]:
+        part, _, kind = name.rpartition(".")
+        if name == "encoder.embedding.positions.table":
+            return [f"{self.tensor_prefix}.embeddings.{POSITIONS}.weight"]
+        if match := re.fullmatch(r"encoder\.layers\.(\d+)\.(.+)", part):
+            theirs = f"{self.tensor_prefix}.{self.stack}.{match[1]}.{self.layer[match[2]]}"
+        else:
+            theirs = {
+                "encoder.embedding.table": f"{self.tensor_prefix}.embeddings.{WORDS}",
+                "encoder.embedding.norm": f"{self.tensor_prefix}.embeddings.LayerNorm",
+                "dense": self.head_layer,
+                "verdict": self.output_layer,
+            }[part]
+        old = {"weight": "gamma", "bias": "beta"}[kind]  # of norms, as TensorFlow's folders call them
+        return [f"{theirs}.{kind}", f"{theirs}.{old}"]
+
+    def load_weight(self, store: Weights, name: str) -> Tensor:
+        tensor = super().load_weight(store, name)
+        segments = f"{self.tensor_prefix}.embeddings.{SEGMENTS}.weight"
+        if name != "encoder.embedding.positions.table" or segments not in store:
+            return tensor
+        return tensor.float() + store.read(segments)[0].float()
+
+    def generation_defaults(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
+        """None: it writes nothing."""
+        return GenerationDefaults()
+
+
+def class_fields(fields: ConfigFields) -> dict[str, Any]:
+    """The classes, and whether they exclude each other."""
+    problem = fields.get("problem_type")
+    if problem == "regression":
+        fields.refuse("problem_type is 'regression': the model gives numbers, not classes")
+    if problem not in (None, "single_label_classification", "multi_label_classification"):
+        fields.refuse(f"problem_type is {problem!r}, which is not known")
+    said = fields.get("id2label")
+    if said is None:
+        said = {str(place): f"LABEL_{place}" for place in range(fields.integer("num_labels"))}
+    if not isinstance(said, dict) or sorted(said) != sorted(map(str, range(len(said)))) or not said:
+        fields.refuse("id2label does not name the classes from 0 on")
+    names = [said[str(place)] for place in range(len(said))]
+    if not all(isinstance(name, str | int) and str(name).strip() for name in names):
+        fields.refuse("id2label has a class without a name")
+    exclusive = len(names) > 1 and problem != "multi_label_classification"
+    return {"classes": tuple(str(name).strip()[:LONGEST_NAME] for name in names), "exclusive": exclusive}

@@ -1,0 +1,119 @@
+"""Vocabularies of bytes and their merges in others' folders: `tokenizer.json`, or `vocab.json` with `merges.txt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from headlight.model.checkpoints.reader import CONFIG
+from headlight.model.checkpoints.storage import read_json
+from headlight.model.errors import ConfigError, TokenizerError
+from headlight.model.families.family_reader import (
+    ADVICE,
+    TOKENIZER_CONFIG,
+    added_tokens,
+    read_optional_json,
+    special_token_name,
+)
+from headlight.model.text.byte_pairs import LETTERS, SPECIAL, WHOLE, ByteEntry, BytePairTokenizer, BytePairVocabulary
+
+VOCABULARY, MERGES, TOKENIZER_FILE = "vocab.json", "merges.txt", "tokenizer.json"
+SPECIAL_TOKENS = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}
+
+
+class _Stored(NamedTuple):
+    pieces: dict[str, int]
+    merges: list[tuple[str, str]]
+    spaced: bool
+
+
+def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_id: int) -> BytePairTokenizer:
+    """The folder's vocabulary for a model with `size` rows.
+
+    Special tokens beyond the last row, such as the mask of bart-large-cnn, are left out: no text leads to them.
+    """
+    stored = _read_tokenizer_json(folder) if (folder / TOKENIZER_FILE).exists() else _read_vocab_and_merges(folder)
+    entries = [ByteEntry(f"⟨unused {place}⟩", SPECIAL) for place in range(size)]
+    taken: dict[int, str] = {}
+    added = added_tokens(folder)
+    numbers = stored.pieces | {text: each.token_id for text, each in added.items()}
+    for text, place in numbers.items():
+        if type(place) is not int or place < 0:
+            raise TokenizerError(f"{folder}: the piece {text!r} has no whole number as its id. {ADVICE}")
+        if taken.setdefault(place, text) != text:
+            raise TokenizerError(f"{folder}: {text} and {taken[place]} both have the id {place}. {ADVICE}")
+        special = added[text].special if text in added else text in SPECIAL_TOKENS
+        if place < size:
+            entries[place] = ByteEntry(text, SPECIAL if special else WHOLE if text in added else LETTERS)
+        elif not special:
+            raise ConfigError(f"{folder}: {text} has the id {place:,}, but {CONFIG} says {size:,} entries. {ADVICE}")
+    return BytePairTokenizer(
+        BytePairVocabulary(
+            entries=tuple(entries),
+            merges=tuple(stored.merges),
+            spaced=stored.spaced,
+            pad_id=pad_id,
+            start_id=start_id,
+            end_id=end_id,
+        )
+    )
+
+
+def special_token_id(folder: Path, tokenizer: BytePairTokenizer, name: str, default: str) -> int:
+    """The id of a special token that the folder's settings name, such as "cls_token"."""
+    text = special_token_name(folder, name, default)
+    for place, entry in enumerate(tokenizer.rules.entries):
+        if entry.text == text and entry.kind == SPECIAL:
+            return place
+    raise TokenizerError(f"{folder}: the vocabulary has no {text} ({name}). {ADVICE}")
+
+
+def special_id(folder: Path, name: str, default: str) -> int:
+    """The same from the folder's files, before the vocabulary is read."""
+    text = special_token_name(folder, name, default)
+    pieces = (
+        _read_tokenizer_json(folder) if (folder / TOKENIZER_FILE).exists() else _read_vocab_and_merges(folder)
+    ).pieces
+    numbers = pieces | {text: each.token_id for text, each in added_tokens(folder).items()}
+    if type(numbers.get(text)) is not int:
+        raise TokenizerError(f"{folder}: the vocabulary has no {text} ({name}). {ADVICE}")
+    return numbers[text]
+
+
+def _read_tokenizer_json(folder: Path) -> _Stored:
+    content = read_json(folder / TOKENIZER_FILE)
+    model, cutter = content["model"], content.get("pre_tokenizer")
+    plain = {"continuing_subword_prefix": ("", None), "end_of_word_suffix": ("", None), "byte_fallback": (False, None)}
+    if (
+        model.get("type", "BPE") != "BPE"
+        or not isinstance(cutter, dict)
+        or cutter.get("type") != "ByteLevel"
+        or cutter.get("use_regex", True) is not True
+        or content.get("normalizer") is not None
+        or any(model.get(name) not in neutral for name, neutral in plain.items())
+    ):
+        raise ConfigError(
+            f"{folder}: {TOKENIZER_FILE} does not cut text as BART and RoBERTa do (byte-level BPE). "
+            "Choose another model."
+        )
+    merges = [_pair(folder, TOKENIZER_FILE, merge) for merge in model["merges"]]
+    return _Stored(dict(model["vocab"]), merges, cutter.get("add_prefix_space") is True)
+
+
+def _read_vocab_and_merges(folder: Path) -> _Stored:
+    if missing := [name for name in (VOCABULARY, MERGES) if not (folder / name).exists()]:
+        raise TokenizerError(f"{folder}: {' and '.join(missing)} is missing, as is {TOKENIZER_FILE}. {ADVICE}")
+    try:
+        lines = (folder / MERGES).read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise TokenizerError(f"{folder}: {MERGES} is no UTF-8 text. {ADVICE}") from error
+    merges = [_pair(folder, MERGES, line) for line in lines if line.strip() and not line.startswith("#version")]
+    spaced = read_optional_json(folder, TOKENIZER_CONFIG).get("add_prefix_space") is True
+    return _Stored(read_json(folder / VOCABULARY), merges, spaced)
+
+
+def _pair(folder: Path, name: str, merge: Any) -> tuple[str, str]:
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
+        raise TokenizerError(f"{folder}: {name} has a merge that joins no two pieces: {str(merge)[:40]!r}. {ADVICE}")
+    return parts[0], parts[1]

@@ -1,0 +1,423 @@
+"""Code that the families share: checked fields, renamed weights, vocabularies, generation defaults."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from headlight.model.checkpoints.pickle_store import PICKLED, PICKLED_INDEX, PickledStore
+from headlight.model.checkpoints.reader import CONFIG, FolderReader
+from headlight.model.checkpoints.storage import (
+    INDEX,
+    WEIGHTS,
+    MissingTensorError,
+    TensorStore,
+    Weights,
+    is_file_name,
+    read_json,
+)
+from headlight.model.checkpoints.unsupported_formats import ADVICE_BY_FORMAT, unsupported_format
+from headlight.model.core.classifier_config import EncoderClassifierConfig
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.transformer import Transformer
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.errors import CheckpointError, ConfigError, RequestError, TokenizerError
+from headlight.model.text.languages import Languages
+from headlight.model.text.piece_tokenizer import Entry
+from headlight.model.text.sentencepiece import Piece, PieceKind, SentencePieceModel
+from headlight.model.text.vocabulary import Vocabulary
+
+ADVICE = "Download it again."
+GENERATION_FILE = "generation_config.json"
+TOKENIZER_CONFIG = "tokenizer_config.json"
+MAX_LENGTH_LIMIT = 4096  # tokens; upper limit of a request
+MAX_SHOWN_CHARACTERS = 40  # characters of a value that an error repeats
+MAX_LAYERS, MAX_POSITIONS = 200, 100_000  # of any model that is worth its name
+
+ACTIVATIONS = {
+    "relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
+    "silu": "silu", "swish": "silu",
+}  # fmt: skip
+
+TABLE, TARGET_TABLE, OUTPUT = (
+    "encoder.embedding.table.weight", "decoder.embedding.table.weight", "decoder.output.words.weight"
+)  # fmt: skip
+
+
+class ConfigFields:
+    """The fields of a folder's JSON, with defaults; a field of the wrong type raises an error that names it."""
+
+    def __init__(self, values: Mapping[str, Any], defaults: Mapping[str, Any], origin: Path) -> None:
+        self._values = {**defaults, **values}
+        self.origin = origin
+
+    def integer(self, name: str) -> int:
+        """A whole number."""
+        return int(self._of(name, int, "a whole number"))
+
+    def number(self, name: str) -> float:
+        """Any number."""
+        return float(self._of(name, (int, float), "a number"))
+
+    def boolean(self, name: str) -> bool:
+        """True or false."""
+        return bool(self._of(name, bool, "true or false"))
+
+    def text(self, name: str) -> str:
+        """Text."""
+        return str(self._of(name, str, "text"))
+
+    def has(self, name: str) -> bool:
+        """Whether the field exists and is not null."""
+        return self._values.get(name) is not None
+
+    def get(self, name: str) -> Any:
+        """The raw field, or None."""
+        return self._values.get(name)
+
+    def token_id(self, name: str) -> int:
+        """The id of one token; a list of one means the same."""
+        value = self._values.get(name)
+        if isinstance(value, list) and len(value) == 1:
+            self._values[name] = value[0]
+        return self.integer(name)
+
+    def token_ids(self, name: str) -> tuple[int, ...]:
+        """The ids of one token, or of several; at least one."""
+        value = self._values.get(name)
+        if not isinstance(value, list):
+            return (self.token_id(name),)
+        if not value or not all(type(number) is int for number in value):
+            self.refuse(f"{name} is {value!r}, but must be a token's id, or a list of ids")
+        return tuple(value)
+
+    def equal(self, first: str, second: str) -> int:
+        """A number that both sides of the model share."""
+        if self.integer(first) != self.integer(second):
+            self.refuse(f"{first} is {self.integer(first)} and {second} {self.integer(second)}: they must be equal")
+        return self.integer(first)
+
+    def require_neutral(self, **expected: Any) -> None:
+        """Refuse every field whose value would change what our model computes."""
+        for name, value in expected.items():
+            if self._values.get(name, value) not in (value, None):
+                self.refuse(f"{name} is {self._values[name]!r}, but only {value!r} is known")
+
+    def choice(self, name: str, choices: Mapping[str, str]) -> str:
+        """One of several values, translated to ours."""
+        value = self._values.get(name)
+        if not isinstance(value, str) or value not in choices:
+            self.refuse(f"{name} is {value!r}, but known are: {', '.join(choices)}")
+        return choices[str(value)]
+
+    def refuse(self, complaint: str) -> None:
+        """This folder cannot be read."""
+        raise ConfigError(f"{self.origin}: {complaint}. Choose another model.")
+
+    def _of(self, name: str, kinds: Any, words: str) -> Any:
+        value = self._values.get(name)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            self.refuse(f"{name} is {value!r}, but must be {words}")
+        return value
+
+
+class FamilyReader(FolderReader):
+    """A family: its `renamed` gives, for each tensor of ours, its names there, the likeliest first."""
+
+    embedding_tables: Mapping[str, Sequence[str]]  # TABLE, TARGET_TABLE, OUTPUT → names, each table's own first
+    optional_tensors: Sequence[str] = ()  # patterns of derived tensors that need not be read
+    tokenizer_classes: Sequence[str] = ()  # the classes of `transformers` that cut text as this family does
+
+    @contextmanager
+    def convert_errors(self, folder: Path) -> Iterator[None]:
+        try:
+            yield
+        except TokenizerError as error:
+            raise error if str(folder) in str(error) else TokenizerError(f"{folder}: {error}") from error
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
+            raise CheckpointError(
+                f"{folder}: its files are not what a folder of this family holds ({type(error).__name__}: "
+                f"{str(error)[:200]}). Download it again, or choose another model."
+            ) from error
+
+    def config(self, folder: Path, values: dict[str, Any]) -> Any:
+        try:
+            self._refuse_other_tokenizers(folder, values)
+            found = self.map_config(folder, values)
+            stacks = ("encoder_layers", "decoder_layers", "layers")
+            for what, number, most in (
+                ("layers", max(getattr(found, name, 0) for name in stacks), MAX_LAYERS),
+                ("positions", found.max_length, MAX_POSITIONS),
+            ):
+                if number > most:
+                    raise ConfigError(f"It asks for {number:,} {what}: {most:,} are the most. Choose another model.")
+            return found
+        except ConfigError as error:
+            raise error if str(folder) in str(error) else ConfigError(f"{folder / CONFIG}: {error}") from error
+
+    def _refuse_other_tokenizers(self, folder: Path, values: dict[str, Any]) -> None:
+        """Refuse a tokenizer of another kind than the family's, such as ByT5's."""
+        named = tokenizer_class(folder, values)
+        if named and named not in (*self.tokenizer_classes, *GENERIC_TOKENIZERS):
+            raise ConfigError(
+                f"{folder}: its text is cut into tokens by {named}, which is not known here. For this family, known "
+                f"are: {', '.join(self.tokenizer_classes)}. Choose another model."
+            )
+
+    def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig | EncoderClassifierConfig:
+        """Our configuration, from theirs."""
+        raise NotImplementedError
+
+    def store(self, folder: Path) -> Weights:
+        if any((folder / name).exists() for name in (WEIGHTS, INDEX)):
+            return TensorStore(folder)
+        if any((folder / name).exists() for name in (PICKLED, PICKLED_INDEX)):
+            return PickledStore(folder)
+        if form := unsupported_format(folder):
+            raise CheckpointError(f"{folder}: {form} {ADVICE_BY_FORMAT}")
+        return TensorStore(folder)  # which says that there are no weights
+
+    def build(self, config: Any) -> nn.Module:
+        return Transformer(config)
+
+    def tensor_names(self, name: str) -> Sequence[str]:
+        """The names of our tensor in their files."""
+        raise NotImplementedError
+
+    def load_weight(self, store: Weights, name: str) -> Tensor:
+        names = self.embedding_tables.get(name) or self.tensor_names(name)
+        return store.read(next((their for their in names if their in store), names[0]))
+
+    def is_optional(self, name: str) -> bool:
+        tied = {name for names in self.embedding_tables.values() for name in names}
+        return name in tied or any(re.fullmatch(pattern, name) for pattern in self.optional_tensors)
+
+    def complete_config(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
+        """Embeddings are tied if the folder has a single or equal tables, regardless of its configuration."""
+        used = {
+            ours: next((name for name in names if name in store), None) for ours, names in self.embedding_tables.items()
+        }
+        if used[TABLE] is None:
+            raise MissingTensorError(
+                f"{store.folder}: the weights lack {self.embedding_tables[TABLE][0]}. Download them again."
+            )
+
+        # Checked before anything of the configured size is allocated: the configuration is third-party.
+        for table, rows in ((TABLE, config.source_vocabulary), (TARGET_TABLE, config.target_vocabulary)):
+            name = used[table] or ""
+            if name and store.shape(name) != (rows, config.d_model):
+                raise CheckpointError(
+                    f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} leads to "
+                    f"{[rows, config.d_model]}. Config and weights are not of one model: download both again."
+                )
+
+        def one(*tables: str) -> bool:
+            names = sorted({used[table] or "" for table in tables})
+            return len(names) == 1 or ("" not in names and store.are_equal(names))
+
+        share = config.source_vocabulary == config.target_vocabulary and one(TABLE, TARGET_TABLE)
+        return replace(config, share_embeddings=share, tie_output=config.tie_output and one(TARGET_TABLE, OUTPUT))
+
+    def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        raise NotImplementedError
+
+    def generation_defaults(self, folder: Path, config: TransformerConfig, languages: Languages) -> GenerationDefaults:
+        return read_generation_defaults(folder, config, languages)
+
+
+# ---------------------------------------------------------------- vocabularies
+
+# Names that say nothing about the family.
+GENERIC_TOKENIZERS = ("PreTrainedTokenizer", "TokenizersBackend", "SentencePieceBackend")
+
+
+def tokenizer_class(folder: Path, values: Mapping[str, Any] | None = None) -> str:
+    """The tokenizer class of `transformers` for this folder, without "Fast"; empty if no file names it."""
+    for said in (
+        read_optional_json(folder, TOKENIZER_CONFIG),
+        values if values is not None else read_optional_json(folder, CONFIG),
+    ):
+        named = said.get("tokenizer_class")
+        if isinstance(named, str) and named:
+            return named.removesuffix("Fast")
+    return ""
+
+
+class AddedToken(NamedTuple):
+    """A token that was added to a vocabulary."""
+
+    token_id: int
+    special: bool  # False: it is plain text that stays whole
+    normalised: bool = False  # it is looked for in the text after case and accents have gone
+    strips: bool = False  # it takes spaces with it, or stands alone only
+
+
+def added_tokens(folder: Path) -> dict[str, AddedToken]:
+    """Added tokens of the folder; `tokenizer.json` wins if two files differ."""
+    found: dict[str, AddedToken] = {}
+    for text, token_id in read_optional_json(folder, "added_tokens.json").items():
+        found[text] = AddedToken(token_id, special=True)
+    decoder = read_optional_json(folder, TOKENIZER_CONFIG).get("added_tokens_decoder")
+    for number, entry in decoder.items() if isinstance(decoder, dict) else ():
+        found[entry["content"]] = _added(int(number), entry)
+    listed = read_optional_json(folder, "tokenizer.json").get("added_tokens")
+    for entry in listed if isinstance(listed, list) else ():
+        found[entry["content"]] = _added(entry["id"], entry)
+    for text, each in found.items():
+        if type(each.token_id) is not int or each.token_id < 0:
+            raise TokenizerError(
+                f"{folder}: the added token {text!r} has no whole number as its id. Download it again."
+            )
+    return found
+
+
+def _added(token_id: int, entry: Mapping[str, Any]) -> AddedToken:
+    beside = any(entry.get(name) is True for name in ("single_word", "lstrip", "rstrip"))
+    return AddedToken(token_id, entry.get("special", True) is True, entry.get("normalized") is True, beside)
+
+
+def special_token_name(folder: Path, name: str, default: str) -> str:
+    """Name of a special token such as "cls_token", from the first file that has it."""
+    for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
+        said = read_optional_json(folder, file).get(name)
+        text = said.get("content") if isinstance(said, dict) else said
+        if isinstance(text, str) and text:
+            return text
+    return default
+
+
+def with_added_tokens(
+    folder: Path,
+    model: SentencePieceModel,
+    texts: Sequence[str],
+    last: Sequence[str],
+    added: Mapping[str, AddedToken],
+    special: set[str],
+    size: int,
+) -> list[Entry]:
+    """What each id stands for: the pieces in their order, each added token where the folder says that it stands, and
+    the `last`, as far as they were not added, on the ids that are left.
+    """
+    table = dict(enumerate(texts))
+    for text, (token_id, *_) in added.items():
+        if token_id >= size:
+            raise ConfigError(f"{folder}: {text} has the id {token_id:,}, but {CONFIG} says {size:,} entries. {ADVICE}")
+        if table.get(token_id, text) != text:
+            raise TokenizerError(f"{folder}: {text} and {table[token_id]} both have the id {token_id}. {ADVICE}")
+        table[token_id] = text
+    free = (place for place in count(len(texts)) if place not in table)
+    table |= {next(free): text for text in last if text not in added}
+    listed = [table.get(place, f"⟨unused {place}⟩") for place in range(max(table, default=-1) + 1)]
+    gaps = {text for place, text in enumerate(listed) if place not in table}
+    return vocabulary_entries(model, listed, special | gaps | {text for text, each in added.items() if each.special})
+
+
+def with_added_texts(model: SentencePieceModel, added: Mapping[str, AddedToken]) -> SentencePieceModel:
+    """The same with those added tokens that are plain text: they stay whole, wherever they stand in a sentence."""
+    known = {piece.text for piece in model.pieces}
+    more = [text for text, each in added.items() if not each.special and text not in known]
+    return replace(model, pieces=(*model.pieces, *(Piece(text, 0.0, PieceKind.USER_DEFINED) for text in more)))
+
+
+def read_optional_json(folder: Path, name: str) -> dict[str, Any]:
+    """A JSON object of the folder; empty if the file is missing."""
+    return read_json(folder / name) if is_file_name(name) and (folder / name).exists() else {}
+
+
+def read_numbered(folder: Path, name: str) -> list[str]:
+    """The pieces of a file "piece → id", in the order of their ids, which must have no gaps."""
+    values = read_json(folder / name)
+    texts = sorted(values, key=lambda text: values[text] if isinstance(values[text], int) else -1)
+    if [values[text] for text in texts] != list(range(len(texts))):
+        raise TokenizerError(f"{folder}: {name} does not number its pieces from 0 without gaps. Download it again.")
+    return texts
+
+
+def vocabulary_entries(model: SentencePieceModel, texts: Sequence[str], special: set[str]) -> list[Entry]:
+    """The entry of each id: silent if special, else the piece of the vocabulary."""
+    kinds = {piece.text: piece.kind for piece in model.pieces}
+    silent = {PieceKind.CONTROL: "silent", PieceKind.BYTE: "byte"}
+    return [Entry(text, "special" if text in special else silent.get(kinds.get(text), "text")) for text in texts]  # type: ignore[arg-type]
+
+
+def pad_entries(entries: list[Entry], size: int, origin: str) -> list[Entry]:
+    """As many entries as the model has rows; the remaining ones are silent."""
+    if len(entries) > size:
+        raise ConfigError(
+            f"{origin}: the vocabulary has {len(entries):,} entries, but {CONFIG} says {size:,}. "
+            "They are not of one model: download both again."
+        )
+    return [*entries, *(Entry(f"⟨unused {place}⟩", "special") for place in range(len(entries), size))]
+
+
+# ---------------------------------------------------------------- defaults
+
+# Rules that we do not have, with the values under which they change nothing. Others are left out and reported.
+NEUTRAL_VALUES: dict[str, tuple[Any, ...]] = {
+    "do_sample": (False,), "repetition_penalty": (1.0,), "encoder_repetition_penalty": (1.0,),
+    "encoder_no_repeat_ngram_size": (0,), "min_new_tokens": (0,), "num_beam_groups": (1,), "diversity_penalty": (0.0,),
+    "begin_suppress_tokens": ([],), "exponential_decay_length_penalty": (),
+    "penalty_alpha": (), "sequence_bias": (), "constraints": (), "force_words_ids": (), "guidance_scale": (1.0,),
+    "remove_invalid_values": (False,),
+}  # fmt: skip
+
+
+def read_generation_defaults(
+    folder: Path, config: TransformerConfig, languages: Languages, task: Mapping[str, Any] | None = None
+) -> GenerationDefaults:
+    """Generation defaults: of `generation_config.json`, else of `config.json`, over those of a task."""
+    name = GENERATION_FILE if (folder / GENERATION_FILE).exists() else CONFIG
+    values = {key: value for key, value in read_json(folder / name).items() if value is not None}
+    fields = ConfigFields(values, task or {}, folder / name)
+    unknown = [key for key, harmless in NEUTRAL_VALUES.items() if fields.has(key) and fields.get(key) not in harmless]
+    penalty = fields.number("length_penalty") if fields.has("length_penalty") else 1.0
+    if penalty < 0:  # it would favour the shortest
+        unknown, penalty = [*unknown, "length_penalty"], 1.0
+    patience = {False: "bound", True: "none", "never": "longest", None: "bound"}.get(fields.get("early_stopping"))
+    if patience is None:
+        fields.refuse(f"early_stopping is {fields.get('early_stopping')!r}, but must be true, false or 'never'")
+    # Their lengths count the token that the decoder begins with.
+    limit = fields.integer("max_length") - 1 if fields.has("max_length") else None
+    limit = fields.integer("max_new_tokens") if fields.has("max_new_tokens") else limit
+    forced = fields.token_id("forced_bos_token_id") if fields.has("forced_bos_token_id") else None
+    is_language = any(language.first == (forced,) for language in languages.targets)
+    ends = fields.token_ids("eos_token_id") if fields.has("eos_token_id") else (config.end_id,)
+    never = [tuple(run) for run in fields.get("bad_words_ids") or ()]
+    suppressed = fields.get("suppress_tokens") or ()
+    if set(suppressed) & set(ends):  # an end that is never written
+        unknown, suppressed = [*unknown, "suppress_tokens"], ()
+    never += [(token,) for token in suppressed]
+    numbers = [*ends, *(number for run in never for number in run)]
+    numbers += [fields.token_id(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
+    if not all(type(number) is int and 0 <= number < config.target_vocabulary for number in numbers):
+        fields.refuse("it names tokens that the vocabulary does not have")
+    defaults = GenerationDefaults(
+        beam_size=fields.integer("num_beams") if fields.has("num_beams") else 1,
+        length_penalty=penalty,
+        max_length=limit if limit is None else max(1, min(limit, MAX_LENGTH_LIMIT)),
+        no_repeat=fields.integer("no_repeat_ngram_size") if fields.has("no_repeat_ngram_size") else 0,
+        never=tuple(run for run in never if run and not (len(run) == 1 and run[0] in ends)),
+        least_length=max(0, fields.integer("min_length") - 1) if fields.has("min_length") else 0,
+        first=() if forced is None or is_language else (forced,),
+        forced_end=fields.token_id("forced_eos_token_id") if fields.has("forced_eos_token_id") else None,
+        patience=patience,  # type: ignore[arg-type]
+        ended_first=False,
+        counted="renormalised" if fields.get("renormalize_logits") is True else "after",
+        ends=() if ends == (config.end_id,) else ends,
+        left_out=tuple(
+            f"{key} = {json.dumps(fields.get(key), ensure_ascii=False)[:MAX_SHOWN_CHARACTERS]}" for key in unknown
+        ),
+    )
+    try:
+        defaults.options({})
+    except RequestError as error:
+        fields.refuse(str(error).rstrip("."))
+    return defaults

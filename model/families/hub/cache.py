@@ -1,0 +1,144 @@
+"""The download cache: that of `huggingface_hub`, whose documented layout is read here without the package.
+
+models--OWNER--NAME/refs/REVISION           the commit that a branch or tag stood at
+models--OWNER--NAME/blobs/HASH              a file's content
+models--OWNER--NAME/snapshots/COMMIT/FILE   its name, a link to the content
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from headlight.model.families.hub.model_id import COMMIT, HubError, ModelId
+
+CONFIG = "config.json"
+# A tokenizer needs all files of one line. Other programs may cache weights without them.
+VOCABULARIES = (
+    ("source.spm", "target.spm", "vocab.json"),
+    ("sentencepiece.bpe.model",),
+    ("spiece.model",),
+    ("tokenizer.json",),
+    ("vocab.json", "merges.txt"),
+    ("vocab.txt",),
+    ("source_tokenizer.json", "target_tokenizer.json"),
+)
+SETTINGS, OF_BYTES = "tokenizer_config.json", "ByT5Tokenizer"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+
+
+def cache_folder() -> Path:
+    """The folder of the cache, by the environment of now."""
+    for name, below in (
+        ("HF_HUB_CACHE", ()),
+        ("HUGGINGFACE_HUB_CACHE", ()),
+        ("HF_HOME", ("hub",)),
+        ("XDG_CACHE_HOME", ("huggingface", "hub")),
+    ):
+        if given := os.environ.get(name):
+            return Path(os.path.expandvars(given)).expanduser().joinpath(*below)
+    return Path.home() / ".cache" / "huggingface" / "hub"
+
+
+def repository_folder(repository: str) -> Path:
+    """The folder of one repository."""
+    return cache_folder() / f"models--{repository.replace('/', '--')}"
+
+
+def snapshot_folder(repository: str, commit: str) -> Path:
+    """The folder with the named files of a commit."""
+    return repository_folder(repository) / "snapshots" / commit
+
+
+def blob_file(repository: str, digest: str) -> Path:
+    """The path of a file's content."""
+    return repository_folder(repository) / "blobs" / digest
+
+
+def find_folder(wanted: ModelId) -> Path | None:
+    """The folder of a model that is complete in the cache, without any network."""
+    commit = wanted.revision
+    if not wanted.is_commit:
+        try:
+            commit = _reference(wanted).read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return None
+        if COMMIT.fullmatch(commit) is None:
+            return None
+    folder = snapshot_folder(wanted.repository, commit)
+    return folder if _is_complete(folder) else None
+
+
+def cached_models() -> Iterator[ModelId]:
+    """All complete models of the cache, by their branches and tags, else by commits."""
+    for repository in sorted(cache_folder().glob("models--*--*")):
+        name = repository.name.removeprefix("models--").replace("--", "/")
+        references = (path.relative_to(repository / "refs").as_posix() for path in (repository / "refs").rglob("*"))
+        commits = (path.name for path in (repository / "snapshots").glob("*") if COMMIT.fullmatch(path.name))
+        yield from list(_valid_ids(name, references)) or _valid_ids(name, commits)
+
+
+def _valid_ids(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
+    """The valid ids among these; other programs may cache anything."""
+    for revision in sorted(revisions):
+        try:
+            wanted = ModelId(name, revision)
+        except HubError:
+            continue
+        if find_folder(wanted) is not None:
+            yield wanted
+
+
+def has_vocabulary(names: Iterable[str]) -> bool:
+    """Whether these files suffice for a tokenizer."""
+    found = set(names)
+    return any(found.issuperset(needed) for needed in VOCABULARIES)
+
+
+def folder_has_vocabulary(folder: Path) -> bool:
+    """The same of a folder, whose settings may say that it cuts text into bytes, which takes no vocabulary."""
+    return has_vocabulary(path.name for path in folder.iterdir()) or _reads_bytes(folder / SETTINGS)
+
+
+def _reads_bytes(settings: Path) -> bool:
+    try:
+        return bool(json.loads(settings.read_text(encoding="utf-8"))["tokenizer_class"] == OF_BYTES)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+
+
+def remember_commit(wanted: ModelId, commit: str) -> None:
+    """Store the commit of a branch or tag, for later calls without a network."""
+    if wanted.is_commit:
+        return
+    reference = _reference(wanted)
+    reference.parent.mkdir(parents=True, exist_ok=True)
+    part = reference.with_name(f".{reference.name}.{secrets.token_hex(4)}.part")
+    part.write_text(commit, encoding="ascii")
+    part.replace(reference)
+
+
+def _reference(wanted: ModelId) -> Path:
+    return repository_folder(wanted.repository) / "refs" / wanted.revision
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether configuration, vocabulary and weights are complete."""
+    if not (folder / CONFIG).exists() or not folder_has_vocabulary(folder):
+        return False
+    if (folder / WEIGHTS).exists() or (folder / PICKLE).exists():
+        return True
+    return _has_shards(folder, INDEX) or _has_shards(folder, PICKLE_INDEX)
+
+
+def _has_shards(folder: Path, index: str) -> bool:
+    """Whether all files that an index names are there."""
+    try:
+        places = json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"]
+        return bool(places) and all((folder / Path(name).name).exists() for name in set(places.values()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False

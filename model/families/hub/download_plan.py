@@ -1,0 +1,293 @@
+"""The plan of a download: the files of a model that our readers use, with sizes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from headlight.model.checkpoints.unsupported_formats import unsupported_format
+from headlight.model.families import family_name
+from headlight.model.families.hub.cache import (
+    CONFIG,
+    INDEX,
+    PICKLE,
+    PICKLE_INDEX,
+    SETTINGS,
+    WEIGHTS,
+    blob_file,
+    cache_folder,
+    folder_has_vocabulary,
+    has_vocabulary,
+    snapshot_folder,
+)
+from headlight.model.families.hub.model_id import COMMIT, HubError, ModelId, read_id
+
+HUB = "https://huggingface.co"
+AGENT = "headlight"  # nothing else is sent about this machine
+TIMEOUT_SECONDS = 10.0  # seconds without an answer
+MAX_MEGABYTES = 3000
+LIMIT_VARIABLE = "HEADLIGHT_MAX_DOWNLOAD_MB"
+
+# In download order. Weights come last, so their presence means that the folder is complete.
+METADATA_FILES = (
+    CONFIG,
+    "generation_config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "tokenizer.json",
+    "vocab.json",
+    "target_vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "source.spm",
+    "target.spm",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "source_tokenizer.json",
+    "target_tokenizer.json",
+    "source.json",
+    "target.json",
+    "languages.json",
+    "habits.json",
+    "reliability.json",
+    "heads.json",
+    "roles.json",
+    "pruning.json",
+    "SHA256SUMS",
+    "README.md",
+)
+SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
+PICKLE_SHARD = re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin")
+# Files to download manually if the repository cannot be listed.
+MANUAL_FILES = (
+    f"{CONFIG}, {WEIGHTS} or {PICKLE}, and all that begins with vocab, tokenizer, source, target or generation"
+)
+DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file. A digest of 64 digits is SHA-256, else it is git's."""
+
+    name: str
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DownloadPlan:
+    """All files that `fetch` would bring, and how many bytes are missing."""
+
+    repository: str
+    revision: str  # as requested
+    commit: str  # that the revision names now
+    files: tuple[RemoteFile, ...]
+    missing: int  # bytes that are not in the cache
+    licence: str = ""  # from the model card; empty if missing
+    family: str = ""  # family of its configuration (`family_name`), if the Hub reports it
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return sum(file.bytes for file in self.files)
+
+
+@dataclass(frozen=True)
+class DownloadProgress:
+    """How far a download is."""
+
+    done: int  # bytes that are here, with those that were before
+    total: int
+    file: str  # which is coming
+
+    def __str__(self) -> str:
+        part = self.done / self.total if self.total else 1.0
+        whole = f"{self.done / 1e6:,.0f} of {self.total / 1e6:,.0f} MB"
+        return f"[{'#' * int(24 * part):<24}] {part:4.0%}  {whole}  {self.file}"
+
+
+def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
+    """Ask the Hub for the files of a model. One that is too large, or not a model, raises an error."""
+    wanted = read_id(repository, revision)
+    limit = _limit()
+    if no_network():
+        raise offline_error(wanted)
+    with hub_errors(wanted):
+        from huggingface_hub import HfApi
+
+        api = HfApi(endpoint=endpoint(), headers={"user-agent": AGENT})
+        try:
+            said = api.model_info(
+                wanted.repository, revision=wanted.revision, files_metadata=True, timeout=TIMEOUT_SECONDS
+            )
+            listed = {each.rfilename: _remote(each) for each in said.siblings or ()}
+            commit, licence, family = str(said.sha), _licence(said), _family(said)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise HubError("odd_answer", repository=str(wanted), host=host()) from None
+    files = tuple(listed[name] for name in select_files(wanted, listed))
+    if COMMIT.fullmatch(commit) is None or any(
+        file.bytes < 0 or DIGEST.fullmatch(file.digest) is None for file in files
+    ):
+        raise HubError("odd_answer", repository=str(wanted), host=host())
+    found = DownloadPlan(
+        repository=wanted.repository,
+        revision=wanted.revision,
+        commit=commit,
+        files=files,
+        missing=sum(file.bytes for file in files if not is_cached(wanted.repository, commit, file)),
+        licence=licence,
+        family=family,
+    )
+    if found.bytes > limit * 1_000_000:
+        raise HubError("too_large", repository=str(wanted), megabytes=megabytes(found.bytes), limit=limit)
+    return found
+
+
+def select_files(wanted: ModelId, names: Any) -> list[str]:
+    """The files of a repository that our readers use. Safetensors go before a pickle."""
+    small = [name for name in METADATA_FILES if name in names]
+    if WEIGHTS in names:
+        weights = [WEIGHTS]
+    elif INDEX in names and (shards := sorted(name for name in names if SHARD.fullmatch(name))):
+        weights = [INDEX, *shards]
+    elif PICKLE in names:
+        weights = [PICKLE]
+    elif PICKLE_INDEX in names and (shards := sorted(name for name in names if PICKLE_SHARD.fullmatch(name))):
+        weights = [PICKLE_INDEX, *shards]
+    else:
+        weights = []
+    if CONFIG not in small or not weights:
+        form = "" if weights else unsupported_format(names).removesuffix(".")
+        missing = CONFIG if weights else f"{WEIGHTS} or {PICKLE}"
+        missing += f" ({form})" if form else ""
+        raise HubError("not_a_model", repository=str(wanted), missing=missing)
+    return small + weights
+
+
+def require_vocabulary(found: DownloadPlan, here: Path | None = None) -> None:
+    """Raise an error for a model without the files of a tokenizer that we read.
+
+    `here`: the folder with all of them but the weights, which may say that none is needed.
+    """
+    names = [file.name for file in found.files]
+    may_need_none = SETTINGS in names if here is None else folder_has_vocabulary(here)
+    if not (has_vocabulary(names) or may_need_none):
+        missing = "vocabulary (source.spm, spiece.model, …)"
+        raise HubError("not_a_model", repository=found.repository, missing=missing)
+
+
+def is_cached(repository: str, commit: str, file: RemoteFile) -> bool:
+    """Whether a file is in the cache already."""
+    return (snapshot_folder(repository, commit) / file.name).exists() or blob_file(repository, file.digest).exists()
+
+
+def offline_error(wanted: ModelId) -> HubError:
+    """The error that the Hub cannot be reached, with what to do instead."""
+    return HubError("offline", repository=str(wanted), host=host(), files=MANUAL_FILES)
+
+
+def redirect_error(wanted: ModelId) -> HubError:
+    """The error that redirects lead in a circle, or to an invalid address."""
+    return HubError("astray", repository=str(wanted), host=host())
+
+
+def no_network() -> bool:
+    """Whether the environment of now forbids every request."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+
+
+def endpoint() -> str:
+    """The address of the Hub, by the environment of now."""
+    return (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
+
+
+def host() -> str:
+    """The Hub's name alone: its address may hold a password."""
+    return urlsplit(endpoint()).hostname or "the Hub"
+
+
+def megabytes(count: int) -> int:
+    """Whole megabytes, rounded up: nothing is 0 MB large."""
+    return -(-count // 1_000_000)
+
+
+@contextmanager
+def hub_errors(wanted: ModelId) -> Iterator[None]:
+    """Turn errors of the library and the network into a `HubError`, without any address."""
+    import httpx2
+    from huggingface_hub import constants, errors
+
+    # Otherwise requests tell which packages are installed. The library reads its environment once, at its import, which
+    # may have been before.
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    try:
+        yield
+    except HubError:
+        raise
+    except errors.GatedRepoError:
+        raise status_error(wanted, 403) from None
+    except (
+        errors.RepositoryNotFoundError,
+        errors.RevisionNotFoundError,
+        errors.RemoteEntryNotFoundError,
+        errors.DisabledRepoError,
+    ):
+        raise status_error(wanted, 404) from None
+    except errors.HfHubHTTPError as error:
+        raise status_error(wanted, error.response.status_code) from None
+    except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol, httpx2.InvalidURL):
+        raise redirect_error(wanted) from None
+    except (httpx2.HTTPError, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError):
+        raise offline_error(wanted) from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise HubError("not_writable", detail=f"{cache_folder()}: {reason}") from None
+
+
+def status_error(wanted: ModelId, status: int) -> HubError:
+    """Error for an HTTP status."""
+    if status in (401, 403):
+        return HubError("gated", repository=str(wanted), host=host())
+    if status == 404:
+        return HubError("not_found", repository=wanted.repository, revision=wanted.revision, host=host())
+    return HubError("busy", repository=str(wanted), host=host(), status=status)
+
+
+def _remote(listed: Any) -> RemoteFile:
+    digest = listed.lfs.sha256 if listed.lfs else listed.blob_id
+    return RemoteFile(listed.rfilename, listed.size if isinstance(listed.size, int) else -1, str(digest))
+
+
+def _licence(said: Any) -> str:
+    """The licence: of the card's front matter, else of the tags."""
+    named = getattr(said.card_data, "license", None)
+    if not isinstance(named, str):
+        tags = (tag for tag in said.tags or () if isinstance(tag, str) and tag.startswith("license:"))
+        named = next(tags, "").removeprefix("license:")
+    return _plain(named)
+
+
+def _family(said: Any) -> str:
+    config = getattr(said, "config", None)
+    return _plain(family_name(config)) if isinstance(config, dict) else ""
+
+
+def _plain(text: str) -> str:
+    """Third-party text, cut to a few printable characters."""
+    return "".join(letter for letter in text[:60] if letter.isprintable())
+
+
+def _limit() -> int:
+    given = os.environ.get(LIMIT_VARIABLE, "").strip()
+    if not given:
+        return MAX_MEGABYTES
+    if not (given.isascii() and given.isdecimal() and len(given) < 10):
+        raise HubError("bad_limit", given=repr(given[:20]))
+    return int(given)

@@ -1,0 +1,22 @@
+"""Whether the Hub can be reached at all: one small request, which names no model."""
+
+from __future__ import annotations
+
+from headlight.model.families.hub.download_plan import AGENT, endpoint, no_network
+
+PATIENCE = 3.0  # seconds without an answer
+
+
+def is_reachable() -> bool:
+    """Whether something answers at the Hub's address. A gateway that finds no Hub behind it does not count."""
+    if no_network():
+        return False
+    import httpx2
+    from huggingface_hub import get_session
+
+    try:
+        # The session has the proxies and certificates that a download would use.
+        said = get_session().head(f"{endpoint()}/robots.txt", headers={"user-agent": AGENT}, timeout=PATIENCE)
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
+        return False
+    return bool(said.status_code < 500)

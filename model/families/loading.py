@@ -1,0 +1,176 @@
+"""Load any model folder, ours or third-party.
+
+The "format" of config.json, or the "model_type" of third-party folders, names the reader. All readers have the
+interface of `folders/reader.py`. No code of a folder is ever run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from headlight.model.checkpoints.checkpoint import (
+    SHARED,
+    SOURCE,
+    TARGET,
+    Checkpoint,
+    HeadlightReader,
+    check_vocabularies,
+    model_kind,
+    unique_tensors,
+)
+from headlight.model.checkpoints.checksums import CHECKSUMS_FILE, fingerprint, verify_checksums
+from headlight.model.checkpoints.reader import CONFIG, FolderReader
+from headlight.model.checkpoints.storage import MissingTensorError, Weights, all_finite, read_json
+from headlight.model.checkpoints.unsupported_formats import ADVICE_BY_FORMAT, unsupported_format
+from headlight.model.core.transformer import Transformer
+from headlight.model.decoding.generation_defaults import DEFAULTS_FILE as DEFAULTS
+from headlight.model.errors import CheckpointError, ConfigError
+from headlight.model.families import FAMILIES, model_type
+from headlight.model.text.languages import LANGUAGES_FILE as LANGUAGES
+
+ModelType = TypeVar("ModelType", bound=nn.Module)
+
+# A reader, or the module that has one.
+READERS: dict[str, FolderReader | str] = {"headlight": HeadlightReader(), **FAMILIES}
+
+
+def load_checkpoint(
+    folder: str | Path,
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    verify: bool = True,
+    weights: bool = True,
+) -> Checkpoint[Transformer]:
+    """Load a folder that holds a Transformer; `verify`: compare its files with their checksums, too.
+
+    Without `weights`, the model has its shapes alone, and no file is compared.
+    """
+    return read_checkpoint(folder, Transformer, device=device, dtype=dtype, verify=verify, weights=weights)
+
+
+def read_checkpoint(
+    folder: str | Path,
+    wanted: type[ModelType],
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    verify: bool = True,
+    weights: bool = True,
+) -> Checkpoint[ModelType]:
+    """Load a folder that holds a model of the `wanted` class, with an error for everything that is wrong with it."""
+    try:
+        return _read(Path(folder), wanted, torch.device(device), dtype, verify and weights, weights)
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot be read ({error}). Check the disk and who may read it.") from error
+
+
+def _read(
+    folder: Path, wanted: type[ModelType], device: torch.device, dtype: torch.dtype, verify: bool, weights: bool
+) -> Checkpoint[ModelType]:
+    if not folder.is_dir():
+        fault = "is a file, but a model folder is needed" if folder.exists() else "there is no such folder"
+        raise CheckpointError(f"{folder}: {fault}. Check the path, or download the model.")
+    if not (folder / CONFIG).exists() and (form := unsupported_format(folder)):
+        raise CheckpointError(f"{folder}: {form} {ADVICE_BY_FORMAT}")
+    values = read_json(folder / CONFIG)
+    reader = _reader_for(folder, values)
+    with reader.convert_errors(folder):
+        config = reader.config(folder, values)
+        store = reader.store(folder)
+        if verify and (reader.requires_checksums or (folder / CHECKSUMS_FILE).exists()):
+            others = [name for name in (SHARED, SOURCE, TARGET, LANGUAGES, DEFAULTS) if (folder / name).exists()]
+            verify_checksums(folder, [CONFIG, *store.files, *others])
+        config = reader.complete_config(config, store)
+        source, target = reader.tokenizers(folder, config)
+        check_vocabularies(f"{folder}: ", config, source, target)
+        languages = reader.languages(folder, config, source)
+        defaults = reader.generation_defaults(folder, config, languages)
+        with torch.device("meta"), SkipInitialisation():  # shapes alone: the numbers come straight from the file
+            model = reader.build(config)
+        if not isinstance(model, wanted):
+            raise CheckpointError(
+                f"{folder}: holds no {wanted.__name__} but {type(model).__name__}. Choose another folder."
+            )
+        if weights:
+            _fill(model, store, reader, device, dtype)
+            model.to(device=device)
+        model.eval().requires_grad_(False)
+        return Checkpoint(model, config, source, target, folder, fingerprint(folder), languages, defaults)
+
+
+class SkipInitialisation(TorchFunctionMode):
+    """Skips the initialisation of weights: on the meta device it does nothing but import PyTorch's compiler, 1 s."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+def kind_of_folder(folder: str | Path) -> str:
+    """The kind of a folder, "transformer" or one of the classifiers, without reading weights."""
+    values = read_json(Path(folder) / CONFIG)
+    reader = _reader_for(Path(folder), values)
+    with reader.convert_errors(Path(folder)):
+        return model_kind(reader.config(Path(folder), values))[0]
+
+
+def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
+    name = values.get("format", model_type(values))
+    reader = READERS.get(name) if isinstance(name, str) else None
+    if reader is None:
+        fault = f"is of format {name!r}" if name is not None else "lacks the field format"
+        raise ConfigError(
+            f"{folder / CONFIG} {fault}. Readable formats are: {', '.join(READERS)}. No other can be made into one of "
+            "them: choose a model of one of these."
+        )
+    if isinstance(reader, str):  # a family is imported on first use
+        reader = import_module(reader).reader()
+        assert isinstance(reader, FolderReader)  # noqa: S101
+    return reader
+
+
+def _fill(model: nn.Module, store: Weights, reader: FolderReader, device: torch.device, dtype: torch.dtype) -> None:
+    missing = []
+    for name, (expected, places) in unique_tensors(model).items():
+        try:
+            tensor = reader.load_weight(store, name)
+        except MissingTensorError:
+            missing.append(name)
+            continue
+        if tensor.shape != expected.shape:
+            raise CheckpointError(
+                f"{store.folder}: {name} has shape {list(tensor.shape)}, but {CONFIG} leads to {list(expected.shape)}. "
+                "Config and weights are not of one model: download both again."
+            )
+        if not all_finite(tensor):
+            raise CheckpointError(
+                f"{store.folder}: {name} holds NaN or infinite numbers, so it was damaged or its training failed. "
+                "Download it again, or save an earlier state."
+            )
+        tensor = tensor.to(device, dtype).contiguous()  # a foreign one may be a transposed view
+        value = nn.Parameter(tensor, requires_grad=False) if isinstance(expected, nn.Parameter) else tensor
+        for place in places:
+            parent, _, leaf = place.rpartition(".")
+            setattr(model.get_submodule(parent), leaf, value)
+    unexpected = sorted(name for name in store.unread if not reader.is_optional(name))
+    for fault, names in (("lack", missing), ("also hold", unexpected)):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            raise CheckpointError(
+                f"{store.folder}: the weights {fault} {', '.join(names[:3])}{more}, unlike what {CONFIG} describes. "
+                "Config and weights are not of one model: download both again."
+            )
+    empty = [name for name, tensor in [*model.named_parameters(), *model.named_buffers()] if tensor.is_meta]
+    if empty:
+        raise RuntimeError(f"{', '.join(empty)} got no numbers: derived tensors must be made on the CPU explicitly.")

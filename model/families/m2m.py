@@ -1,0 +1,160 @@
+"""M2M100 (https://arxiv.org/abs/2010.11125) and NLLB-200 (https://arxiv.org/abs/2207.04672): many languages, one model.
+
+    config.json               sizes; norm before the sub-layer, sinusoids that begin at an offset
+    model.safetensors         or its shards, or pytorch_model.bin
+    sentencepiece.bpe.model   how text is cut into pieces
+    vocab.json                M2M100: piece → id; NLLB numbers them as the SentencePiece file does, one further on
+    tokenizer.json            or special_tokens_map.json: the language codes
+
+The source carries a token of its language, and the translation begins with one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headlight.model.checkpoints.reader import FolderReader
+from headlight.model.core.config import TransformerConfig
+from headlight.model.errors import TokenizerError
+from headlight.model.families.bart_family import STORED_POSITIONS, BartFamilyReader, bart_fields, start_fields
+from headlight.model.families.fairseq import (
+    ENGLISH,
+    PIECES,
+    TARGET_PREFERENCES,
+    fairseq_ids,
+    language_choices,
+    tokenizer_of_languages,
+)
+from headlight.model.families.family_reader import (
+    TOKENIZER_CONFIG,
+    AddedToken,
+    ConfigFields,
+    added_tokens,
+    read_numbered,
+    read_optional_json,
+    tokenizer_class,
+)
+from headlight.model.text.languages import Language, Languages
+from headlight.model.text.piece_tokenizer import PieceTokenizer
+from headlight.model.text.sentencepiece import read_sentencepiece
+from headlight.model.text.vocabulary import Vocabulary
+
+VOCABULARY = "vocab.json"
+DEFAULTS: dict[str, Any] = {
+    "vocab_size": 128_112, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "relu",
+    "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
+    "decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16,
+    "scale_embedding": True, "tie_word_embeddings": True,
+    "decoder_start_token_id": 2, "pad_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+# The languages of M2M100 and of its sibling of WMT 2021, in the order of their ids after the vocabulary.
+CODES = {
+    "m2m100": (
+        "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu "
+        "hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt "
+        "ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
+    ),
+    "wmt21": "en ha is ja cs ru zh de",
+}
+# SMaLL-100 (https://arxiv.org/abs/2210.11621) takes only the target language, in front of the source.
+SMALL = "SMALL100Tokenizer"
+CODE = re.compile(r"__[a-z]{2,8}__|[a-z]{2,8}(_[A-Za-z0-9]{2,8})*")  # form of a language token
+
+
+class M2M(BartFamilyReader):
+    """Folders of `model_type` "m2m_100"."""
+
+    tokenizer_classes = ("M2M100Tokenizer", "NllbTokenizer", SMALL)
+    optional_tensors = (f"{STORED_POSITIONS}s",)
+    biased = False
+
+    def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+        fields = ConfigFields(values | start_fields(folder), DEFAULTS, folder / "config.json")
+        fields.require_neutral(quantization_config=None)
+        size, pad = fields.integer("vocab_size"), fields.token_id("pad_token_id")
+        return TransformerConfig(
+            source_vocabulary=size,
+            target_vocabulary=size,
+            **bart_fields(fields),
+            positions="sinusoidal_halves",
+            position_offset=pad + 1,
+            closed_waves=True,
+            norm_first=True,
+            final_norm=True,
+        )
+
+    def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        settings = read_optional_json(folder, TOKENIZER_CONFIG)
+        is_m2m, added = _is_m2m(folder), added_tokens(folder)
+        model, codes = read_sentencepiece(folder / PIECES), _codes(folder, settings, added)
+        last = codes if is_m2m else [*codes, "<mask>"]
+        first = read_numbered(folder, VOCABULARY) if is_m2m else fairseq_ids(folder, model)
+        made = tokenizer_of_languages(
+            folder,
+            config,
+            model,
+            first,
+            last,
+            codes,
+            trims="ends" if is_m2m else "first",
+            cleans=is_m2m and settings.get("clean_up_tokenization_spaces") is True,
+        )
+        return made, made
+
+    def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
+        """All codes on both sides. Defaults are the folder's, else English, and French from it."""
+        settings = read_optional_json(folder, TOKENIZER_CONFIG)
+        is_m2m = _is_m2m(folder)
+        assert isinstance(source, PieceTokenizer)  # noqa: S101 - made above
+        ids = {entry.text: place for place, entry in enumerate(source.entries)}
+        codes = {
+            code.strip("_") if is_m2m else code: ids[code] for code in _codes(folder, settings, added_tokens(folder))
+        }
+        if tokenizer_class(folder) == SMALL:
+            wished = [settings.get("tgt_lang"), *ENGLISH, *TARGET_PREFERENCES, *codes]
+            targets = tuple(Language(code=code, before=(mark,)) for code, mark in codes.items())
+            return Languages(targets=targets, target=next(code for code in wished if code in codes))
+        behind = not is_m2m and settings.get("legacy_behaviour") is True
+        return language_choices(folder, codes, behind=behind)
+
+
+def _is_m2m(folder: Path) -> bool:
+    """Whether the vocabulary is numbered as M2M100's: as the folder's class says, else as its files do."""
+    named = tokenizer_class(folder)
+    return named != "NllbTokenizer" if named in M2M.tokenizer_classes else (folder / VOCABULARY).exists()
+
+
+def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, AddedToken]) -> list[str]:
+    """The tokens of the languages: the family's own in the order of their ids, then those that were added."""
+    listed = sorted((each.token_id, text) for text, each in added.items() if each.special)
+    found = [text for _, text in listed if CODE.fullmatch(text)]
+    if _is_m2m(folder):
+        table = str(settings.get("language_codes") or "m2m100")
+        if table not in CODES:
+            raise TokenizerError(f"{folder}: language_codes is {table!r}, but known are: {', '.join(CODES)}.")
+        codes = [f"__{code}__" for code in CODES[table].split()]
+        return [*codes, *(text for text in found if text not in codes)]
+    if found and (folder / "tokenizer.json").exists():  # which lists them all
+        return found
+    named: Any = None
+    for name in ("special_tokens_map.json", TOKENIZER_CONFIG):
+        values = read_optional_json(folder, name)
+        named = named or values.get("additional_special_tokens") or values.get("extra_special_tokens")
+    if not isinstance(named, list) or not named:
+        if found:
+            return found
+        raise TokenizerError(
+            f"{folder}: no file names the languages (tokenizer.json or special_tokens_map.json). Download them, too."
+        )
+    texts = [entry["content"] if isinstance(entry, dict) else str(entry) for entry in named]
+    if len(set(texts)) != len(texts):
+        raise TokenizerError(f"{folder}: the languages name one twice. Download it again.")
+    return [*texts, *(text for text in found if text not in texts)]
+
+
+def reader() -> FolderReader:
+    """The reader of this family."""
+    return M2M()

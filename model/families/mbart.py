@@ -1,0 +1,85 @@
+"""mBART (https://arxiv.org/abs/2001.08210) and mBART-50 (https://arxiv.org/abs/2008.00401): 25 and 50 languages.
+
+    config.json               sizes; positions that were learnt, a norm after the embedding, norm before the sub-layer
+    model.safetensors         or its shards, or pytorch_model.bin
+    sentencepiece.bpe.model   how text is cut into pieces
+    tokenizer_config.json     which of both it is
+
+mBART-50 has the token of a language in front of the source, and the translation begins with one. In mBART the source's
+stands behind its end, and the decoder begins with the target's: such a model writes one language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headlight.model.checkpoints.reader import CONFIG, FolderReader
+from headlight.model.core.config import TransformerConfig
+from headlight.model.families.bart import DEFAULTS, learnt_position_fields
+from headlight.model.families.bart_family import BIAS, BartFamilyReader, start_fields
+from headlight.model.families.fairseq import PIECES, fairseq_ids, language_choices, tokenizer_of_languages
+from headlight.model.families.family_reader import (
+    TOKENIZER_CONFIG,
+    ConfigFields,
+    read_optional_json,
+    tokenizer_class,
+)
+from headlight.model.text.languages import Languages
+from headlight.model.text.piece_tokenizer import PieceTokenizer
+from headlight.model.text.sentencepiece import read_sentencepiece
+from headlight.model.text.vocabulary import Vocabulary
+
+# In the order of their ids after the vocabulary.
+CODES_OF_25 = (
+    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP nl_XX "
+    "ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
+)
+CODES_OF_50 = (
+    f"{CODES_OF_25} af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX "
+    "sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
+)
+OF_50 = "MBart50Tokenizer"
+
+
+class MBart(BartFamilyReader):
+    """Folders of `model_type` "mbart"."""
+
+    tokenizer_classes = ("MBartTokenizer", OF_50)
+    optional_tensors = (BIAS,)
+
+    def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+        fields = ConfigFields(values | start_fields(folder), DEFAULTS, folder / CONFIG)
+        fields.require_neutral(normalize_before=True, add_final_layer_norm=True)
+        return TransformerConfig(**learnt_position_fields(fields), norm_first=True, final_norm=True)
+
+    def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        codes = _codes(folder)
+        model = read_sentencepiece(folder / PIECES)
+        first = fairseq_ids(folder, model)
+        last = [*codes, "<mask>"]
+        cleans = read_optional_json(folder, TOKENIZER_CONFIG).get("clean_up_tokenization_spaces") is True
+        made = tokenizer_of_languages(folder, config, model, first, last, codes, trims="first", cleans=cleans)
+        return made, made
+
+    def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
+        """All codes as sources, and as targets unless the decoder begins with one."""
+        assert isinstance(source, PieceTokenizer)  # noqa: S101 - made above
+        ids = {entry.text: place for place, entry in enumerate(source.entries)}
+        codes: Mapping[str, int] = {code: ids[code] for code in _codes(folder)}
+        fixed = next((code for code, mark in codes.items() if mark == config.start_id), "")
+        return language_choices(folder, codes, behind=not _is_of_50(folder), fixed=fixed)
+
+
+def _codes(folder: Path) -> list[str]:
+    return (CODES_OF_50 if _is_of_50(folder) else CODES_OF_25).split()
+
+
+def _is_of_50(folder: Path) -> bool:
+    return tokenizer_class(folder) == OF_50
+
+
+def reader() -> FolderReader:
+    """The reader of this family."""
+    return MBart()

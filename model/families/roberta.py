@@ -1,0 +1,64 @@
+"""RoBERTa (https://arxiv.org/abs/1907.11692) that classifies texts: `RobertaForSequenceClassification`.
+
+    config.json          sizes, classes; else as BERT
+    model.safetensors    or its shards, or pytorch_model.bin
+    tokenizer.json       or vocab.json and merges.txt: bytes and their merges
+
+A text stands between <s> and </s>. Positions are counted from the id of padding on, whose row no token takes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from headlight.model.checkpoints.reader import CONFIG, FolderReader
+from headlight.model.core.classifier_config import EncoderClassifierConfig
+from headlight.model.errors import ConfigError
+from headlight.model.families.bert import DEFAULTS, bert_fields
+from headlight.model.families.bert_family import BertFamilyReader
+from headlight.model.families.byte_level import read_byte_pairs, special_id
+from headlight.model.text.byte_pairs import SPECIAL
+from headlight.model.text.vocabulary import Vocabulary
+
+OWN_DEFAULTS: dict[str, Any] = DEFAULTS | {"vocab_size": 50_265, "pad_token_id": 1}
+
+
+class Roberta(BertFamilyReader):
+    """Folders of `model_type` "roberta"."""
+
+    tokenizer_classes = ("RobertaTokenizer",)
+    architecture = "RobertaForSequenceClassification"
+    tensor_prefix = "roberta"
+    head_layer = "classifier.dense"
+    output_layer = "classifier.out_proj"
+
+    def map_config(self, folder: Path, values: dict[str, Any]) -> EncoderClassifierConfig:
+        fields = self.fields(folder, values, OWN_DEFAULTS)
+        shared = bert_fields(fields)
+        offset = shared["pad_id"] + 1
+        return EncoderClassifierConfig(
+            **shared,
+            position_offset=offset,
+            max_length=fields.integer("max_position_embeddings") - offset,
+            start_id=special_id(folder, "cls_token", "<s>"),
+            end_id=special_id(folder, "sep_token", "</s>"),
+        )
+
+    def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
+        made = read_byte_pairs(
+            folder, config.vocabulary, pad_id=config.pad_id, start_id=config.start_id, end_id=config.end_id
+        )
+        for name in ("pad_id", "start_id", "end_id"):
+            entry = made.rules.entries[getattr(config, name)]
+            if entry.kind != SPECIAL:
+                raise ConfigError(
+                    f"{folder / CONFIG}: its {name} is {getattr(config, name)}, which stands for {entry.text!r} and is "
+                    "no special token. Choose another model."
+                )
+        return made, made
+
+
+def reader() -> FolderReader:
+    """The reader of this family."""
+    return Roberta()

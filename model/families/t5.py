@@ -1,0 +1,291 @@
+"""T5 (https://arxiv.org/abs/1910.10683), T5 v1.1, mT5, umT5 and ByT5, where they were taught to translate.
+
+    config.json          sizes; a bias of relative positions, RMS norm, scores without 1/√d
+    model.safetensors    or its shards, or pytorch_model.bin
+    spiece.model         how text is cut into pieces; ids are its own, then further ones for blanks
+
+umT5 (https://arxiv.org/abs/2304.09151) has a bias in each layer. ByT5 (https://arxiv.org/abs/2105.13626) reads and
+writes bytes, and needs no file for that: `tokenizer_config.json` names it. CodeT5 (https://arxiv.org/abs/2109.00859)
+cuts text as RoBERTa does: its source stands between <s> and </s>, and its pieces are those of byte pairs.
+
+Words before the sentence name the pair of languages: "translate English to German: ".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.checkpoints.reader import CONFIG, FolderReader
+from headlight.model.checkpoints.storage import Weights, read_json
+from headlight.model.core.config import TransformerConfig
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.errors import ConfigError, TokenizerError
+from headlight.model.families.bart_family import start_fields
+from headlight.model.families.byte_level import MERGES, VOCABULARY, read_byte_pairs, special_token_id
+from headlight.model.families.family_reader import (
+    ADVICE,
+    OUTPUT,
+    TABLE,
+    TARGET_TABLE,
+    TOKENIZER_CONFIG,
+    ConfigFields,
+    FamilyReader,
+    pad_entries,
+    read_generation_defaults,
+    read_optional_json,
+    tokenizer_class,
+    vocabulary_entries,
+)
+from headlight.model.text.byte_pairs import SPECIAL, ByteEntry, BytePairTokenizer, BytePairVocabulary
+from headlight.model.text.byte_tokens import BYTE_CHARACTERS
+from headlight.model.text.languages import Language, Languages
+from headlight.model.text.piece_tokenizer import PieceTokenizer
+from headlight.model.text.sentencepiece import read_sentencepiece
+from headlight.model.text.vocabulary import Vocabulary
+
+PIECES = "spiece.model"
+DEFAULTS: dict[str, Any] = {
+    "vocab_size": 32_128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8,
+    "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6,
+    "feed_forward_proj": "relu", "pad_token_id": 0, "eos_token_id": 1, "n_positions": 512, "tie_word_embeddings": True,
+}  # fmt: skip
+SCALES = "scale_decoder_outputs"
+BYTES, MARKS = "ByT5Tokenizer", ("<pad>", "</s>", "<unk>")
+BYTE_PAIRS = "RobertaTokenizer"
+DEFAULTS_OF: dict[str, dict[str, Any]] = {
+    "mt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
+    "umt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
+}
+FEED_FORWARD = {
+    "relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "silu": "silu", "swish": "silu",
+    "gated-gelu": "geglu", "gated-gelu_new": "geglu", "gated-silu": "swiglu", "gated-swish": "swiglu",
+    "gated-relu": "reglu",
+}  # fmt: skip
+FEED_FORWARD_NAMES = {"wide": ("wi", "wi_1"), "gate": ("wi_0",), "narrow": ("wo",)}  # the second of a gated one
+ATTENTION = {"query": "q", "key": "k", "value": "v", "output": "o"}
+BIAS = "layer.0.SelfAttention.relative_attention_bias.weight"
+_ENCODER, _DECODER = "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"
+TABLES = {
+    TABLE: (_ENCODER, "shared.weight", _DECODER, "lm_head.weight"),
+    TARGET_TABLE: (_DECODER, "shared.weight", _ENCODER, "lm_head.weight"),
+    OUTPUT: ("lm_head.weight", _DECODER, "shared.weight", _ENCODER),
+}
+NAME = r"\w(?:[\w ()'-]*[\w)])?"  # of a language
+PREFIX = re.compile(rf"translate +(?P<source>{NAME}) +to +(?P<target>{NAME}) *: *", re.IGNORECASE)
+
+
+class T5(FamilyReader):
+    """Folders of `model_type` "t5", "mt5" and "umt5"."""
+
+    embedding_tables = TABLES
+    tokenizer_classes = ("T5Tokenizer", "MT5Tokenizer", BYTES, BYTE_PAIRS)
+    # Old folders hold a bias for cross-attention, which has no positions.
+    optional_tensors = (r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",)
+
+    def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+        family = str(values.get("model_type"))
+        long = {"n_positions": 1024} if tokenizer_class(folder, values) == BYTES else {}  # as it was trained with
+        defaults = DEFAULTS | DEFAULTS_OF.get(family, {}) | long
+        fields = ConfigFields(values | start_fields(folder), defaults, folder / CONFIG)
+        fields.require_neutral(quantization_config=None)
+        size, pad = fields.integer("vocab_size"), fields.token_id("pad_token_id")
+        activation = fields.choice("feed_forward_proj", FEED_FORWARD)
+        gated, _, function = fields.text("feed_forward_proj").rpartition("-")
+        # `transformers` writes what it derives from that field, and its model is built of what is written.
+        fields.require_neutral(
+            is_gated_act=bool(gated), dense_act_fn="gelu_new" if gated and function == "gelu" else function
+        )
+        return TransformerConfig(
+            source_vocabulary=size,
+            target_vocabulary=size,
+            d_model=fields.integer("d_model"),
+            heads=fields.integer("num_heads"),
+            head_width=fields.integer("d_kv"),
+            d_ff=fields.integer("d_ff"),
+            encoder_layers=fields.integer("num_layers"),
+            decoder_layers=fields.integer("num_decoder_layers" if fields.has("num_decoder_layers") else "num_layers"),
+            positions="relative",
+            relative_buckets=fields.integer("relative_attention_num_buckets"),
+            relative_max_distance=fields.integer("relative_attention_max_distance"),
+            relative_each_layer=family == "umt5",
+            max_length=fields.integer("n_positions"),
+            activation=activation,
+            norm="rms",
+            norm_first=True,
+            final_norm=True,
+            norm_epsilon=fields.number("layer_norm_epsilon"),
+            attention_bias=False,
+            feed_forward_bias=False,
+            scale_embedding=False,
+            scale_scores=False,
+            scale_output=family != "mt5" and fields.boolean(SCALES if fields.has(SCALES) else "tie_word_embeddings"),
+            dropout=0.0,
+            pad_id=pad,
+            start_id=fields.token_id("decoder_start_token_id") if fields.has("decoder_start_token_id") else pad,
+            end_id=fields.token_ids("eos_token_id")[0],
+        )
+
+    def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
+        """Whether the tables are one, the weights tell; whether the output is scaled, the configuration must.
+
+        `transformers` before version 5 scales the output of models with one table (T5 v1.0), and writes
+        `tie_word_embeddings: false` for those with two. Version 5 writes true for all, and `scale_decoder_outputs`
+        for T5, but not for umT5.
+        """
+        settled = super().complete_config(config, store)
+        if settled.scale_output and not settled.tie_output and SCALES not in read_json(store.folder / CONFIG):
+            raise ConfigError(
+                f"{store.folder / CONFIG}: says that output and embeddings are one table, but the weights hold two. So "
+                f'nothing says whether the output is scaled. Add "{SCALES}": false for a model like T5 v1.1 or umT5, '
+                "true for one like T5 v1.0."
+            )
+        return settled
+
+    def tensor_names(self, name: str) -> Sequence[str]:
+        theirs = t5_tensor_name(name)
+        for ours, names in FEED_FORWARD_NAMES.items():
+            if f"DenseReluDense.{ours}." in theirs:
+                return [theirs.replace(f".{ours}.", f".{name}.") for name in names]
+        return [theirs]
+
+    def load_weight(self, store: Weights, name: str) -> Tensor:
+        first = t5_tensor_name(name)
+        if not first.endswith(BIAS) or (second := first.replace(".0.", ".1.", 1)) not in store:
+            return super().load_weight(store, name)
+        tables = [first, second]  # of each layer: umT5
+        while (further := first.replace(".0.", f".{len(tables)}.", 1)) in store:
+            tables.append(further)
+        return torch.stack([store.read(table) for table in tables])
+
+    def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        if tokenizer_class(folder) == BYTES:
+            made = byte_vocabulary(folder, config)
+            return made, made
+        if has_byte_pairs(folder):
+            pairs = read_byte_pairs(
+                folder, config.source_vocabulary, pad_id=config.pad_id, start_id=config.start_id, end_id=config.end_id
+            )
+            return pairs, pairs
+        return self._pieces(folder, config)
+
+    def _pieces(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        settings = read_optional_json(folder, TOKENIZER_CONFIG)
+        model = read_sentencepiece(folder / PIECES)
+        texts = [piece.text for piece in model.pieces]
+        count = settings.get("extra_ids", 100)
+        if type(count) is not int or not 0 <= count <= config.source_vocabulary:
+            raise TokenizerError(f"{folder}: extra_ids is {count!r}, but must fit the vocabulary. Download it again.")
+        blanks = [f"<extra_id_{number}>" for number in reversed(range(count))]
+        known = set(texts)
+        texts += [blank for blank in blanks if blank not in known]
+        special = {"<pad>", "</s>", "<unk>", *blanks}
+        made = PieceTokenizer(
+            model,
+            pad_entries(vocabulary_entries(model, texts, special), config.source_vocabulary, str(folder)),
+            pad_id=config.pad_id,
+            start_id=config.start_id,
+            end_id=config.end_id,
+            unknown_id=texts.index("<unk>") if "<unk>" in texts else -1,
+            trims="first",
+            cleans=settings.get("clean_up_tokenization_spaces") is True,
+        )
+        return made, made
+
+    def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
+        """The pairs that the folder names as tasks, with the words before a sentence."""
+        if has_byte_pairs(folder):
+            assert isinstance(source, BytePairTokenizer)  # noqa: S101 - made above
+            return Languages(before=(special_token_id(folder, source, "cls_token", "<s>"),))
+        found: dict[str, Language] = {}
+        sources: list[str] = []
+        for task in _tasks(folder).values():
+            match = PREFIX.fullmatch(task["prefix"])
+            if match:
+                sources.append(match["source"])
+                found[match["source"] + "→" + match["target"]] = Language(code=match["target"], text=task["prefix"])
+        if not found:
+            return Languages()
+        if len(set(sources)) > 1:  # then a target alone does not name the pair
+            pairs = tuple(replace(language, code=pair) for pair, language in found.items())
+            return Languages(targets=pairs, target=pairs[0].code)
+        targets = tuple(found.values())
+        return Languages(
+            sources=(Language(code=sources[0]),), source=sources[0], targets=targets, target=targets[0].code
+        )
+
+    def generation_defaults(self, folder: Path, config: TransformerConfig, languages: Languages) -> GenerationDefaults:
+        task = next(iter(_tasks(folder).values()), {}) if languages.targets else {}
+        return read_generation_defaults(folder, config, languages, task)
+
+
+def has_byte_pairs(folder: Path) -> bool:
+    """Whether the folder cuts text as RoBERTa does: it says so, or holds files of that kind and no others."""
+    if named := tokenizer_class(folder):
+        return named == BYTE_PAIRS
+    return not (folder / PIECES).exists() and all((folder / name).exists() for name in (VOCABULARY, MERGES))
+
+
+def byte_vocabulary(folder: Path, config: TransformerConfig) -> BytePairTokenizer:
+    """Padding, the end and the unknown; the 256 bytes in their order; and a blank on each id that is left."""
+    first = len(MARKS) + len(BYTE_CHARACTERS)
+    if config.source_vocabulary < first:
+        raise ConfigError(
+            f"{folder / CONFIG}: vocab_size is {config.source_vocabulary}, but bytes need {first}. {ADVICE}"
+        )
+    texts = [f"<extra_id_{place}>" for place in range(config.source_vocabulary - first)]
+    special = [ByteEntry(text, SPECIAL) for text in texts]
+    return BytePairTokenizer(
+        BytePairVocabulary(
+            entries=(*(ByteEntry(mark, SPECIAL) for mark in MARKS), *map(ByteEntry, BYTE_CHARACTERS), *special),
+            merges=(),
+            splits=False,
+            pad_id=config.pad_id,
+            start_id=config.start_id,
+            end_id=config.end_id,
+        )
+    )
+
+
+def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
+    """The translation tasks of `config.json`, by name."""
+    named = read_json(folder / CONFIG).get("task_specific_params")
+    tasks = named.items() if isinstance(named, dict) else ()
+    return {
+        name: task
+        for name, task in tasks
+        if name.startswith("translation") and isinstance(task, dict) and isinstance(task.get("prefix"), str)
+    }
+
+
+def t5_tensor_name(name: str) -> str:
+    """The name of our tensor in T5."""
+    side, _, rest = name.partition(".")
+    if rest == "final_norm.weight":
+        return f"{side}.final_layer_norm.weight"
+    if rest == "embedding.positions.table":
+        return f"{side}.block.0.{BIAS}"
+    match = re.fullmatch(r"layers\.(\d+)\.(.+)\.weight", rest)
+    if match is None:
+        return name
+    layer, part = f"{side}.block.{match[1]}.layer", match[2]
+    last = 1 if side == "encoder" else 2
+    places = {"self_attention": 0, "cross_attention": 1, "feed_forward": last}
+    if part.startswith("around_"):
+        return f"{layer}.{places[part.removeprefix('around_').removesuffix('.norm')]}.layer_norm.weight"
+    module, _, leaf = part.partition(".")
+    if module == "feed_forward":
+        return f"{layer}.{last}.DenseReluDense.{leaf}.weight"
+    theirs = {"self_attention": "SelfAttention", "cross_attention": "EncDecAttention"}[module]
+    return f"{layer}.{places[module]}.{theirs}.{ATTENTION[leaf]}.weight"
+
+
+def reader() -> FolderReader:
+    """The reader of this family."""
+    return T5()

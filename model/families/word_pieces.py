@@ -1,0 +1,147 @@
+"""Vocabularies of BERT's word pieces in others' folders: `tokenizer.json`, or `vocab.txt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypedDict
+
+from headlight.model.checkpoints.reader import CONFIG
+from headlight.model.checkpoints.storage import read_json
+from headlight.model.errors import ConfigError, TokenizerError
+from headlight.model.families.family_reader import (
+    ADVICE,
+    GENERIC_TOKENIZERS,
+    TOKENIZER_CONFIG,
+    added_tokens,
+    read_optional_json,
+    special_token_name,
+    tokenizer_class,
+)
+from headlight.model.text.word_pieces import (
+    CONTINUATION_PREFIX,
+    MAX_WORD_LETTERS,
+    PIECE,
+    SPECIAL,
+    TYPED,
+    UNKNOWN,
+    WHOLE,
+    WordEntry,
+    WordPieceTokenizer,
+    WordPieceVocabulary,
+)
+
+VOCABULARY, TOKENIZER_FILE = "vocab.txt", "tokenizer.json"
+START, END, PAD, MASK, UNKNOWN_WORD = "cls_token", "sep_token", "pad_token", "mask_token", "unk_token"
+NAMES = {START: "[CLS]", END: "[SEP]", PAD: "[PAD]", MASK: "[MASK]", UNKNOWN_WORD: "[UNK]"}
+NOT_WORDPIECE = "does not cut text as BERT does (WordPiece). Choose another model."
+
+
+class _EndIds(TypedDict):
+    start_id: int
+    end_id: int
+
+
+class _Cleaning(TypedDict):
+    lowercase: bool
+    strip_accents: bool
+    splits_han: bool
+
+
+def end_ids(folder: Path) -> _EndIds:
+    """The ids of the tokens around a text."""
+    ids, names = _ids(folder), _names(folder)
+    return {"start_id": _id(folder, ids, names[START]), "end_id": _id(folder, ids, names[END])}
+
+
+def read_word_pieces(folder: Path, size: int, *, pad_id: int) -> WordPieceTokenizer:
+    """The folder's vocabulary for a model with `size` rows."""
+    ids, names = _ids(folder), _names(folder)
+    added = added_tokens(folder)
+    special = {names[name] for name in (START, END, PAD, MASK)}
+    entries = [WordEntry(f"⟨unused {place}⟩", SPECIAL) for place in range(size)]
+    taken: dict[int, str] = {}
+    for text, place in (ids | {text: each.token_id for text, each in added.items()}).items():
+        if type(place) is not int or place < 0:
+            raise TokenizerError(f"{folder}: the piece {text!r} has no whole number as its id. {ADVICE}")
+        if taken.setdefault(place, text) != text:
+            raise TokenizerError(f"{folder}: {text} and {taken[place]} both have the id {place}. {ADVICE}")
+        kind = PIECE
+        if text == names[UNKNOWN_WORD]:
+            kind = UNKNOWN
+        elif text in special or (text in added and added[text].special):
+            kind = SPECIAL
+        elif text in added:
+            if added[text].strips:
+                raise ConfigError(f"{folder}: {text} is found by what stands beside it. Choose another model.")
+            kind = WHOLE if added[text].normalised else TYPED
+        if place < size:
+            entries[place] = WordEntry(text, kind)
+        elif kind != SPECIAL:
+            raise ConfigError(f"{folder}: {text} has the id {place:,}, but {CONFIG} says {size:,} entries. {ADVICE}")
+    ends, cleaning = end_ids(folder), _cleaning(folder)
+    return WordPieceTokenizer(WordPieceVocabulary(entries=tuple(entries), pad_id=pad_id, **ends, **cleaning))
+
+
+def _names(folder: Path) -> dict[str, str]:
+    return {name: special_token_name(folder, name, default) for name, default in NAMES.items()}
+
+
+def _id(folder: Path, ids: dict[str, int], text: str) -> int:
+    if text not in ids:
+        raise TokenizerError(f"{folder}: the vocabulary has no {text}. {ADVICE}")
+    return ids[text]
+
+
+def _ids(folder: Path) -> dict[str, int]:
+    """Pieces and their ids."""
+    if (folder / TOKENIZER_FILE).exists():
+        return dict(_content(folder)["model"]["vocab"])
+    if not (folder / VOCABULARY).exists():
+        raise TokenizerError(f"{folder}: {VOCABULARY} is missing, as is {TOKENIZER_FILE}. {ADVICE}")
+    try:
+        lines = (folder / VOCABULARY).read_text(encoding="utf-8").rstrip("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise TokenizerError(f"{folder}: {VOCABULARY} is no UTF-8 text. {ADVICE}") from error
+    return {line.rstrip("\r"): place for place, line in enumerate(lines)}
+
+
+def _content(folder: Path) -> dict[str, Any]:
+    """What `tokenizer.json` holds, if it cuts text as BERT does."""
+    content = read_json(folder / TOKENIZER_FILE)
+    model = content["model"]
+    plain = {"continuing_subword_prefix": CONTINUATION_PREFIX, "max_input_chars_per_word": MAX_WORD_LETTERS}
+    parts = {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
+    if (
+        model.get("type", "WordPiece") != "WordPiece"
+        or "merges" in model
+        or any(model.get(name, value) != value for name, value in plain.items())
+        or any(not isinstance(content.get(part), dict) or content[part].get("type") != of for part, of in parts.items())
+        or content["normalizer"].get("clean_text", True) is not True
+    ):
+        raise ConfigError(f"{folder}: {TOKENIZER_FILE} {NOT_WORDPIECE}")
+    return content
+
+
+def _cleaning(folder: Path) -> _Cleaning:
+    """Handling of case, accents and Chinese characters, from the settings of a BERT tokenizer.
+
+    Without such a class, `tokenizer.json` does.
+    """
+    said = read_optional_json(folder, TOKENIZER_CONFIG)
+    name, accents, han = "do_lower_case", "strip_accents", "tokenize_chinese_chars"
+    if tokenizer_class(folder) in GENERIC_TOKENIZERS and (folder / TOKENIZER_FILE).exists():
+        said = _content(folder)["normalizer"]
+        name, han = "lowercase", "handle_chinese_chars"
+    if said.get("do_basic_tokenize", True) is not True:
+        raise ConfigError(f"{folder}: {TOKENIZER_CONFIG} {NOT_WORDPIECE}")
+    found = {key: said.get(key) for key in (name, accents, han)}
+    for key, value in found.items():
+        if not (value is None or isinstance(value, bool)):
+            raise ConfigError(f"{folder}: {key} is {value!r}, but must be true or false. Choose another model.")
+    lowercase = found[name] is not False
+    # By default accents are stripped when text is lower-cased.
+    return {
+        "lowercase": lowercase,
+        "strip_accents": lowercase if found[accents] is None else bool(found[accents]),
+        "splits_han": found[han] is not False,
+    }

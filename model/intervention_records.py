@@ -1,0 +1,251 @@
+"""What may be changed before a sentence is translated: frozen records, which a request carries, a link and the API too.
+
+`model/core/interventions.py` carries out those of heads, layers and positions; a `WordChange` changes the sentence
+itself (`model/translate/input_changes.py`). A change as names and values, as JSON has it, becomes a record by
+`change_from` selects it by `action`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from headlight.model.errors import RequestError, choice_error, range_error, repr_short
+
+Kind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+Side = Literal["encoder", "decoder"]
+SIDES: tuple[Side, ...] = ("encoder", "decoder")
+Action = Literal["remove", "uniform", "scale", "temperature", "previous", "next", "same"]
+ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale", "temperature", "previous", "next", "same")
+MAX_INTERVENTIONS = 2000  # per request: enough to switch each of 1152 heads off, 16 in each of 72 attentions
+MAX_ROW_INTERVENTIONS = 400  # of them, those that recompute the weights of a head
+MAX_INDEX = 10_000  # layers, heads, rows and columns are below
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intervention:
+    """One change to where heads look.
+
+    `remove`: nowhere. `uniform`: everywhere alike. `scale`: all weights times the amount. `temperature`: the scores
+    divided by the amount, so that above one a row is flatter and below one sharper. `previous`, `next`, `same`: at the
+    token one place back, one place on, or at its own place; a row that may not look there looks at its own place, and
+    where that is hidden, too, everywhere alike.
+    """
+
+    kind: Kind
+    layer: int | None  # None: all layers
+    head: int | None  # None: all heads of the layer
+    action: Action
+    amount: float = 1.0  # the factor of "scale", the temperature of "temperature"
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "kind", KINDS)
+        _check_choice(self, "action", ACTIONS)
+        if self.layer is not None:
+            check_int(self, "layer", 0, MAX_INDEX)
+        if self.head is not None:
+            check_int(self, "head", 0, MAX_INDEX)
+        check_float(self, "amount", 0.01 if self.action == "temperature" else 0.0, 100.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetWeight:
+    """Sets one attention weight to `amount` and rescales the rest of the row."""
+
+    kind: Kind
+    layer: int
+    head: int
+    row: int  # tokens, counted from 0: of the encoder the token that looks, else the token being written
+    column: int
+    amount: float
+    action: Literal["drag"] = "drag"
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "kind", KINDS)
+        _check_choice(self, "action", ("drag",))
+        for name in ("layer", "head", "row", "column"):
+            check_int(self, name, 0, MAX_INDEX)
+        check_float(self, "amount", 0.0, 1.0)
+        if self.kind == "decoder":
+            check_int(self, "row", 1, MAX_INDEX)  # the first row sees one token alone, with all its weight
+            check_int(self, "column", 0, self.row)  # tokens that are not generated yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyHead:
+    """A head uses the weights of another head of its kind, of the same or an earlier layer."""
+
+    kind: Kind
+    layer: int
+    head: int
+    from_layer: int
+    from_head: int
+    action: Literal["copy"] = "copy"
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "kind", KINDS)
+        _check_choice(self, "action", ("copy",))
+        for name in ("layer", "head", "from_head"):
+            check_int(self, name, 0, MAX_INDEX)
+        check_int(self, "from_layer", 0, self.layer)  # a later layer has not looked yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class BorrowMap:
+    """Replaces a head's map by its map for another sentence.
+
+    Rows and columns that the other sentence lacks keep their own weights, and none; each row still sums to one.
+    """
+
+    kind: Kind
+    layer: int
+    head: int | None  # None: all heads of the layer
+    text: str
+    action: Literal["borrow"] = "borrow"
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "kind", KINDS)
+        _check_choice(self, "action", ("borrow",))
+        check_int(self, "layer", 0, MAX_INDEX)
+        if self.head is not None:
+            check_int(self, "head", 0, MAX_INDEX)
+        _text(self, "text")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroPart:
+    """Removes a layer's feed-forward network or its residual connections."""
+
+    side: Side
+    layer: int
+    part: Literal["feed_forward", "residual"]
+    action: Literal["zero"] = "zero"
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "side", SIDES)
+        _check_choice(self, "part", ("feed_forward", "residual"))
+        _check_choice(self, "action", ("zero",))
+        check_int(self, "layer", 0, MAX_INDEX)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionChange:
+    """Changes the position indices of the encoder or the decoder.
+
+    `no_positions`: nowhere, so that their order is lost. `shuffle`: within each run of eight tokens, by the seed
+    `amount`. `shift`: move by `amount` positions (negative: back, but not before the first).
+    """
+
+    side: Side
+    action: Literal["no_positions", "shuffle", "shift"]
+    amount: int = 0
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "side", SIDES)
+        _check_choice(self, "action", ("no_positions", "shuffle", "shift"))
+        check_int(self, "amount", -MAX_INDEX if self.action == "shift" else 0, MAX_INDEX)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputChange:
+    """Some characters of the sentence: hidden from all attention (`mask`), left out (`erase`), or replaced (`swap`)."""
+
+    action: Literal["mask", "erase", "swap"]
+    start: int  # characters of the sentence as the model reads it
+    end: int
+    text: str = ""  # the replacement
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "action", ("mask", "erase", "swap"))
+        check_int(self, "start", 0, 10**6)
+        check_int(self, "end", self.start + 1, 10**6 + 1)
+        _text(self, "text")
+
+
+Change = Intervention | SetWeight | CopyHead | BorrowMap | ZeroPart | PositionChange | InputChange
+CHANGES: tuple[type[Change], ...] = (
+    Intervention,
+    SetWeight,
+    CopyHead,
+    BorrowMap,
+    ZeroPart,
+    PositionChange,
+    InputChange,
+)
+RECORD_BY_ACTION: dict[str, type[Change]] = {
+    **dict.fromkeys(ACTIONS, Intervention),
+    "drag": SetWeight,
+    "copy": CopyHead,
+    "borrow": BorrowMap,
+    "zero": ZeroPart,
+    **dict.fromkeys(("no_positions", "shuffle", "shift"), PositionChange),
+    **dict.fromkeys(("mask", "erase", "swap"), InputChange),
+}
+
+
+def parse_change(values: Any) -> Change:
+    """The record of a change from its names and values, every one checked; `layer` and `head` may be null."""
+    if not isinstance(values, Mapping):
+        raise RequestError(
+            "wrong_type", field="interventions", name="interventions", given=repr_short(values), needed="[{…}]"
+        )
+    action = values.get("action")
+    if not isinstance(action, str) or action not in RECORD_BY_ACTION:
+        raise choice_error("action", action, RECORD_BY_ACTION)
+    record = RECORD_BY_ACTION[action]
+    known = {field.name: field for field in fields(record)}
+    for name in values:
+        if name not in known:
+            raise RequestError("unknown_name", field="interventions", given=repr_short(name), choices=", ".join(known))
+    given = {name: _normalise_number(value) for name, value in values.items()}
+    if record is Intervention:
+        given = {"layer": None, "head": None} | given
+    if record is BorrowMap:
+        given = {"head": None} | given
+    for name, field in known.items():
+        if name not in given and field.default is field.default_factory:  # both are MISSING
+            raise RequestError("missing", field="interventions", name=name)
+    made: Change = record(**given)
+    return made
+
+
+def change_to_dict(change: Change) -> dict[str, Any]:
+    """A change as names and values, without those that have their default."""
+    return {
+        field.name: getattr(change, field.name)
+        for field in fields(change)
+        if field.name == "action" or getattr(change, field.name) not in (None, field.default)
+    }
+
+
+def _normalise_number(value: Any) -> Any:
+    """JavaScript has one type of number: 2.0 is a whole one, too."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 10**15 else value
+
+
+def check_int(record: object, name: str, low: int, high: int) -> None:
+    """Raise an error unless the field of this name is a whole number of this range."""
+    value = getattr(record, name)
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise range_error(name, value, low, high)
+
+
+def check_float(record: object, name: str, low: float, high: float) -> None:
+    """Raise an error unless the field of this name is a number of this range."""
+    value = getattr(record, name)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+        raise RequestError("not_number", field=name, name=name, given=repr_short(value), low=low, high=high)
+
+
+def _check_choice(record: object, name: str, choices: tuple[str, ...]) -> None:
+    value = getattr(record, name)
+    if not isinstance(value, str) or value not in choices:
+        raise choice_error(name, value, choices)
+
+
+def _text(record: object, name: str) -> None:
+    value = getattr(record, name)
+    if not isinstance(value, str):
+        raise RequestError("not_text", field=name, name=name, given=repr_short(value))

@@ -1,0 +1,91 @@
+"""Infers from the arrays whether they are attention, which cells are masked and where padding is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from headlight.model.recordings.recording import RecordingError
+from headlight.model.records import BoolArray
+
+FLOAT32_TOLERANCE, HALF_PRECISION_TOLERANCE = 1e-3, 3e-2  # how far rows of 32 bits, and of fewer, may be from one
+
+
+class Inspected(NamedTuple):
+    """Findings of one pass over all maps of a kind."""
+
+    nonzero: BoolArray  # [row, column]: some head of some layer looks there
+    sums: np.ndarray  # [layer, head, row], float32
+
+
+def inspect_layers(layers: Sequence[np.ndarray], numbers: Sequence[int], what: str) -> Inspected:
+    """Scan all weights layer by layer; raise if they cannot be attention."""
+    seen = np.zeros(layers[0].shape[1:], dtype=np.bool_)
+    sums = np.empty((len(layers), *layers[0].shape[:2]), dtype=np.float32)
+    for place, layer in enumerate(layers):
+        low, high = float(layer.min()), float(layer.max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise RecordingError(
+                f"{what}: layer {numbers[place] + 1} holds values that are no numbers. "
+                "A row whose keys are all masked gives such: leave padding out, or mask with large negative numbers."
+            )
+        if low < 0 or high > 1 + HALF_PRECISION_TOLERANCE:
+            raise RecordingError(
+                f"{what}: layer {numbers[place] + 1} holds values from {low:.3g} to {high:.3g}, but weights lie "
+                "between 0 and 1. Give the weights after the softmax, of a model in evaluation mode."
+            )
+        seen |= (layer != 0).any(axis=0)
+        sums[place] = layer.sum(axis=-1, dtype=np.float32)
+    return Inspected(seen, sums)
+
+
+def is_causal(seen: BoolArray) -> bool:
+    """Whether no token looks at a later one. Columns may begin before the rows: the last of both is the same token."""
+    rows, columns = seen.shape
+    if rows < 2 or columns < rows:
+        return False
+    return not np.triu(seen, k=1 + columns - rows).any()
+
+
+def allowed_cells(seen: BoolArray, *, square: bool) -> BoolArray:
+    """Infer the mask: causal maps, sliding windows and unused columns."""
+    allowed = np.ones_like(seen)
+    if square and is_causal(seen):
+        rows, columns = seen.shape
+        allowed = np.tril(allowed, k=columns - rows)
+        for reach in range(1, rows):  # a sliding window: the keys beyond this distance
+            if not np.tril(seen, k=-reach).any():
+                allowed = np.triu(allowed, k=1 - reach)
+                break
+    allowed[:, ~seen.any(axis=0)] = False
+    return allowed
+
+
+def trim_padding(seen: BoolArray, *, square: bool) -> slice:
+    """Columns without leading and trailing padding."""
+    received = seen.any(axis=0)
+    if not received.any():
+        return slice(0, seen.shape[1])
+    start, end = int(np.flatnonzero(received)[0]), int(np.flatnonzero(received)[-1]) + 1
+    if square and not is_causal(seen):
+        # Before a causal sentence, a row of padding sees nothing real, and frameworks spread it over all columns.
+        for first in range(start + 1, end):
+            if not seen[first - 1, first:].any():
+                break
+            if not seen[first:, :first].any() and is_causal(seen[first:, first:]):
+                return slice(first, end)
+    return slice(start, end)
+
+
+def unpadded_range(mask: np.ndarray) -> slice:
+    """The range of unpadded tokens of an attention mask."""
+    places = np.flatnonzero(mask)
+    return slice(int(places[0]), int(places[-1]) + 1) if places.size else slice(0, len(mask))
+
+
+def unnormalised_rows(sums: np.ndarray, *, low_precision: bool) -> tuple[int, float, float] | None:
+    """How many rows do not sum to one, and the lowest and highest of their sums; rows of zeros count."""
+    off = sums[np.abs(sums - 1) > (HALF_PRECISION_TOLERANCE if low_precision else FLOAT32_TOLERANCE)]
+    return (int(off.size), float(off.min()), float(off.max())) if off.size else None

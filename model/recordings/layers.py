@@ -1,0 +1,133 @@
+"""Arrays of any library, in any of the shapes in which attention comes, as layers of `[head, row, column]`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headlight.model.recordings.recording import RecordingError
+
+# The axes of one layer by their number; a batch is picked from, groups of heads are laid side by side.
+AXES_BY_RANK = {
+    2: "row, column",
+    3: "head, row, column",
+    4: "batch, head, row, column",
+    5: "batch, group, head, row, column",
+}
+
+
+class Layers(NamedTuple):
+    """The layers of one kind."""
+
+    arrays: list[np.ndarray]  # each [head, row, column], all of one shape
+    numbers: list[int]  # of the layers that hold attention, among those that were given or chosen
+    total: int  # how many layers were given
+    sentences: int  # of the batch
+    low_precision: bool  # the weights had fewer than 32 bits
+
+
+def to_numpy(given: Any) -> np.ndarray:
+    """An array of any library: what offers `detach` (PyTorch), `__array__` (NumPy, JAX), `numpy` or `__dlpack__`."""
+    try:
+        if hasattr(given, "detach"):
+            tensor = given.detach().cpu()
+            small = "float16" not in str(tensor.dtype) or "bfloat16" in str(tensor.dtype)
+            array = (tensor.float() if small and getattr(tensor, "is_floating_point", bool)() else tensor).numpy()
+        elif isinstance(given, (list, tuple)):
+            array = np.stack([to_numpy(each) for each in given]) if given else np.zeros(0)
+        elif hasattr(given, "__array__") or not hasattr(given, "__dlpack__"):
+            array = np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+        else:
+            array = np.from_dlpack(given)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise RecordingError(
+            f"What was given is no array of numbers ({error}). Give arrays, or lists of them."
+        ) from error
+    array = np.asarray(array)
+    if array.dtype.kind == "V":  # bfloat16 and its kin, which NumPy does not know
+        array = array.astype(np.float32)
+    if array.dtype.kind not in "fiu":
+        raise RecordingError(f"Attention is made of real numbers, but {array.dtype} was given. Give the weights alone.")
+    numbers: np.ndarray = array
+    return numbers
+
+
+def is_low_precision(given: Any) -> bool:
+    """Whether weights have fewer than 32 bits: their rows sum to one less exactly."""
+    first = given[0] if isinstance(given, (list, tuple)) and given else given
+    if isinstance(first, (list, tuple)):
+        return is_low_precision(first)
+    return any(name in str(getattr(first, "dtype", "")) for name in ("float16", "float8"))
+
+
+def parse_layers(given: Any, *, what: str, numbers: Sequence[int] | None = None, sentence: int = 0) -> Layers:
+    """`given`: a list of layers, or one array `[layer, head, row, column]`; a batch may stand before the heads."""
+    parts, first_axes = _split_layers(given, what)
+    numbers = _numbers(parts, numbers, what)
+    arrays, sentences = [], 1
+    for number in numbers:
+        array = to_numpy(parts[number])
+        if array.ndim not in AXES_BY_RANK or 0 in array.shape:
+            forms = "; ".join(f"[{form}]" for form in AXES_BY_RANK.values())
+            raise RecordingError(
+                f"{what}: layer {number + 1} has the shape {array.shape}{first_axes}. A layer is one of {forms}."
+            )
+        if array.ndim >= 4:
+            sentences = array.shape[0]
+            if not 0 <= sentence < sentences:
+                raise RecordingError(
+                    f"{what}: the batch holds {sentences} sentences, so batch={sentence} is not there."
+                )
+            array = array[sentence]
+        arrays.append(array.reshape(-1, *array.shape[-2:]))
+    _require_one_shape(arrays, numbers, what)
+    return Layers(arrays, numbers, len(parts), sentences, is_low_precision([parts[number] for number in numbers]))
+
+
+def _split_layers(given: Any, what: str) -> tuple[list[Any], str]:
+    """The layers one by one."""
+    if isinstance(given, (list, tuple)):
+        if not given:
+            raise RecordingError(f"{what} is an empty list. Give one array for each layer.")
+        return list(given), ""
+    array = to_numpy(given)
+    if array.ndim in (2, 3):
+        return [array], ""
+    if array.ndim in (4, 5, 6):
+        return list(array), " within the array"
+    raise RecordingError(f"{what} has the shape {array.shape}. Give [layer, head, row, column], or a list of layers.")
+
+
+def _numbers(parts: Sequence[Any], chosen: Sequence[int] | None, what: str) -> list[int]:
+    if chosen is not None:
+        for number in chosen:
+            if type(number) is not int or not 0 <= number < len(parts):
+                raise RecordingError(
+                    f"{what} has {len(parts)} layers, so layers={list(chosen)} names one that is not there."
+                )
+    numbers = [number for number in (range(len(parts)) if chosen is None else chosen) if parts[number] is not None]
+    if not numbers:
+        raise RecordingError(
+            f"{what} holds no weights: fused attention keeps none. "
+            "Load the model with attn_implementation='eager' and call it with output_attentions=True."
+        )
+    return numbers
+
+
+def _require_one_shape(arrays: Sequence[np.ndarray], numbers: Sequence[int], what: str) -> None:
+    shapes = [array.shape for array in arrays]
+    if len(set(shapes)) == 1:
+        return
+    other = next(place for place, shape in enumerate(shapes) if shape != shapes[0])
+    alike = [number for number, shape in zip(numbers, shapes, strict=True) if shape == shapes[0]]
+
+    def said(place: int) -> str:
+        heads, rows, columns = shapes[place]
+        return f"layer {numbers[place] + 1} has {heads} heads of {rows} × {columns}"
+
+    raise RecordingError(
+        f"{what}: {said(0)}, but {said(other)}. A view shows layers of one shape, so name some that agree, "
+        f"such as layers={alike}."
+    )

@@ -1,0 +1,122 @@
+"""Tables of sentence pairs whose words people have linked.
+
+The first column is the source and the second the target, each named by its language; `links` has their links as
+`0-0 1?2` (see `measures/alignment.py`), by numbers of words. A word is what `segmentation.py` calls one; in scripts
+without spaces, a space in the table marks a word boundary and is not part of the sentence.
+"""
+
+from __future__ import annotations
+
+import csv
+import unicodedata
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from headlight.model.errors import CommandError
+from headlight.model.measures.alignment import GoldLinks, parse_links
+from headlight.model.text.segmentation import word_indices
+
+LINKS_COLUMN = "links"
+LENGTH_BANDS = ((8, 12), (13, 18), (19, 25))  # words of the longer side
+
+
+@dataclass(frozen=True)
+class SegmentedText:
+    """A sentence and the spans of its words."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words, in order."""
+        return tuple(self.text[start:end] for start, end in self.spans)
+
+    @property
+    def length(self) -> int:
+        """How many words there are, marks not counted."""
+        return sum(any(character.isalnum() for character in word) for word in self.words)
+
+
+@dataclass(frozen=True)
+class AlignedPair:
+    """A sentence, its translation, and the links between their words."""
+
+    source: SegmentedText
+    target: SegmentedText
+    gold: GoldLinks
+
+    @property
+    def length(self) -> int:
+        """Words of the longer side, which is the same for both directions."""
+        return max(self.source.length, self.target.length)
+
+    def reversed(self) -> AlignedPair:
+        """The same pair from target to source."""
+        return AlignedPair(self.target, self.source, self.gold.reversed())
+
+
+def parse_segmented(marked: str) -> SegmentedText:
+    """The sentence and its words, of text in which spaces mark also those borders that people do not write."""
+    text, borders = "", set[int]()
+    for part in marked.split():
+        if text and not (_is_east_asian(text[-1]) or _is_east_asian(part[0])):
+            text += " "
+        borders.add(len(text))
+        text += part
+    if not text:
+        return SegmentedText("", ())
+    places = [place for place, character in enumerate(text) if character != " "]
+    indices = word_indices(text, [(place, place + 1) for place in places])
+    starts = [0]
+    for (before, number), (place, next_number) in pairwise(zip(places, indices, strict=True)):
+        # Only the table defines word boundaries.
+        unseen = _is_east_asian_letter(text[before]) and _is_east_asian_letter(text[place])
+        if place in borders or (number != next_number and not unseen):
+            starts.append(place)
+    ends = [max(place for place in places if place < after) + 1 for after in [*starts[1:], len(text) + 1]]
+    return SegmentedText(text, tuple(zip(starts, ends, strict=False)))
+
+
+def read_links(path: Path, source: str, target: str, column: str = LINKS_COLUMN) -> list[AlignedPair]:
+    """The pairs of a table, from the one language to the other, whichever of the two is its first column."""
+    names, rows = _table(path)
+    for name in (source, target, column):
+        if name not in names:
+            there = ", ".join(names) or "none"
+            raise CommandError(f"{path} has no column {name!r}. Its columns are: {there}.")
+    reverse = names.index(target) < names.index(source)
+    first, second = (target, source) if reverse else (source, target)
+    pairs = []
+    for number, row in enumerate(rows, start=2):  # line 1 names the columns
+        sides = parse_segmented(row[first] or ""), parse_segmented(row[second] or "")
+        try:
+            gold = parse_links(row[column] or "", len(sides[0].spans), len(sides[1].spans))
+        except CommandError as error:
+            raise CommandError(f"{path}, line {number}: {error}") from error
+        pairs.append(AlignedPair(*sides, gold))
+    return [pair.reversed() for pair in pairs] if reverse else pairs
+
+
+def _table(path: Path) -> tuple[list[str], list[dict[str, str | None]]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            rows, names = list(reader), list(reader.fieldnames or ())
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} is not UTF-8 text. Convert it.") from error
+    if not rows:
+        raise CommandError(f"{path} has no lines below its columns. Write some.")
+    return names, rows
+
+
+def _is_east_asian(character: str) -> bool:
+    """Whether the script is written without spaces: Han, Kana and their punctuation."""
+    return unicodedata.east_asian_width(character) in "WF"
+
+
+def _is_east_asian_letter(character: str) -> bool:
+    return _is_east_asian(character) and character.isalpha()

@@ -1,0 +1,47 @@
+"""Shared base classes of vocabularies that use the `tokenizers` library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import tokenizers
+
+from headlight.model.errors import TokenizerError
+from headlight.model.text.vocabulary import require_valid_unicode
+
+
+class JsonVocabulary:
+    """A vocabulary that one file holds."""
+
+    def to_json(self) -> str:
+        """All of it as text: what `save` writes."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path) -> None:
+        """Write `tokenizer.json`."""
+        try:
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
+
+
+class LibraryVocabulary(JsonVocabulary):
+    """A vocabulary whose texts a tokenizer of the library cuts."""
+
+    _library: tokenizers.Tokenizer
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens."""
+        ids: list[int] = self._library.encode(require_valid_unicode(text), add_special_tokens=False).ids
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, on all cores."""
+        return encode_with(self._library, texts)
+
+
+def encode_with(library: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """The ids of many texts by this tokenizer of the library, without special tokens."""
+    found = library.encode_batch_fast([require_valid_unicode(text) for text in texts], add_special_tokens=False)
+    return [encoding.ids for encoding in found]

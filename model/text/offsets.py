@@ -1,0 +1,58 @@
+"""Turns ids with character offsets into tokens with word indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from headlight.model.records import Token
+from headlight.model.text.segmentation import word_indices
+
+
+class OffsetId(NamedTuple):
+    """An id with the characters of the text that it was made of; none for an inserted space."""
+
+    token_id: int
+    start: int
+    end: int
+    special: bool = False
+
+
+def tokens_from_offsets(text: str, placed: Sequence[OffsetId], name: Callable[[int], str]) -> tuple[Token, ...]:
+    """The tokens of a text; `name` maps a special id to its name."""
+    groups = list(_groups(len(text), placed))
+    spans = [(start, end) for start, end, group in groups for token in group if not token.special]
+    words = iter(word_indices(text, spans))
+    tokens: list[Token] = []
+    for start, end, group in groups:
+        pieces, piece = sum(not token.special for token in group), 0
+        for token in group:
+            if token.special:
+                tokens.append(Token(name(token.token_id), token.token_id, token.start, token.end, special=True))
+                continue
+            tokens.append(
+                Token(text[start:end], token.token_id, start, end, word=next(words), piece=piece, pieces=pieces)
+            )
+            piece += 1
+    return tuple(tokens)
+
+
+def _groups(length: int, placed: Sequence[OffsetId]) -> Iterator[tuple[int, int, list[OffsetId]]]:
+    """Tokens that share characters, with these; a token without any belongs to the one after it."""
+    group: list[OffsetId] = []
+    start, end = 0, 0
+    for token in placed:
+        if token.special:
+            if end > start:
+                yield start, end, group
+                group, start, end = [], 0, 0
+            group.append(token)
+            continue
+        if end > start and token.start >= end:
+            yield start, end, group
+            group, start, end = [], 0, 0
+        group.append(token)
+        if token.end > token.start:
+            start, end = (min(start, token.start), max(end, token.end)) if end > start else (token.start, token.end)
+    if group:
+        yield (start, end, group) if end > start else (length, length, group)

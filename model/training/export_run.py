@@ -1,0 +1,162 @@
+"""Exports a training run as a model folder with averaged weights, vocabularies and training facts."""
+
+from __future__ import annotations
+
+import csv
+import json
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from headlight.model.checkpoints.checkpoint import save_checkpoint
+from headlight.model.checkpoints.storage import Storage
+from headlight.model.errors import TrainingError
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.training import checkpoints
+from headlight.model.training.checkpoints import RunProgress, Tensors
+from headlight.model.training.initial_weights import load_start_weights
+from headlight.model.training.prepare import Tokenizers, tokenizer_paths
+from headlight.model.training.recipe import Recipe, load_recipe
+from headlight.model.training.tasks import TASKS
+from headlight.model.translate import reliability
+from headlight.model.translate.reliability import FittedRule
+
+HEADS = "heads.json"  # which heads align words
+
+
+def export_run(
+    run: Path,
+    folder: Path,
+    *,
+    weights: str = "best",
+    storage: Storage = "float16",
+    card: str | None = None,
+    rule: FittedRule | None = None,
+    heads: str | None = None,
+    blend: Blend | None = None,
+) -> None:
+    """Write a model folder from a run: its `best` or `last` averaged weights, or the mean of its last N checkpoints."""
+    model, tokenizers, progress = load_run(run, weights)
+    recipe = read_recipe(run)
+    if blend is not None:
+        interpolate_weights(model, recipe, tokenizers, blend)
+    others = {} if rule is None else {reliability.RELIABILITY_FILE: rule.to_json()}
+    if heads is not None:
+        others[HEADS] = heads
+    card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
+    card = f"{card.rstrip()}\n\n{training_facts(run, progress, weights, storage, blend)}"
+    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, others=others)
+
+
+class Blend(NamedTuple):
+    """Another model whose weights make up a share of the exported ones."""
+
+    folder: Path
+    share: float
+
+
+def interpolate_weights(model: Any, recipe: Recipe, tokenizers: Tokenizers, blend: Blend) -> None:
+    """Move a model's weights towards those of the model it once began with, which may have had fewer layers.
+
+    A model keeps more of what it knew and has as much of what it learnt: the mean of both is better than either on
+    the text that the first was trained for (https://arxiv.org/abs/2109.01903).
+    """
+    if not 0.0 < blend.share < 1.0:
+        raise TrainingError(f"The share of {blend.folder} is {blend.share:g}, but must lie between 0 and 1.")
+    begun = replace(recipe, start=str(blend.folder), new_source=False, new_target=False, vectors_of_pieces=False)
+    other = deepcopy(model)
+    load_start_weights(other, begun, tokenizers)
+    with torch.no_grad():
+        for own, theirs in zip(model.parameters(), other.parameters(), strict=True):
+            own.lerp_(theirs, blend.share)
+
+
+def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, RunProgress]:
+    """The model of a run as it stands."""
+    recipe, tokenizers = read_recipe(run), _read_tokenizers(run)
+    tensors, progress = chosen_weights(run, weights)
+    model = TASKS[recipe.task].make_model(recipe, tokenizers)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[name])
+    return model.eval(), tokenizers, progress
+
+
+def read_recipe(run: Path) -> Recipe:
+    """The recipe that a run began with."""
+    if not (run / "recipe.json").exists():
+        raise TrainingError(f"{run} is no run folder: recipe.json is missing. Give the --run folder of `train`.")
+    return load_recipe(run / "recipe.json")
+
+
+def chosen_weights(run: Path, weights: str) -> tuple[Tensors, RunProgress]:
+    """`best`, `last`, or a number: the mean of this many of the newest checkpoints, from the weights without EMA."""
+    if weights.isdigit() and int(weights) > 0:
+        paths = checkpoints.list_checkpoints(run)[-int(weights) :]
+        if len(paths) < int(weights):
+            raise TrainingError(f"{run} has {len(paths)} checkpoint(s), but the mean of {weights} is asked for.")
+        loaded = [checkpoints.load_checkpoint(path) for path in paths]
+        return checkpoints.average_checkpoints([groups["model"] for groups, _, _ in loaded]), loaded[-1][1]
+    if weights not in ("best", "last"):
+        raise TrainingError(f"--weights is {weights!r}, but must be best, last, or a number of checkpoints.")
+    path = run / f"{weights}.safetensors"
+    if not path.exists():
+        raise TrainingError(f"{path} is not there yet: train until the first validation, or choose other --weights.")
+    groups, progress, _ = checkpoints.load_checkpoint(path)
+    return groups["model"], progress
+
+
+def training_facts(run: Path, progress: RunProgress, weights: str, storage: Storage, blend: Blend | None = None) -> str:
+    """Everything needed to repeat the run: the generated part of a model card."""
+    recipe = read_recipe(run)
+    digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
+    corpora = "\n".join(f"| {' + '.join(spec.files)} | {spec.weight:g} |" for spec in recipe.corpora)
+    begun = f"- begins with the weights of {recipe.start}\n" if recipe.start else ""
+    until = f" --until {progress.step}" if weights == "last" and not progress.finished else ""
+    mixed = f" \\\n      --blend {blend.folder} --share {blend.share:g}" if blend else ""
+    if blend:
+        begun += f"- of the weights, {blend.share:g} are those of {blend.folder}\n"
+    unit = "target tokens" if recipe.task == "translation" else "texts"
+    return f"""## How to repeat it
+
+    python -m headlight train assets/recipes/{recipe.name}.json --data DATA --run runs/{recipe.name}{until}
+    python -m headlight export --run runs/{recipe.name} --weights {weights} --storage {storage} \
+--to assets/models/{recipe.name}{mixed}
+
+{begun}- seed {recipe.seed}; these weights: step {progress.step:,}, {progress.tokens:,} {unit}, \
+{progress.seconds / 3600:.1f} hours
+- SHA-256 of the cleaned training text: `{digest}`
+
+| text | times an epoch |
+| --- | --- |
+{corpora}
+
+## How it learnt
+
+{_validation_curve(run / "validation.csv")}"""
+
+
+def _validation_curve(path: Path, most: int = 12) -> str:
+    """The rows of validation, thinned out to at most this many."""
+    if not path.exists():
+        return "Nothing was held out to validate with.\n"
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    kept = [name for name in range(len(head)) if head[name] != "seconds"]
+    chosen = sorted({round(place * (len(rows) - 1) / (most - 1)) for place in range(most)}) if rows else []
+    lines = [[head[column] for column in kept], ["---"] * len(kept)]
+    lines += [[_format_number(rows[place][column]) for column in kept] for place in chosen]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _format_number(number: str) -> str:
+    return number if number.isdigit() else f"{float(number):.3g}"
+
+
+def _read_tokenizers(run: Path) -> Tokenizers:
+    paths = tokenizer_paths(run, read_recipe(run))
+    loaded = {path: Tokenizer.load(path) for path in paths}
+    return Tokenizers(loaded[paths[0]], loaded[paths[-1]])

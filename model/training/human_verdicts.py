@@ -1,0 +1,45 @@
+"""A reader's verdicts: whether answers are right. Fitted to them, a rule learns what readers mind.
+
+A verdict is of one sentence and its very answer. A table names both, or, where the sentences may not be copied, tells
+them by a fingerprint.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from headlight.model.errors import TrainingError
+
+RIGHT, WRONG = "right", "wrong"
+TEXT_COLUMNS = {"sentence", "answer"}
+FINGERPRINT_DIGITS = 16  # of a fingerprint
+
+
+def fingerprint(sentence: str, answer: str) -> str:
+    """Fingerprint of a sentence and its answer that reveals neither."""
+    return hashlib.sha256(f"{sentence}\t{answer}".encode()).hexdigest()[:FINGERPRINT_DIGITS]
+
+
+def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
+    """Fingerprint → whether the answer is right. Columns: `direction`, `verdict`, and the answer or its fingerprint."""
+    found: dict[str, bool] = {}
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as file:
+            table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            rows, columns = list(table), set(table.fieldnames or ())
+        if not {"direction", "verdict"} <= columns or not (columns >= TEXT_COLUMNS or "fingerprint" in columns):
+            raise TrainingError(
+                f"{path.name} needs the columns direction, verdict, and fingerprint or sentence and answer."
+            )
+        for row in rows:
+            if not row["verdict"]:
+                continue  # not read yet
+            if row["verdict"] not in (RIGHT, WRONG):
+                raise TrainingError(f"{path.name}: a verdict is {row['verdict']!r}, but must be {RIGHT} or {WRONG}.")
+            if row["direction"] == direction:
+                told = row.get("fingerprint") or fingerprint(row["sentence"], row["answer"])
+                found[told] = row["verdict"] == RIGHT
+    return found

@@ -1,0 +1,118 @@
+"""The first weights of a run: random, or those of another model, with more layers or new vocabularies as configured.
+
+A classifier may take a translator's word vectors alone: what words mean was learnt from far more text than reviews.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from headlight.model.checkpoints.reader import CONFIG
+from headlight.model.core.classifier import SelfAttentionClassifier
+from headlight.model.core.transformer import Transformer
+from headlight.model.errors import TrainingError
+from headlight.model.families.loading import read_checkpoint
+from headlight.model.text.vocabulary import Vocabulary
+from headlight.model.training.prepare import Tokenizers
+from headlight.model.training.recipe import Recipe
+
+SOURCE_VECTORS = ("encoder.embedding.table.weight",)
+TARGET_VECTORS = ("decoder.embedding.table.weight", "decoder.output.words.weight")
+LAYER = re.compile(r"\.layers\.\d+\.")
+SUBLAYER_OUTPUT = re.compile(
+    r"attention\.output\.|feed_forward\.narrow\."
+)  # output of a sub-layer, added to the residual stream
+
+
+def check_start_exists(recipe: Recipe) -> None:
+    """Raise an error for a missing `start` or `vectors_from` before the corpora are read, which takes minutes."""
+    for field in ("start", "vectors_from"):
+        folder = getattr(recipe, field)
+        if folder and not (Path(folder) / CONFIG).is_file():
+            raise TrainingError(
+                f"{folder} is where {recipe.name} begins, but there is no model. Train and export that one first, "
+                f'or take "{field}" out of the recipe.'
+            )
+
+
+def load_word_vectors(model: SelfAttentionClassifier, recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """Take the word vectors of the translator `vectors_from`; an entry it lacks gets the mean of its pieces' vectors.
+
+    Wider ones are turned onto their first principal directions, which keep what tells words apart. Lengths are those
+    of a fresh table: a translator's frequent words are short, its rare ones long, and a reviewer's need not be.
+    """
+    translator = read_checkpoint(recipe.vectors_from, Transformer)
+    known = translator.model.state_dict()[SOURCE_VECTORS[0]].float()  # [entries, width]
+    table = model.embedding.table.weight.data  # [vocabulary, d_model]
+    if known.shape[1] < table.shape[1]:
+        raise TrainingError(
+            f"{recipe.vectors_from} has word vectors of {known.shape[1]} numbers, the recipe's model of "
+            f"{table.shape[1]}. Make d_model at most as large."
+        )
+    centred = known - known.mean(dim=0)
+    directions = torch.linalg.svd(centred, full_matrices=False).Vh[: table.shape[1]]  # [d_model, width]
+    turned = centred @ directions.T  # [entries, d_model]
+    length = table.norm(dim=1).mean()
+    for token_id, pieces in enumerate(map_vocabularies(translator.source_tokenizer, tokenizers.source)):
+        if pieces:
+            table[token_id] = nn.functional.normalize(turned[pieces].mean(dim=0), dim=0) * length
+
+
+def load_start_weights(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """Take the weights of the recipe's `start`: the same sizes, or fewer layers of them.
+
+    Layers that `start` lacks come last and compute the identity. A new vocabulary keeps its random vectors, or with
+    `vectors_of_pieces` takes them from the vocabulary that it replaces.
+    """
+    start = read_checkpoint(recipe.start, type(model))
+    weights, own = start.model.state_dict(), model.state_dict()
+    if recipe.new_source:
+        _transfer_rows(
+            weights, own, SOURCE_VECTORS, start.source_tokenizer, tokenizers.source, recipe.vectors_of_pieces
+        )
+    if recipe.new_target:
+        _transfer_rows(
+            weights, own, TARGET_VECTORS, start.target_tokenizer, tokenizers.target, recipe.vectors_of_pieces
+        )
+    if recipe.model.get("norm_first"):
+        weights |= {name: _zero_output(name, own[name]) for name in own if name not in weights and LAYER.search(name)}
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if shapes != {name: tuple(tensor.shape) for name, tensor in own.items()}:
+        raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. Give both the same.")
+    model.load_state_dict(weights)
+
+
+def _transfer_rows(
+    weights: dict[str, Tensor], own: dict[str, Tensor], names: tuple[str, ...], old: Vocabulary, new: Vocabulary,
+    from_pieces: bool,
+) -> None:  # fmt: skip
+    vectors = own[names[0]].clone()
+    if from_pieces:
+        known = weights[names[0]]
+        for token_id, pieces in enumerate(map_vocabularies(old, new)):
+            if pieces:
+                vectors[token_id] = known[pieces].mean(dim=0)
+    weights |= {name: vectors for name in names if name in own}
+
+
+def map_vocabularies(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
+    """The old vocabulary's ids for each entry of the new one: the same entry, or its pieces; empty without either."""
+    same = {old.label(token_id): token_id for token_id in range(old.vocabulary_size)}
+    found: list[list[int]] = []
+    for token_id in range(new.vocabulary_size):
+        label = new.label(token_id)
+        text = new.decode([token_id])
+        if label in same:
+            found.append([same[label]])
+        else:
+            found.append([] if "\ufffd" in text else old.encode(text))
+    return found
+
+
+def _zero_output(name: str, tensor: Tensor) -> Tensor:
+    """Initial weight of an added layer: zero output projection, so the layer starts as the identity."""
+    return torch.zeros_like(tensor) if SUBLAYER_OUTPUT.search(name) else tensor

@@ -1,0 +1,110 @@
+"""What may be chosen of a small run that is watched: a corpus of a few sentences, sizes, and how it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from headlight.model.errors import TrainingError
+from headlight.model.training.corpora import CorpusSpec, Pair
+from headlight.model.training.mistakes import MISTAKES
+from headlight.model.training.recipe import Batching, Optimisation, Recipe, TokenizerSettings
+
+CORPORA = Path(__file__).resolve().parents[2] / "assets" / "corpora"
+SMOOTHING = 0.1
+SEED = 1
+
+
+@dataclass(frozen=True)
+class LiveCorpus:
+    """A handful of pairs, and which of them are shown. `unseen`: pairs of known words that no step trains on."""
+
+    file: str
+    pairs: int  # number of lines, from the first
+    vocabulary: int  # of each side, at most
+    steps: int
+    shown: tuple[int, ...]
+    unseen: tuple[Pair, ...] = ()
+
+
+CORPUS_BY_NAME = {
+    "toy": LiveCorpus("toy.tsv", pairs=2, vocabulary=300, steps=160, shown=(0, 1)),
+    "order": LiveCorpus("order.tsv", pairs=2, vocabulary=300, steps=160, shown=(0, 1)),
+    "guess": LiveCorpus("guess.tsv", pairs=8, vocabulary=400, steps=200, shown=(0,)),
+    "mini": LiveCorpus(
+        "mini.tsv", pairs=24, vocabulary=500, steps=320, shown=(0, 4),
+        unseen=(Pair("Die Frau trinkt Milch.", "The woman is drinking milk."),),
+    ),
+}  # fmt: skip
+CHOICES: Mapping[str, tuple[Any, ...]] = {
+    "corpus": tuple(CORPUS_BY_NAME),
+    "layers": (1, 2, 3),
+    "heads": (1, 2, 4, 8),
+    "d_model": (16, 32, 64),
+    "rate": (0.0002, 0.002, 0.02),
+    "warmup": (0, 20, 60),
+    "positions": (True, False),
+    "mistake": ("", *MISTAKES),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveRunSettings:
+    """What may be chosen of a run, each from `CHOICES`: the largest is a few seconds of one core."""
+
+    corpus: str = "toy"
+    layers: int = 2
+    heads: int = 4
+    d_model: int = 32
+    rate: float = 0.002
+    warmup: int = 20
+    positions: bool = True
+    mistake: str = ""  # one of `MISTAKES` that the run is trained with
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not any(type(value) is type(choice) and value == choice for choice in CHOICES[each.name]):
+                raise TrainingError(f"{each.name} is {value!r}, but must be one of {CHOICES[each.name]}.")
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run takes."""
+        return CORPUS_BY_NAME[self.corpus].steps
+
+    def recipe(self) -> Recipe:
+        """The same as the recipe of a run that the command `headlight train` would make."""
+        corpus = CorpusSpec(source=CORPUS_BY_NAME[self.corpus].file, header=True)
+        return Recipe(
+            name="watched",
+            source_language="de",
+            target_language="en",
+            corpora=(corpus,),
+            validation=(),
+            tokenizer=TokenizerSettings(
+                vocabulary=CORPUS_BY_NAME[self.corpus].vocabulary, shared=False, minimum_frequency=1
+            ),
+            model={
+                "d_model": self.d_model,
+                "heads": self.heads,
+                "d_ff": 2 * self.d_model,
+                "encoder_layers": self.layers,
+                "decoder_layers": self.layers,
+                "dropout": 0.0,
+                "positions": "sinusoidal" if self.positions else "none",
+            },
+            optimisation=Optimisation(
+                schedule="constant",
+                peak_rate=self.rate,
+                warmup_steps=self.warmup,
+                cool_down_steps=self.steps // 4,
+                label_smoothing=SMOOTHING,
+                ema_decay=0.0,
+            ),
+            batching=Batching(batch_tokens=1500, max_sentence_tokens=60),
+            seed=SEED,
+            steps=self.steps,
+            validate_every=self.steps,
+        )

@@ -1,0 +1,39 @@
+"""Selects monolingual lines for back-translation that no other file contains.
+
+Back-translation (https://arxiv.org/abs/1511.06709) lets a model of the other direction write the source of text that
+has none. The target stays what people wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from headlight.model.training.corpora import read_lines
+
+NON_WORD = re.compile(r"\W+")
+
+
+def new_lines(files: Sequence[Path], known: Sequence[Path], shortest: int, longest: int) -> Iterator[str]:
+    """Distinct lines of `files` within the word limits that `known` lacks, ignoring punctuation and case."""
+    seen = line_fingerprints(known)
+    return _unseen((line for path in files for line in read_lines(path)), seen, shortest, longest)
+
+
+def line_fingerprints(files: Sequence[Path]) -> set[str]:
+    """Every line of the files as `letters` writes it."""
+    return {text_fingerprint(line) for path in files for line in read_lines(path)}
+
+
+def _unseen(lines: Iterable[str], seen: set[str], shortest: int, longest: int) -> Iterator[str]:
+    for line in lines:
+        key = text_fingerprint(line)
+        if key and key not in seen and shortest <= len(line.split()) <= longest:
+            seen.add(key)
+            yield line
+
+
+def text_fingerprint(line: str) -> str:
+    """Letters and digits alone, in lower case: two lines that differ in signs and capitals are the same."""
+    return NON_WORD.sub("", line.casefold())

@@ -1,0 +1,39 @@
+"""Ends a session of training before its run is finished: on a signal, or after a time."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class StopSignal:
+    """Requests a stop on a signal or after a time limit. A second Ctrl-C stops immediately."""
+
+    def __init__(self, minutes: float | None) -> None:
+        self.end = None if minutes is None else time.monotonic() + 60 * minutes
+        self.reason: str | None = None
+
+    def is_set(self) -> bool:
+        """Whether the run should write a checkpoint and stop."""
+        if self.end is not None and time.monotonic() >= self.end:
+            self.reason = self.reason or "the time is up"
+        return self.reason is not None
+
+    @contextmanager
+    def handle_signals(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM ask for a stop while the block lasts."""
+
+        def heard(number: int, _: FrameType | None) -> None:
+            if self.reason is not None and number == signal.SIGINT:
+                raise KeyboardInterrupt
+            self.reason = signal.Signals(number).name
+
+        before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

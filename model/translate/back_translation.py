@@ -1,0 +1,43 @@
+"""Back-translation and reverse score of a translation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headlight.model.errors import RequestError
+from headlight.model.records import BackTranslation, Translation
+from headlight.model.text.cleaning import is_blank
+from headlight.model.translate.reranking import reverse_request
+from headlight.model.translate.translator import Translator
+
+BACK_TRANSLATION_OPTIONS: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # as the page translates
+
+
+def back_translate(reverse: Translator, translation: Translation) -> BackTranslation | None:
+    """The back-translation; None if the reverse model cannot read the text because it is empty or too long."""
+    return back_translate_batch(reverse, [translation])[0]
+
+
+def back_translate_batch(reverse: Translator, translations: Sequence[Translation]) -> list[BackTranslation | None]:
+    """Many, in as few passes as their lengths allow."""
+    found: list[BackTranslation | None] = [None] * len(translations)
+    places, requests = [], []
+    for place, translation in enumerate(translations):
+        if is_blank(translation.text):
+            continue
+        try:
+            request, _ = reverse_request(reverse, translation.source_text, translation.text)
+        except RequestError:
+            continue
+        places.append(place)
+        requests.append(request)
+    if not places:
+        return found
+    scored = reverse.translate_batch(requests)
+    texts = reverse.translate_lines(
+        [request.text for request in requests], on_refused=lambda *_: None, **BACK_TRANSLATION_OPTIONS
+    )
+    for place, text, score in zip(places, texts, scored, strict=True):
+        found[place] = BackTranslation(text, score.target_tokens)
+    return found

@@ -1,0 +1,95 @@
+"""Model information without weights: vocabularies, languages, defaults and config.
+
+    outline = read_outline("assets/models/de-en")
+    outline.checker.prepare([outline.request("Ich trinke ein Bier.")])  # ids: nothing is computed
+
+It checks requests and cuts texts where the model itself is on another machine. A `Translator` is one with
+weights.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headlight.model.checkpoints.checkpoint import check_vocabularies
+from headlight.model.core.transformer import Transformer
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.families.loading import load_checkpoint
+from headlight.model.records import ReliabilityRule, TranslationRequest
+from headlight.model.text.languages import Languages
+from headlight.model.text.vocabulary import Vocabulary
+from headlight.model.translate.reliability import UnfittedRule, load_rule
+from headlight.model.translate.requests import RequestChecker
+
+VOCABULARY_ENTRY_BYTES = (
+    300  # bytes that an entry of a vocabulary takes, about: its text, its id, and what finds each by the other
+)
+
+
+class ModelInfo:
+    """Model information; `model` may be on the meta device."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        source_tokenizer: Vocabulary,
+        target_tokenizer: Vocabulary,
+        *,
+        name: str = "",
+        device: torch.device | None = None,
+        rule: ReliabilityRule | None = None,
+        languages: Languages | None = None,
+        generation_defaults: GenerationDefaults | None = None,
+    ) -> None:
+        self.model = model
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.rule = rule or UnfittedRule()
+        self.languages = languages or Languages()  # the languages that a request may name
+        self.generation_defaults = generation_defaults or GenerationDefaults()  # defaults of a request
+        check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
+        self.checker = RequestChecker(
+            model,
+            source_tokenizer,
+            target_tokenizer,
+            name,
+            device or torch.device("cpu"),
+            self.languages,
+            self.generation_defaults,
+        )
+
+    @property
+    def name(self) -> str:
+        """The model's name, which its requests carry."""
+        return self.checker.name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self.checker.name = name
+
+    @property
+    def weight_bytes(self) -> int:
+        """Approximate memory in bytes."""
+        tokenizers = {id(each): each.vocabulary_size for each in (self.source_tokenizer, self.target_tokenizer)}
+        return VOCABULARY_ENTRY_BYTES * sum(tokenizers.values())
+
+    def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
+        """The checked request that `Translator.translate` would make: equal requests have equal translations."""
+        return self.checker.request(text, **options)
+
+
+def read_model_info(folder: str | Path) -> ModelInfo:
+    """The outline of a model folder. Its weights are not read, and so not checked either."""
+    loaded = load_checkpoint(folder, weights=False)
+    return ModelInfo(
+        loaded.model,
+        loaded.source_tokenizer,
+        loaded.target_tokenizer,
+        name=Path(folder).resolve().name,
+        rule=load_rule(loaded.folder),
+        languages=loaded.languages,
+        generation_defaults=loaded.generation_defaults,
+    )

@@ -1,0 +1,238 @@
+"""Classifiers of other makers against `transformers` itself, in float32: the same ids, and all numbers to 1e-4."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from headlight.model.commands.main import main
+from headlight.model.core.encoder_classifier import one_vs_rest_log_odds
+from headlight.model.errors import ModelError
+from headlight.model.families.loading import kind_of_folder
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.translator import Translator
+from tests.compare import assert_close
+from tests.model.families.classifier_folders import bert, distilbert, reference, roberta, seen, tokenizer_of
+from tests.model.families.folders import copied
+from tests.model.families.texts import LINES
+
+Maker = Callable[..., Path]
+SHAPES: dict[str, tuple[Maker, dict[str, Any]]] = {
+    "bert": (bert, {}),
+    "bert of one class": (bert, {"classes": 1, "hidden_act": "gelu_new", "type_vocab_size": 1}),
+    "bert of five, wider": (
+        bert,
+        {"classes": 5, "hidden_size": 28, "num_attention_heads": 2, "hidden_act": "relu", "apart": True},
+    ),
+    "bert of many segments": (
+        bert,
+        {"type_vocab_size": 7, "num_hidden_layers": 1, "layer_norm_eps": 1e-3, "tie_word_embeddings": False},
+    ),
+    "bert asked one by one": (bert, {"problem_type": "multi_label_classification", "classes": 4}),
+    "bert with case": (bert, {"words": {"do_lower_case": False}, "hidden_act": "silu"}),
+    "distilbert": (distilbert, {}),
+    "distilbert of three": (distilbert, {"classes": 3, "activation": "relu", "apart": True, "n_layers": 3}),
+    "distilbert of sinusoids": (distilbert, {"classes": 5, "sinusoidal_pos_embds": True, "activation": "gelu_new"}),
+    "roberta": (roberta, {}),
+    "roberta in two files": (roberta, {"classes": 2, "apart": True, "hidden_act": "gelu_new", "type_vocab_size": 1}),
+    "roberta that pads otherwise": (
+        roberta,
+        {"classes": 4, "pad_token_id": 3, "hidden_act": "relu", "problem_type": "single_label_classification"},
+    ),
+    "roberta of one class": (roberta, {"classes": 1, "hidden_size": 24, "num_attention_heads": 3}),
+}
+WITHIN = 1e-4
+TEXTS = [LINES[0], LINES[4], LINES[11], "no", "It's cold, isn't it? 🙂"]
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    make, fields = SHAPES[request.param]
+    return make(tmp_path_factory.mktemp("classifier") / "model", **fields)
+
+
+def test_all_numbers_are_those_of_transformers(folder: Path) -> None:
+    judge, theirs = Judge.load(folder, device="cpu"), tokenizer_of(folder)
+    for text in TEXTS:
+        judgement = judge.judge(text)
+        ids = [token.id for token in judgement.tokens]
+        assert ids == theirs(text).input_ids
+        logits, attention = seen(folder, ids)
+        assert_close(judge.model(torch.tensor([ids]))[0], logits, within=WITHIN, of="logits")
+        assert_close(torch.tensor(judgement.attention), attention, within=WITHIN, of="attention")
+        expected = logits.softmax(-1) if judgement.exclusive else logits.sigmoid()
+        assert_close(torch.tensor(judgement.probabilities), expected, within=WITHIN, of="probabilities")
+
+
+def test_a_verdict_is_over_the_models_own_classes(folder: Path) -> None:
+    judge, config = Judge.load(folder, device="cpu"), reference(folder).config
+    found = {judge.judge(text).verdict for text in LINES}
+    assert judge.model.config.classes == tuple(config.id2label[place] for place in range(config.num_labels))
+    if judge.model.config.exclusive:
+        assert found <= set(judge.model.config.classes)
+    else:
+        assert all(set(verdict.split(", ")) <= {*judge.model.config.classes, ""} for verdict in found)
+
+
+def test_texts_in_a_batch_get_what_each_gets_alone(folder: Path) -> None:
+    judge = Judge.load(folder, device="cpu")
+    for found, text in zip(judge.probabilities(TEXTS), TEXTS, strict=True):
+        assert found == pytest.approx(judge.judge(text).probabilities, abs=WITHIN)
+
+
+def test_a_word_did_what_the_judge_says_less_without_it(folder: Path) -> None:
+    judge = Judge.load(folder, device="cpu")
+    judgement = judge.judge("The train was late again")
+    assert judgement.shares is None
+    effects = judge.erasure_effects(judgement)
+    assert len(effects) == len(judgement.classes)
+    begins = judgement.text.index("late")
+    (word,) = {token.word for token in judgement.tokens if not token.special and token.start == begins}
+    without = [token.id for token in judgement.tokens if token.word != word]
+    odds = judge.model.log_odds(torch.tensor([without]))[0].tolist()
+    place = next(place for place, token in enumerate(judgement.tokens) if token.word == word)
+    for of_class, before, after in zip(effects, judgement.class_log_odds, odds, strict=True):
+        assert of_class[place] == pytest.approx(before - after, abs=1e-4)
+        assert (of_class[0], of_class[-1]) == (0, 0)  # of no word
+    assert json.dumps(effects)
+
+
+# ---------------------------------------------------------------- folders that differ, and what is refused
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bert(tmp_path_factory.mktemp("one") / "model")
+
+
+def edit(folder: Path, **values: Any) -> Path:
+    """Change fields of config.json; None removes one."""
+    path = folder / "config.json"
+    content = json.loads(path.read_text(encoding="utf-8")) | values
+    path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
+    return folder
+
+
+@pytest.mark.parametrize("make", [bert, distilbert, roberta])
+def test_an_imported_folder_judges_the_same(tmp_path: Path, make: Maker) -> None:
+    theirs = make(tmp_path / "theirs")
+    assert main(["import", str(theirs), str(tmp_path / "ours"), "--storage", "float32"]) == 0
+    before, after = (Judge.load(tmp_path / name, device="cpu") for name in ("theirs", "ours"))
+    for text in TEXTS:
+        assert after.judge(text).probabilities == pytest.approx(before.judge(text).probabilities, abs=1e-6)
+        assert [token.text for token in after.judge(text).tokens] == [token.text for token in before.judge(text).tokens]
+    assert (kind_of_folder(tmp_path / "ours"), kind_of_folder(theirs)) == ("encoder_classifier", "encoder_classifier")
+    assert not (tmp_path / "ours" / "habits.json").exists()
+    assert "generation" not in (tmp_path / "ours" / "README.md").read_text(encoding="utf-8")
+
+
+def test_old_names_of_norms_and_left_over_tensors_are_read(tmp_path: Path, one: Path) -> None:
+    folder = copied(one, tmp_path / "old")
+    tensors = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): tensor
+        for name, tensor in load_file(folder / "model.safetensors").items()
+    }
+    tensors["bert.embeddings.position_ids"] = torch.arange(61)[None]
+    tensors["cls.predictions.bias"] = torch.zeros(7)
+    (folder / "model.safetensors").unlink()
+    torch.save(tensors, folder / "pytorch_model.bin")
+    old, new = (Judge.load(each, device="cpu").judge(LINES[4]) for each in (folder, one))
+    assert old.class_log_odds == pytest.approx(new.class_log_odds, abs=1e-6)
+
+
+def test_classes_without_names_are_numbered(tmp_path: Path, one: Path) -> None:
+    folder = edit(copied(one, tmp_path / "plain"), id2label=None, label2id=None, num_labels=3)
+    assert Judge.load(folder, device="cpu").judge("no").classes == ("LABEL_0", "LABEL_1", "LABEL_2")
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "relative positions": ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
+    "a decoder": ({"is_decoder": True}, "is_decoder is True"),
+    "cross-attention": ({"add_cross_attention": True}, "add_cross_attention is True"),
+    "pruned heads": ({"pruned_heads": {"0": [1]}}, "pruned_heads is "),
+    "quantised": ({"quantization_config": {"bits": 4}}, "quantization_config is "),
+    "numbers": ({"problem_type": "regression"}, "gives numbers, not classes"),
+    "another problem": ({"problem_type": "guessing"}, "problem_type is 'guessing'"),
+    "another task": ({"architectures": ["BertForMaskedLM"]}, "holds a BertForMaskedLM.* only classifiers of texts"),
+    "another activation": ({"hidden_act": "gelu_fast"}, "hidden_act is 'gelu_fast', but known are"),
+    "gaps in the classes": ({"id2label": {"0": "a", "2": "b"}}, "does not name the classes from 0 on"),
+    "a class without a name": ({"id2label": {"0": "a", "1": " ", "2": "c"}}, "a class without a name"),
+    "too many classes": ({"id2label": {str(place): f"c{place}" for place in range(301)}}, "has 301 classes"),
+    "fewer classes": ({"id2label": {"0": "a", "1": "b"}}, r"classifier.weight has shape \[3, 20\].* \[2, 20\]"),
+    "another vocabulary": ({"vocab_size": 5000}, "word_embeddings.weight has shape"),
+    "no whole heads": ({"num_attention_heads": 3}, "cannot be split into 3 equal heads"),
+    "too many layers": ({"num_hidden_layers": 201}, "asks for 201 layers"),
+    "more layers than there are": ({"num_hidden_layers": 4}, "the weights lack encoder.layers.3"),
+    "fewer layers": ({"num_hidden_layers": 2}, "the weights also hold"),
+    "padding that is a word": ({"pad_token_id": 33}, "no special token 33 for pad_id"),
+    "no room for a text": ({"max_position_embeddings": 3}, "too short for any text"),
+    "another cutter": ({"tokenizer_class": "BertJapaneseTokenizer"}, "cut into tokens by BertJapaneseTokenizer"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path, one: Path, what: str) -> None:
+    fields, complaint = REFUSED[what]
+    folder = edit(copied(one, tmp_path / "model"), **fields)
+    if "tokenizer_class" in fields:
+        (folder / "tokenizer_config.json").unlink()
+    with pytest.raises(ModelError, match=complaint) as told:
+        Judge.load(folder, device="cpu")
+    assert str(folder) in str(told.value)
+
+
+def test_weights_of_another_task_are_refused_in_words(tmp_path: Path, one: Path) -> None:
+    folder = edit(copied(one, tmp_path / "model"), architectures=None)
+    tensors = load_file(folder / "model.safetensors")
+    save_file({name: each for name, each in tensors.items() if "classifier" not in name}, folder / "model.safetensors")
+    with pytest.raises(ModelError, match=r"lack classifier\.weight, so they hold no classifier of texts"):
+        Judge.load(folder, device="cpu")
+
+
+def test_a_classifier_is_no_translator_and_a_translator_no_classifier(tmp_path: Path, one: Path) -> None:
+    with pytest.raises(ModelError, match="holds no Transformer but EncoderClassifier"):
+        Translator.load(one, device="cpu")
+    with pytest.raises(ModelError, match="holds no Classifier but Transformer"):
+        Judge.load("toy", device="cpu")
+
+
+@pytest.mark.parametrize("logits", [[1.0, 2.0, 3.0], [50.0, -50.0, 0.0], [0.0, 0.0, 0.0], [200.0, -200.0, 3.0]])
+def test_log_odds_of_a_class_are_those_of_its_probability(logits: list[float]) -> None:
+    for place, odds in enumerate(one_vs_rest_log_odds(torch.tensor([logits]))[0].tolist()):
+        others = [*logits[:place], *logits[place + 1 :]]
+        rest = max(others) + math.log(sum(math.exp(each - max(others)) for each in others))
+        assert odds == pytest.approx(logits[place] - rest, rel=1e-5, abs=1e-5)
+
+
+# ---------------------------------------------------------------- as the shipped classifier
+
+
+def test_a_head_that_is_switched_off_adds_nothing(one: Path) -> None:
+    judge = Judge.load(one, device="cpu")
+    plain = judge.judge(LINES[4])
+    with judge.without_head(1, 2):
+        without = judge.judge(LINES[4])
+    assert without.attention[1, 2].max() == 0
+    assert (without.attention[1, 3] == plain.attention[1, 3]).all()
+    assert without.class_log_odds != pytest.approx(plain.class_log_odds, abs=1e-3)
+
+
+def test_evaluate_counts_how_often_a_class_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = distilbert(tmp_path / "model", seed=4)  # gives both classes
+    judge = Judge.load(folder, device="cpu")
+    verdicts = [judge.model.config.classes.index(judge.judge(line).verdict) for line in LINES[:6]]
+    labels = [*verdicts[:4], *(1 - verdict for verdict in verdicts[4:])]  # the last two are wrong
+    lines = [f"{label}\t{line}" for label, line in zip(labels, LINES, strict=False)]
+    (tmp_path / "test.tsv").write_text("\n".join(["label\ttext", *lines, ""]), encoding="utf-8")
+    arguments = ["--model", str(folder), "--source", str(tmp_path / "test.tsv"), "--device", "cpu"]
+    assert main(["evaluate", *arguments, "--hypotheses", str(tmp_path / "told.txt")]) == 0
+    assert "accuracy 66.67% of 6 texts" in capsys.readouterr().out
+    told = [float(line) for line in (tmp_path / "told.txt").read_text(encoding="utf-8").split()]
+    assert told == pytest.approx([judge.judge(line).probability for line in LINES[:6]], abs=1e-4)

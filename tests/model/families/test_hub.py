@@ -1,0 +1,746 @@
+"""Models are fetched by id from a Hub of our own: whole, broken off, gated, damaged, too large, offline."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, Timer
+from typing import Any
+
+import pytest
+
+from headlight.model.families.hub import (
+    DownloadPlan,
+    DownloadProgress,
+    HubError,
+    RemoteFile,
+    cached_models,
+    download,
+    download_plan,
+    fetch,
+    find_folder,
+    is_reachable,
+    make_plan,
+    read_id,
+)
+from headlight.model.families.hub.cache import blob_file, repository_folder
+from headlight.model.families.hub.file_checks import find_fault
+from headlight.model.families.hub.quota import MARK_FILE, claimed_sizes, make_room, mark_claimed, mark_used
+from headlight.model.phrases import phrases
+from tests.hub_server import Hub, Repository, digest, hub_of_our_own, marian_files, pieces, safetensors, torch_zip
+
+ROOT = Path(__file__).resolve().parents[3]
+NAME = "Helsinki-NLP/opus-mt-de-en"
+WEIGHTS = "model.safetensors"
+READ = {
+    "config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "vocab.json",
+    "source.spm",
+    "target.spm",
+    WEIGHTS,
+    "README.md",
+}
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A Hub with one model."""
+    with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
+        running.repositories[NAME] = Repository()
+        running.repositories[NAME].push(marian_files())
+        yield running
+
+
+def kind_of(ask: Callable[[], Any]) -> str:
+    """The kind of the error; its sentence tells no address and no token."""
+    with pytest.raises(HubError) as caught:
+        ask()
+    assert "http:" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+    return caught.value.kind
+
+
+def snapshot(files: Path) -> dict[str, bytes]:
+    return {path.relative_to(files).as_posix(): path.read_bytes() for path in files.rglob("*") if path.is_file()}
+
+
+# ---------------------------------------------------------------- the whole way
+
+
+def test_a_model_comes_whole_and_only_with_what_is_read(hub: Hub) -> None:
+    folder = fetch(NAME)
+    assert snapshot(folder) == {name: content for name, content in marian_files().items() if name in READ}
+    assert find_folder(read_id(NAME)) == folder
+    assert folder.name == hub.repositories[NAME].references["main"]
+    assert hub.bodies(WEIGHTS) == [None]
+
+
+def test_the_plan_says_beforehand_what_will_come(hub: Hub) -> None:
+    found = make_plan(NAME)
+    assert {file.name for file in found.files} == READ
+    assert found.bytes == found.missing == sum(len(marian_files()[name]) for name in READ)
+    assert (found.licence, found.repository, found.revision) == ("cc-by-4.0", NAME, "main")
+    assert [file.name for file in found.files][-1] == WEIGHTS
+    assert [each.method for each in hub.asked] == ["GET"]
+    fetch(NAME)
+    assert make_plan(NAME).missing == 0
+
+
+def test_the_licence_is_read_from_a_tag_where_the_card_says_none(hub: Hub) -> None:
+    hub.repositories[NAME].card = {}
+    assert make_plan(NAME).licence == "mit"
+
+
+def test_nothing_comes_that_was_not_agreed_to(hub: Hub) -> None:
+    shown: list[DownloadPlan] = []
+
+    def refuse(found: DownloadPlan) -> bool:
+        shown.append(found)
+        return False
+
+    assert kind_of(lambda: fetch(NAME, confirm=refuse)) == "refused"
+    assert [found.missing for found in shown] == [make_plan(NAME).bytes]
+    assert not any("/resolve/" in each.path for each in hub.asked)
+    fetch(NAME, confirm=lambda found: True)
+    fetch(NAME, confirm=refuse)  # it is there: nobody is asked
+
+
+def test_progress_counts_up_to_all_and_says_what_comes(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "PROGRESS_INTERVAL", 0.0)
+    reports: list[DownloadProgress] = []
+    fetch(NAME, on_progress=reports.append)
+    done = [each.done for each in reports]
+    total = make_plan(NAME).bytes
+    assert done == sorted(done)
+    assert (done[-1], {each.total for each in reports}) == (total, {total})
+    assert {each.file for each in reports} == READ
+    assert str(reports[-1]).startswith(f"[{'#' * 24}] 100%")
+
+
+def test_news_come_seldom_but_the_last_always(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "PROGRESS_INTERVAL", 3600.0)
+    reports: list[DownloadProgress] = []
+    fetch(NAME, on_progress=reports.append)
+    assert len(reports) == 2  # the first, and the last
+    assert reports[-1].done == reports[-1].total
+
+
+def test_shards_come_with_their_index(hub: Hub) -> None:
+    files = marian_files()
+    del files[WEIGHTS]
+    shards = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+    places = b'{"weight_map": {"a": "%s", "b": "%s"}}' % (shards[0].encode(), shards[1].encode())
+    files |= {shards[0]: safetensors(11, "a"), shards[1]: safetensors(13, "b"), f"{WEIGHTS}.index.json": places}
+    hub.repositories[NAME].push(files)
+    found = snapshot(fetch(NAME))
+    assert {*shards, f"{WEIGHTS}.index.json"} < set(found)
+    assert "pytorch_model.bin" not in found
+    (find_folder(read_id(NAME)) or Path()).joinpath(shards[1]).unlink()
+    assert find_folder(read_id(NAME)) is None
+
+
+def test_a_pickle_comes_where_there_is_nothing_better(hub: Hub) -> None:
+    files = marian_files()
+    del files[WEIGHTS]
+    hub.repositories[NAME].push(files)
+    assert snapshot(fetch(NAME))["pytorch_model.bin"] == torch_zip()
+
+
+@pytest.mark.parametrize("folder", ["de-en", "zh-en", "toy"])
+def test_all_that_a_folder_of_our_own_holds_would_come(hub: Hub, folder: str) -> None:
+    files = {path.name: path.read_bytes() for path in (ROOT / "assets" / "models" / folder).iterdir()}
+    hub.repositories["me/own"] = Repository()
+    hub.repositories["me/own"].push(files)
+    assert {file.name for file in make_plan("me/own").files} == set(files)
+
+
+def test_two_files_of_one_content_come_once(hub: Hub) -> None:
+    hub.repositories[NAME].push(marian_files(target__spm=pieces(b"<unk>")))
+    reports: list[DownloadProgress] = []
+    found = snapshot(fetch(NAME, on_progress=reports.append))
+    assert found["source.spm"] == found["target.spm"]
+    assert hub.bodies("source.spm") == [None]
+    assert reports[-1].done == reports[-1].total
+
+
+def test_a_token_goes_to_the_hub_and_to_nobody_else(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    fetch(NAME)
+    to_store = [each.token for each in hub.asked if each.path.count("/") == 1]
+    assert len(to_store) == 3
+    assert set(to_store) == {None}
+    assert {each.token for each in hub.asked if each.path.count("/") > 1} == {"Bearer hf_secret"}
+
+
+def test_nothing_else_is_asked_and_nothing_told_of_this_machine(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
+    fetch(NAME)
+    paths = {each.path for each in hub.asked if each.path.count("/") > 1}
+    assert paths == {f"/api/models/{NAME}/revision/main", *(f"/{NAME}/resolve/{commit}/{name}"
+                     for commit in hub.repositories[NAME].commits for name in READ)}  # fmt: skip
+    assert {each.agent for each in hub.asked} == {"headlight"}
+
+
+# ---------------------------------------------------------------- broken off
+
+
+def test_a_file_that_breaks_off_goes_on_where_it_stopped(hub: Hub) -> None:
+    small = sum(name.endswith(".spm") for name in READ)
+    hub.cuts = [10**6] * small + [10_007, 5_003]
+    assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
+    first, second, third = hub.bodies(WEIGHTS)
+    assert first is None
+    assert [second, third] == ["bytes=10007-", "bytes=15010-"]
+
+
+def test_what_came_before_the_end_of_all_attempts_is_gone_on_with_later(hub: Hub) -> None:
+    hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
+    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    assert find_folder(read_id(NAME)) is None
+    assert hub.bodies(WEIGHTS) == [None, *["bytes=10007-"] * 3]
+    hub.asked.clear()
+    assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
+    assert hub.bodies(WEIGHTS) == ["bytes=10007-"]
+    assert hub.bodies("vocab.json") == []
+
+
+def test_a_server_without_ranges_is_asked_for_the_whole_again(hub: Hub) -> None:
+    hub.cuts, hub.ranges = [10**6, 10**6, 10_007], False
+    assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
+
+
+def test_a_part_that_is_longer_than_the_file_is_thrown_away(hub: Hub, tmp_path: Path) -> None:
+    blobs = tmp_path / "home" / "hub" / "models--Helsinki-NLP--opus-mt-de-en" / "blobs"
+    blobs.mkdir(parents=True)
+    (blobs / f"{digest(marian_files()[WEIGHTS])}.headlight.incomplete").write_bytes(b"x" * 50_000)
+    assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
+
+
+def test_who_stops_it_keeps_what_has_come(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "PROGRESS_INTERVAL", 0.0)
+    stop = Event()
+    hub.cuts = [10**6, 10**6, 10_007]  # so no more than this has come when it is stopped
+
+    def watch(progress: DownloadProgress) -> None:
+        if progress.file == WEIGHTS:
+            stop.set()
+
+    assert kind_of(lambda: fetch(NAME, on_progress=watch, stop=stop)) == "stopped"
+    hub.asked.clear()
+    fetch(NAME)
+    (rest,) = hub.bodies(WEIGHTS)
+    assert rest is not None
+    assert 0 < int(rest.removeprefix("bytes=").rstrip("-")) <= 10_007
+
+
+def test_two_who_fetch_the_same_at_once_both_get_it_and_it_comes_once(hub: Hub) -> None:
+    hub.going.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(fetch, NAME)
+        assert hub.halted.wait(60)
+        second = pool.submit(fetch, NAME)
+        stop = Event()
+        Timer(0.3, stop.set).start()
+        assert kind_of(lambda: fetch(NAME, stop=stop)) == "stopped"  # who waits for another may leave, too
+        hub.going.set()
+        assert first.result(60) == second.result(60)
+    assert hub.bodies(WEIGHTS) == [None]
+
+
+# ---------------------------------------------------------------- refused
+
+
+@pytest.mark.parametrize(
+    ("refusal", "kind"),
+    [
+        ((401, "RepoNotFound"), "not_found"),
+        ((404, "RepoNotFound"), "not_found"),
+        ((404, ""), "not_found"),
+        ((404, "RevisionNotFound"), "not_found"),
+        ((401, "GatedRepo"), "gated"),
+        ((403, "GatedRepo"), "gated"),
+        ((403, ""), "gated"),
+        ((429, ""), "busy"),
+        ((503, ""), "busy"),
+    ],
+)
+def test_what_the_hub_refuses_is_said(hub: Hub, refusal: tuple[int, str], kind: str) -> None:
+    hub.repositories[NAME].refusal = refusal
+    assert kind_of(lambda: fetch(NAME)) == kind
+
+
+def test_a_model_that_nobody_knows_is_not_found(hub: Hub) -> None:
+    assert kind_of(lambda: fetch("no/such")) == "not_found"
+    assert kind_of(lambda: fetch(f"{NAME}@v7")) == "not_found"
+
+
+@pytest.mark.parametrize("token", ["", "hf_secret"])
+def test_a_gated_model_asks_for_its_licence_and_a_token(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    if token:
+        monkeypatch.setenv("HF_TOKEN", token)
+    hub.repositories[NAME].gated = True
+    with pytest.raises(HubError, match=r"Accept its licence .* HF_TOKEN") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "gated"
+
+
+def test_a_password_in_the_address_is_told_to_nobody(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", hub.address.replace("//", "//me:secret@"))
+    hub.repositories[NAME].refusal = (503, "")
+    assert kind_of(lambda: fetch(NAME)) == "busy"
+
+
+def test_what_is_too_large_is_refused_before_it_comes(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.repositories[NAME].stated[WEIGHTS] = {"size": 3_000_000_000}
+    with pytest.raises(HubError, match="is 3001 MB, but at most 3000 MB") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "too_large"
+    assert not any("/resolve/" in each.path for each in hub.asked)
+    monkeypatch.setenv("HEADLIGHT_MAX_DOWNLOAD_MB", "4000")
+    assert make_plan(NAME).bytes > 3_000_000_000
+    monkeypatch.setenv("HEADLIGHT_MAX_DOWNLOAD_MB", "many")
+    assert kind_of(lambda: make_plan(NAME)) == "bad_limit"
+
+
+def test_what_the_disk_cannot_hold_does_not_come(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = download.shutil.disk_usage("/")._replace(free=31_000)
+    monkeypatch.setattr(download.shutil, "disk_usage", lambda place: usage)
+    assert kind_of(lambda: fetch(NAME)) == "no_room"
+
+
+def test_a_cache_that_cannot_be_written_is_said(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "file"))
+    assert kind_of(lambda: fetch(NAME)) == "not_writable"
+
+
+@pytest.mark.parametrize("missing", ["config.json", "weights"])
+def test_what_is_no_model_is_refused(hub: Hub, missing: str) -> None:
+    gone = (WEIGHTS, "pytorch_model.bin") if missing == "weights" else (missing,)
+    hub.repositories[NAME].push({name: content for name, content in marian_files().items() if name not in gone})
+    assert kind_of(lambda: fetch(NAME)) == "not_a_model"
+
+
+@pytest.mark.parametrize(
+    "stated", [{"size": None}, {"size": -1}, {"lfs": {"sha256": "../../x", "size": 1, "pointerSize": 1}}, {"lfs": [1]}]
+)
+def test_a_list_without_sizes_and_checksums_is_not_believed(hub: Hub, stated: dict[str, Any]) -> None:
+    hub.repositories[NAME].stated[WEIGHTS] = stated
+    assert kind_of(lambda: fetch(NAME)) == "odd_answer"
+
+
+# ---------------------------------------------------------------- not what its name says
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (WEIGHTS, b"<html>Not here</html>"),
+        (WEIGHTS, b""),
+        (WEIGHTS, POINTER),
+        (WEIGHTS, safetensors(17)[:-1]),
+        (WEIGHTS, safetensors(17) + b"\0"),
+        (WEIGHTS, b"\x02" + bytes(7) + b"[]"),
+        (WEIGHTS, b"\x07" + bytes(7) + b'{"a":1}'),
+        (WEIGHTS, b"\xff" * 32),
+        ("config.json", b"<html>"),
+        ("config.json", b"7"),
+        ("config.json", b"[" * 100_000),
+        ("vocab.json", POINTER),
+        ("vocab.json", b"\xff{}"),
+        ("source.spm", b"<html>Not here</html>"),
+        ("source.spm", POINTER),
+        ("source.spm", b""),
+        ("source.spm", b"\x0a\xff\x01\x0a"),
+        ("source.spm", b"\x0a\x05hello"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says_never_gets_its_name(hub: Hub, name: str, content: bytes) -> None:
+    hub.repositories[NAME].push(marian_files() | {name: content})
+    with pytest.raises(HubError, match=name) as caught:
+        fetch(NAME)
+    assert caught.value.kind == "wrong_file"
+    assert find_folder(read_id(NAME)) is None
+    cache = Path(download.cache_folder())
+    assert [path for path in cache.rglob(name) if path.exists()] == []
+    assert [path for path in cache.rglob("*.incomplete") if path.exists()] == []
+
+
+@pytest.mark.parametrize("content", [b"<html>Not here</html>", b"PK\x03\x04 but no archive", POINTER])
+def test_a_pickle_must_be_a_file_of_pytorch(hub: Hub, content: bytes) -> None:
+    files = marian_files(pytorch_model__bin=content)
+    del files[WEIGHTS]
+    hub.repositories[NAME].push(files)
+    assert kind_of(lambda: fetch(NAME)) == "wrong_file"
+
+
+def test_files_of_older_pytorch_are_files_of_pytorch(tmp_path: Path) -> None:
+    content = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.and so on"
+    (tmp_path / "x").write_bytes(content)
+    assert find_fault(tmp_path / "x", RemoteFile("pytorch_model.bin", len(content), digest(content))) == ""
+
+
+@pytest.mark.parametrize(
+    ("stated", "fault"),
+    [
+        ({"size": 30_011}, "more than the 30,011 bytes"),
+        ({"size": 50_021}, "less than the 50,021 bytes"),
+        ({"lfs": {"sha256": digest(b"other"), "size": 1, "pointerSize": 1}}, "differs from the checksum"),
+    ],
+)
+def test_a_file_is_what_the_list_said_of_it(hub: Hub, stated: dict[str, Any], fault: str) -> None:
+    hub.repositories[NAME].stated[WEIGHTS] = stated
+    with pytest.raises(HubError, match=fault) as caught:
+        fetch(NAME)
+    assert caught.value.kind == "wrong_file"
+    assert find_folder(read_id(NAME)) is None
+
+
+def test_a_server_that_never_gives_the_whole_is_given_up(hub: Hub) -> None:
+    hub.ranges, hub.repositories[NAME].stated[WEIGHTS] = False, {"size": 50_021}
+    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+
+
+# ---------------------------------------------------------------- a network that stands between
+
+
+def test_a_login_page_is_said_and_nothing_of_it_is_kept(hub: Hub) -> None:
+    hub.portals = ["text/html; charset=utf-8"]
+    with pytest.raises(HubError, match=r"A web page arrived .* login") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "web_page"
+    assert not [path for path in Path(download.cache_folder()).rglob("*.incomplete") if path.stat().st_size]
+    assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
+
+
+def test_a_login_page_leaves_what_had_come_as_it_was(hub: Hub) -> None:
+    hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
+    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    hub.portals = ["text/html"]
+    assert kind_of(lambda: fetch(NAME)) == "web_page"
+    hub.asked.clear()
+    fetch(NAME)
+    assert hub.bodies(WEIGHTS) == ["bytes=10007-"]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_beginning_that_is_something_else_does_not_spoil_the_next_attempt(hub: Hub, ranges: bool) -> None:
+    hub.ranges, hub.portals = ranges, ["text/plain"] * 2  # nothing says that it is no file
+    assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
+
+
+def test_a_beginning_that_an_earlier_attempt_left_is_thrown_away_if_it_was_wrong(hub: Hub, tmp_path: Path) -> None:
+    blobs = tmp_path / "home" / "hub" / "models--Helsinki-NLP--opus-mt-de-en" / "blobs"
+    blobs.mkdir(parents=True)
+    part = blobs / f"{digest(marian_files()[WEIGHTS])}.headlight.incomplete"
+    for wrong in (b"<html>Log in first</html>", b"x" * len(marian_files()[WEIGHTS])):
+        part.write_bytes(wrong)
+        folder = fetch(NAME)
+        assert snapshot(folder)[WEIGHTS] == marian_files()[WEIGHTS]
+        (folder / WEIGHTS).resolve().unlink()
+        (folder / WEIGHTS).unlink()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_hub_that_gives_no_file_now_is_busy_and_not_broken_off(hub: Hub, status: int) -> None:
+    hub.body_status = status
+    with pytest.raises(HubError, match=rf"status {status}") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "busy"
+
+
+@pytest.mark.parametrize("away", ["circle", "ftp://127.0.0.1/x", "file:///etc/passwd"])
+def test_a_way_in_a_circle_or_to_an_odd_address_is_said_at_once(hub: Hub, away: str) -> None:
+    hub.away = away
+    with pytest.raises(HubError, match="redirects in a circle, or to something that cannot be asked") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "astray"
+    assert len(hub.asked) < 40
+
+
+def test_an_address_of_the_hub_that_cannot_be_asked_is_said(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "gopher://127.0.0.1")
+    assert kind_of(lambda: fetch(NAME)) == "astray"
+
+
+@pytest.mark.parametrize("said", [b"[" * 100_000, b'{"a":' * 100_000, b"<html>Log in</html>", b"[]", b"null"])
+def test_what_is_told_of_a_model_may_be_anything_and_is_one_clear_error(hub: Hub, said: bytes) -> None:
+    hub.said = said
+    assert kind_of(lambda: fetch(NAME)) == "odd_answer"
+
+
+# ---------------------------------------------------------------- without a network
+
+
+def test_without_a_network_what_is_there_is_used_and_nothing_asked(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = fetch(NAME)
+    hub.asked.clear()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert fetch(NAME) == folder
+    assert hub.asked == []
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
+    assert fetch(NAME) == folder
+
+
+@pytest.mark.parametrize("way", ["HF_HUB_OFFLINE", "nobody listens"])
+def test_without_a_network_it_is_said_where_to_put_the_files(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setenv(*((way, "1") if way.startswith("HF") else ("HF_ENDPOINT", "http://127.0.0.1:9")))
+    with pytest.raises(HubError) as caught:
+        fetch(NAME)
+    assert caught.value.kind == "offline"
+    for said in ("assets/models", "HEADLIGHT_MODELS_FOLDER", "config.json", "model.safetensors", "pytorch_model.bin"):
+        assert said in str(caught.value)
+    with pytest.raises(HubError, match="cannot be reached"):
+        make_plan(NAME)
+    if way.startswith("HF"):
+        assert hub.asked == []
+
+
+def test_whether_the_hub_can_be_reached_names_no_model(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_reachable()
+    assert (hub.looks, hub.asked) == (1, [])
+    hub.look_status = 503  # of a gateway that finds nobody behind it
+    assert not is_reachable()
+    hub.look_status = 200
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert not is_reachable()
+    assert hub.looks == 2
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    for nobody in ("http://127.0.0.1:9", "gopher://127.0.0.1", "http://[", "http://nowhere.invalid"):
+        monkeypatch.setenv("HF_ENDPOINT", nobody)
+        assert not is_reachable()
+
+
+def test_what_only_began_to_come_does_not_count_as_there(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
+    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert kind_of(lambda: fetch(NAME)) == "offline"
+
+
+# ---------------------------------------------------------------- revisions
+
+
+def test_a_commit_that_is_there_is_used_without_a_question(hub: Hub) -> None:
+    commit = hub.repositories[NAME].references["main"]
+    folder = fetch(f"{NAME}@{commit}")
+    hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
+    hub.asked.clear()
+    assert fetch(NAME, revision=commit) == folder
+    assert hub.asked == []
+    assert find_folder(read_id(NAME)) is None  # nobody asked what main is
+
+
+def test_main_is_fetched_anew_once_it_has_moved_and_only_what_changed(hub: Hub) -> None:
+    old = fetch(NAME)
+    hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
+    hub.asked.clear()
+    new = fetch(NAME)
+    assert new != old
+    assert (new / "vocab.json").read_bytes() == b'{"new": 1}'
+    assert hub.bodies("vocab.json") == [None]
+    assert hub.bodies(WEIGHTS) == []
+    assert (old / "vocab.json").read_bytes() == marian_files()["vocab.json"]
+
+
+def test_a_branch_and_a_proposal_have_references_of_their_own(hub: Hub) -> None:
+    for revision in ("v1.0", "refs/pr/7"):
+        hub.repositories[NAME].push(marian_files(), revision)
+        folder = fetch(f"{NAME}@{revision}")
+        assert find_folder(read_id(NAME, revision)) == folder
+    assert find_folder(read_id(NAME)) is None
+
+
+def test_what_is_kept_is_known_by_what_it_was_asked_for(hub: Hub) -> None:
+    assert list(cached_models()) == []
+    fetch(NAME)
+    assert [str(each) for each in cached_models()] == [NAME]
+    hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
+    fetch(NAME)  # its main has moved: the older commit stays in the cache, but nobody asked for it by itself
+    hub.repositories[NAME].push(marian_files(), "refs/pr/7")
+    fetch(f"{NAME}@refs/pr/7")
+    hub.repositories["me/other"] = Repository()
+    commit = hub.repositories["me/other"].push(marian_files())
+    fetch("me/other", revision=commit)
+    assert {str(each) for each in cached_models()} == {f"me/other@{commit}", NAME, f"{NAME}@refs/pr/7"}
+
+
+def test_every_file_that_a_family_reads_is_fetched(hub: Hub) -> None:
+    named = set()
+    for path in Path("model/families").glob("*.py"):
+        named |= set(re.findall(r'"([\w.]+\.(?:json|spm|model))"', path.read_text(encoding="utf-8")))
+    assert {"target_vocab.json", "source.spm", "spiece.model"} <= named
+    assert named <= set(download_plan.METADATA_FILES)
+
+
+def test_a_repository_without_a_vocabulary_is_refused_before_anything_comes(hub: Hub) -> None:
+    files = marian_files()
+    del files["source.spm"]
+    hub.repositories[NAME].push(files)
+    with pytest.raises(HubError, match="has no vocabulary") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "not_a_model"
+    assert hub.bodies(WEIGHTS) == []
+
+
+@pytest.mark.parametrize("named", ["ByT5Tokenizer", "T5Tokenizer"])
+def test_bytes_need_no_vocabulary(hub: Hub, named: str) -> None:
+    settings = json.dumps({"tokenizer_class": named}).encode()
+    kept = ("config.json", "generation_config.json", WEIGHTS)
+    files = {name: data for name, data in marian_files().items() if name in kept}
+    hub.repositories[NAME].push(files | {"tokenizer_config.json": settings})
+    if named == "ByT5Tokenizer":
+        assert (fetch(NAME) / WEIGHTS).exists()
+        assert NAME in {str(each) for each in cached_models()}
+        return
+    with pytest.raises(HubError, match="has no vocabulary"):
+        fetch(NAME)
+    assert hub.bodies(WEIGHTS) == []
+
+
+def test_what_is_in_pieces_or_of_others_is_not_kept(hub: Hub) -> None:
+    folder = fetch(NAME)
+    cache = folder.parents[2]
+    for strange in ("models--gpt2", "models--a--b--c", "models--me--.git", "datasets--me--data"):
+        shutil.copytree(folder.parents[1], cache / strange, symlinks=True)
+    (cache / "models--me--empty").mkdir()
+    assert [str(each) for each in cached_models()] == [NAME]
+    (folder / WEIGHTS).unlink()
+    assert list(cached_models()) == []
+
+
+# ---------------------------------------------------------------- ids
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "opus-mt-de-en",
+        "a/b/c",
+        "../a",
+        "a/..",
+        "a/b..c",
+        "a\\b/c",
+        "https://huggingface.co/a/b",
+        "a/b?x=1",
+        "a/b#c",
+        "a /b",
+        "a/b\n",
+        "/a/b",
+        "a/",
+        "-a/b",
+        "a/b-",
+        "a/.b",
+        "a--b/c",
+        "a/b.git",
+        "ä/b",
+        "a/" + "b" * 95,
+        "a/b@",
+        "a/b@../main",
+        "a/b@refs/heads/main",
+        "a/b@x y",
+        "a/b@c@d",
+        "a/b@" + "f" * 97,
+    ],
+)
+def test_what_is_no_id_is_refused_before_anything_is_asked(hub: Hub, given: str) -> None:
+    with pytest.raises(HubError, match="owner/name") as caught:
+        fetch(given)
+    assert caught.value.kind == "bad_id"
+    assert len(str(caught.value)) < 300
+    assert str(caught.value).isprintable()
+    assert hub.asked == []
+
+
+def test_ids_are_read() -> None:
+    assert str(read_id("a/b")) == "a/b"
+    assert str(read_id("a/b@main")) == "a/b"
+    assert str(read_id("A.1/b_2-c@v1.0")) == "A.1/b_2-c@v1.0"
+    assert read_id("a/b", "v2").revision == "v2"
+    assert (read_id("a/b@" + "0" * 40).is_commit, read_id("a/b@" + "0" * 39).is_commit) == (True, False)
+
+
+# ---------------------------------------------------------------- how much of the disk
+
+
+def test_room_is_made_by_what_was_used_least_recently_and_only_of_our_own(hub: Hub) -> None:
+    names = ["a/one", "a/two", "a/three"]
+    for age, name in enumerate(names):
+        mark_claimed(name)
+        blob_file(name, "x").parent.mkdir(parents=True)
+        blob_file(name, "x").write_bytes(b"x" * 1_000_000)
+        os.utime(repository_folder(name) / MARK_FILE, (100 + age, 100 + age))
+    blob_file("some/body", "x").parent.mkdir(parents=True)
+    mark_claimed("some/body")  # too late: somebody else had begun it
+    assert list(claimed_sizes()) == names
+    mark_used("a/one")
+    assert make_room("a/four", 1_000_000, 3_000_000, ()) == ["a/two"]
+    assert make_room("a/three", 1_000_000, 3_000_000, ()) == []  # it stays where it goes on
+    assert kind_of(lambda: make_room("a/four", 2_000_000, 2_000_000, {"a/one"})) == "full"
+    assert list(claimed_sizes()) == ["a/one"]
+
+
+# ---------------------------------------------------------------- beside
+
+
+def test_every_fault_is_caused_by_a_test() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    kinds = [key.removeprefix("error_hub_") for key in phrases() if key.startswith("error_hub_")]
+    assert "stopped" in kinds
+    assert [kind for kind in kinds if f'"{kind}"' not in source] == []
+
+
+def test_an_error_travels_between_processes() -> None:
+    error = HubError("stopped", repository="a/b")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made above
+    assert (again.kind, dict(again.values), str(again)) == ("stopped", {"repository": "a/b"}, str(error))
+
+
+def test_the_cache_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name, value, expected in (
+        ("HOME", "", ".cache/huggingface/hub"),
+        ("XDG_CACHE_HOME", "x", "x/huggingface/hub"),
+        ("HF_HOME", "h", "h/hub"),
+        ("HF_HUB_CACHE", "c", "c"),
+    ):
+        if value:
+            monkeypatch.setenv(name, str(tmp_path / value))
+        assert download.cache_folder() == tmp_path / expected
+
+
+def test_the_cache_is_the_one_of_the_library(hub: Hub) -> None:
+    from huggingface_hub import try_to_load_from_cache
+
+    folder = fetch(NAME)
+    found = try_to_load_from_cache(NAME, WEIGHTS, cache_dir=download.cache_folder())
+    assert found == str(folder / WEIGHTS)
+
+
+def test_importing_it_loads_neither_the_library_nor_torch() -> None:
+    code = (
+        "import sys, headlight.model.families.hub\n"
+        "print(*sorted({'torch', 'huggingface_hub', 'httpx2', 'numpy'} & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == []

@@ -1,0 +1,59 @@
+"""Foreign weights are mapped, not read twice: the peak of memory while loading, in a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from headlight.model.translate.packed_model import COPY_SHARE, MIN_COPY_BUDGET, can_pack_float16, can_pack_float32
+from tests.loading import measure_loading, measure_use, needs_proc
+from tests.model.families.folders import filled_vocabulary, marian
+
+
+def large_marian(folder: Path, rows: int = 20_011) -> Path:
+    """About 90 MB of weights."""
+    marian(
+        folder, d_model=512, encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048,
+        decoder_ffn_dim=2048, vocab_size=rows, decoder_vocab_size=rows, pad_token_id=rows - 1,
+        decoder_start_token_id=rows - 1,
+    )  # fmt: skip
+    filled_vocabulary(folder, rows)
+    return folder
+
+
+@pytest.mark.slow
+@needs_proc
+def test_a_large_model_never_takes_much_more_than_its_own_weights(tmp_path: Path) -> None:
+    """Of a large model copies take a share alone; here any model is large."""
+    small, large = marian(tmp_path / "small"), large_marian(tmp_path / "large")
+    few, usual = measure_use(small, large, 0), measure_use(small, large, MIN_COPY_BUDGET)
+    assert few.weights == usual.weights > 90_000_000
+    drafts = few.weights / 4  # beside them, a byte of an entry at most
+    assert 0 <= few.copies <= COPY_SHARE * few.weights + drafts
+    assert few.peak < 1.45 * few.weights, f"{few.peak / few.weights:.2f}"  # 0.15 of it: the vocabulary, and kernels
+    if can_pack_float16() and can_pack_float32():
+        assert few.copies > 0.9 * COPY_SHARE * few.weights
+        assert usual.copies > few.copies  # all that makes steps faster, and for passes what that leaves
+    assert usual.peak < 1.2 * (usual.weights + usual.copies)
+
+
+@pytest.mark.slow
+@needs_proc
+def test_loading_peaks_little_above_the_weights_in_use(tmp_path: Path) -> None:
+    small = marian(tmp_path / "small")
+    folders = {name: tmp_path / name for name in ("safetensors", "zip", "old")}
+    large = large_marian(folders["safetensors"])
+    for name in ("zip", "old"):
+        shutil.copytree(large, folders[name])
+        tensors = load_file(large / "model.safetensors")
+        (folders[name] / "model.safetensors").unlink()
+        torch.save(tensors, folders[name] / "pytorch_model.bin", _use_new_zipfile_serialization=name == "zip")
+    measured = measure_loading(small, list(folders.values()))
+    assert len(measured) == 3
+    for weights, peak, _ in measured:
+        assert weights > 90_000_000
+        assert 0.9 * weights < peak < 1.4 * weights, f"{peak / weights:.2f}"

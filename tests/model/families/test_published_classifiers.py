@@ -1,0 +1,113 @@
+"""Published configurations of classifiers: the fields that decide what runs, and what becomes of them.
+
+Sources: huggingface.co/NAME/blob/main/config.json of each NAME below; facts alone, no weights and
+no vocabularies.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headlight.model.checkpoints.reader import FolderReader
+from headlight.model.core.classifier_config import EncoderClassifierConfig
+from headlight.model.core.encoder_classifier import EncoderClassifier
+from headlight.model.errors import ConfigError
+from headlight.model.families import FAMILIES, family_name
+
+BASE = {
+    "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072,
+    "hidden_act": "gelu", "attention_probs_dropout_prob": 0.1, "hidden_dropout_prob": 0.1,
+}  # fmt: skip
+BERT = BASE | {
+    "model_type": "bert", "architectures": ["BertForSequenceClassification"], "max_position_embeddings": 512,
+    "type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0,
+}  # fmt: skip
+ROBERTA = BASE | {
+    "model_type": "roberta", "architectures": ["RobertaForSequenceClassification"], "max_position_embeddings": 514,
+    "type_vocab_size": 1, "layer_norm_eps": 1e-5, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2,
+    "position_embedding_type": "absolute", "vocab_size": 50265,
+}  # fmt: skip
+FEELINGS = (
+    "admiration", "amusement", "anger", "annoyance", "approval", "caring", "confusion", "curiosity", "desire",
+    "disappointment", "disapproval", "disgust", "embarrassment", "excitement", "fear", "gratitude", "grief", "joy",
+    "love", "nervousness", "optimism", "pride", "realization", "relief", "remorse", "sadness", "surprise", "neutral",
+)  # fmt: skip
+
+
+def named(*classes: str) -> dict[str, Any]:
+    return {"id2label": {str(place): name for place, name in enumerate(classes)}}
+
+
+# Of each: its fields, what our configuration has to say, and how many numbers the model has, in millions.
+PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
+    "distilbert/distilbert-base-uncased-finetuned-sst-2-english": (
+        {
+            "model_type": "distilbert", "architectures": ["DistilBertForSequenceClassification"], "activation": "gelu",
+            "dim": 768, "hidden_dim": 3072, "n_heads": 12, "n_layers": 6, "max_position_embeddings": 512,
+            "pad_token_id": 0, "sinusoidal_pos_embds": False, "tie_weights_": True, "vocab_size": 30522,
+        } | named("NEGATIVE", "POSITIVE"),
+        {"classes": ("NEGATIVE", "POSITIVE"), "layers": 6, "head_activation": "relu", "max_length": 512},
+        66,
+    ),
+    "nlptown/bert-base-multilingual-uncased-sentiment": (
+        BERT | {"vocab_size": 105879} | named("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
+        {"classes": ("1 star", "2 stars", "3 stars", "4 stars", "5 stars"), "exclusive": True, "norm_epsilon": 1e-12},
+        167,
+    ),
+    "cross-encoder/ms-marco-MiniLM-L6-v2": (
+        BERT
+        | {
+            "vocab_size": 30522, "hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536,
+        } | named("LABEL_0"),
+        {"classes": ("LABEL_0",), "exclusive": False, "d_model": 384},
+        22,
+    ),
+    "cardiffnlp/twitter-roberta-base-sentiment-latest": (
+        ROBERTA | named("negative", "neutral", "positive"),
+        {"position_offset": 2, "max_length": 512, "head_activation": "tanh", "norm_epsilon": 1e-5, "pad_id": 1},
+        124,
+    ),
+    "SamLowe/roberta-base-go_emotions": (
+        ROBERTA | {"problem_type": "multi_label_classification"} | named(*FEELINGS),
+        {"classes": FEELINGS, "exclusive": False},
+        124,
+    ),
+}  # fmt: skip
+
+
+def read(folder: Path, fields: dict[str, Any]) -> Any:
+    """What the family's reader makes of a configuration, beside a vocabulary that has the special tokens."""
+    (folder / "config.json").write_text(json.dumps(fields))
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nword\n")
+    (folder / "vocab.json").write_text(json.dumps({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    reader: FolderReader = import_module(FAMILIES[fields["model_type"]]).reader()
+    return reader.config(folder, fields)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_configuration_leads_to_a_model_of_its_size(tmp_path: Path, name: str) -> None:
+    fields, expected, millions = PUBLISHED[name]
+    config = read(tmp_path, fields)
+    assert isinstance(config, EncoderClassifierConfig)
+    assert {key: getattr(config, key) for key in expected} == expected
+    with torch.device("meta"):
+        model = EncoderClassifier(config)
+    assert model.parameter_count() // 10**6 == millions
+
+
+@pytest.mark.parametrize(
+    ("family", "architecture"),
+    [("bert", "BertForMaskedLM"), ("distilbert", "DistilBertForMaskedLM"), ("roberta", "RobertaForMaskedLM")],
+)  # google-bert/bert-base-uncased, distilbert/distilbert-base-uncased, FacebookAI/roberta-base
+def test_what_was_only_taught_to_fill_gaps_is_refused(tmp_path: Path, family: str, architecture: str) -> None:
+    fields = {"model_type": family, "architectures": [architecture]}
+    assert family_name(fields) == architecture  # so its download is refused before it begins
+    with pytest.raises(ConfigError, match=f"holds a {architecture}. Of this family only classifiers of texts are read"):
+        read(tmp_path, fields)

@@ -1,0 +1,129 @@
+"""Folders as today's `transformers` saves them, in every variant that it knows: all numbers are its own, to 1e-4.
+
+None is patched. A variant that the core does not have is refused, and never computed as another one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from headlight.model.errors import ConfigError
+from tests.compare import assert_close
+from tests.model.families.folders import bart, m2m, marian, mbart, nllb, pegasus, t5, translator
+
+Maker = Callable[..., Path]
+BART_LIKE: dict[str, Maker] = {
+    "marian": marian, "m2m": m2m, "nllb": nllb, "bart": bart, "mbart": mbart, "pegasus": pegasus
+}  # fmt: skip
+T5_LIKE = ("t5", "mt5", "umt5")
+GATED = ("gated-gelu", "gated-silu", "gated-relu", "gated-gelu_new")
+VARIANTS: dict[str, tuple[Maker, dict[str, Any]]] = {
+    **{
+        f"{name} {tied} {scaled} {activation}": (
+            make,
+            {"tie_word_embeddings": tied, "scale_embedding": scaled, "activation_function": activation},
+        )
+        for name, make in BART_LIKE.items()
+        for tied, scaled, activation in (
+            (True, True, "gelu_pytorch_tanh"), (True, False, "gelu"), (False, True, "silu"), (False, False, "relu")
+        )
+    },
+    "marian with two tables": (marian, {"share_encoder_decoder_embeddings": False}),
+    "marian with three tables": (
+        marian,
+        {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False},
+    ),
+    **{
+        f"{family} {'with an output of its own' if untied else 'tied'} {forward}": (
+            t5,
+            {"family": family, "untied": untied, "feed_forward_proj": forward, "tasks": False},
+        )
+        for family in T5_LIKE
+        for untied, forward in (
+            (False, "gated-gelu"), (False, "relu"), (False, "gelu"), (True, "gated-silu"), (True, "gelu_new")
+        )
+        if not (family == "umt5" and untied)
+    },
+    "t5 gated by relu": (t5, {"feed_forward_proj": "gated-relu", "untied": True}),
+    "t5 v1.0 with an output of its own": (t5, {"untied": True, "tie_word_embeddings": True}),
+    "t5 v1.1 that was tied": (t5, {"tie_word_embeddings": False}),
+    "t5 of few buckets": (t5, {"relative_attention_num_buckets": 4, "relative_attention_max_distance": 9}),
+    "t5 with fewer layers that write": (t5, {"num_decoder_layers": 1}),
+    "codet5": (t5, {"of_code": True, "tasks": False}),
+    "codet5 in two files": (t5, {"of_code": True, "apart": True, "tasks": False}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_has_the_numbers_of_transformers(variant: str, tmp_path: Path) -> None:
+    make, fields = VARIANTS[variant]
+    folder = make(tmp_path / "model", **fields)
+    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager").eval()
+    ours = translator(folder)
+    result = ours.translate("Der Wind weht.", beam_size=1, max_length=7)
+    source = torch.tensor([[token.id for token in result.source_tokens]])
+    written = torch.tensor([[ours.model.config.start_id, *(token.id for token in result.target_tokens)][:-1]])
+    with torch.no_grad():
+        expected = theirs(source, decoder_input_ids=written, output_attentions=True)
+        logits = ours.model(source, written)
+    assert_close(logits, expected.logits, within=1e-4, of="logits")
+    for kind in ("encoder", "decoder", "cross"):
+        maps = torch.stack(expected[f"{kind}_attentions"])[:, 0]
+        assert_close(torch.tensor(result.attention.of(kind)), maps, within=1e-4, of=kind)  # type: ignore[arg-type]
+
+
+REFUSED: dict[str, tuple[Maker, dict[str, Any], str]] = {
+    "another activation": (bart, {"activation_function": "quick_gelu"}, "activation_function is 'quick_gelu'"),
+    "heads of two numbers": (mbart, {"decoder_attention_heads": 1}, "they must be equal"),
+    "widths of two numbers": (pegasus, {"decoder_ffn_dim": 31}, "they must be equal"),
+    "another gate": (t5, {"feed_forward_proj": "gated-tanh"}, "feed_forward_proj is 'gated-tanh'"),
+    "umt5 with an output of its own": (t5, {"family": "umt5", "untied": True}, "nothing says whether the output"),
+}
+
+
+@pytest.mark.parametrize("variant", REFUSED)
+def test_what_the_core_does_not_have_or_no_file_says_is_refused(variant: str, tmp_path: Path) -> None:
+    make, fields, says = REFUSED[variant]
+    folder = make(tmp_path / "model", **fields)
+    with pytest.raises(ConfigError, match=says):
+        translator(folder)
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("family", ["t5", "umt5"])
+def test_a_scale_that_no_file_says_is_taken_from_who_adds_it(family: str, scaled: bool, tmp_path: Path) -> None:
+    """As the refusal advises, of folders that a version of `transformers` without this field wrote."""
+    folder = t5(tmp_path / "model", family=family, untied=True, tasks=False)
+    values = json.loads((folder / "config.json").read_text())
+    values.pop("scale_decoder_outputs", None)
+    (folder / "config.json").write_text(json.dumps(values))
+    with pytest.raises(ConfigError, match='Add "scale_decoder_outputs": false'):
+        translator(folder)
+    (folder / "config.json").write_text(json.dumps(values | {"scale_decoder_outputs": scaled}))
+    assert translator(folder).model.config.scale_output == scaled
+
+
+def test_a_feed_forward_part_that_contradicts_its_name_is_refused(tmp_path: Path) -> None:
+    """`transformers` builds what `dense_act_fn` says, whatever the field says that it was derived from."""
+    folder = t5(tmp_path / "model", tasks=False)
+    config = transformers.AutoConfig.from_pretrained(folder)
+    config.dense_act_fn = "silu"
+    config.save_pretrained(folder)
+    with pytest.raises(ConfigError, match="dense_act_fn is 'silu', but only 'relu' is known"):
+        translator(folder)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_code_is_cut_as_transformers_cuts_it(apart: bool, tmp_path: Path) -> None:
+    folder = t5(tmp_path / "model", of_code=True, apart=apart, tasks=False)
+    theirs = transformers.RobertaTokenizer.from_pretrained(folder)
+    ours = translator(folder)
+    for text in ("Der Wind weht.", "def f(x): return x", "日本 ½"):
+        assert [token.id for token in ours.translate(text, max_length=1).source_tokens] == theirs(text).input_ids

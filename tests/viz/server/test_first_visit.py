@@ -1,0 +1,82 @@
+"""The page is compressed, and names what the browser needs next before its data; other answers stay as they are."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from headlight.viz.server.gradio_files import FRONTEND, frontend_files
+from headlight.viz.server.preload import PreloadMiddleware
+from headlight.viz.server.sharing import tags
+from headlight.viz.server.static_files import MODULES, file_url
+
+KINDS = frozenset({"html", "column"})
+TAGS = tags("")
+OURS = f'<link rel="modulepreload" fetchpriority="low" href="{file_url(MODULES)}">'
+GRADIOS = (FRONTEND / "index.html").read_text(encoding="utf-8")
+DATA = "<p>" + "x" * 10_000
+
+
+def served(html: str, path: str = "/", root: str = "", accepts: str = "gzip", **response: Any) -> Any:
+    """The answer of an app whose page is this HTML, of two kinds of components."""
+
+    async def page(_: Request) -> Response:
+        return Response(html.encode(), **{"media_type": "text/html", **response})
+
+    class App(Starlette):
+        def get_blocks(self) -> Any:
+            return SimpleNamespace(config={"components": [{"type": kind} for kind in KINDS]}, theme_hash="57")
+
+    app = App(routes=[Route("/", page), Route("/a", page)])
+    app.add_middleware(PreloadMiddleware)
+    return TestClient(app, root_path=root).get(path, headers={"accept-encoding": accepts})
+
+
+@pytest.mark.parametrize(("root", "path", "is_page"), [("", "/", True), ("/below", "/below/", True), ("", "/a", False)])
+def test_the_page_alone_is_compressed_and_gets_hints(root: str, path: str, is_page: bool) -> None:
+    html = f'<base href="./" />{DATA}'
+    answer = served(html, path, root)
+    assert answer.headers.get("content-encoding") == ("gzip" if is_page else None)
+    assert answer.text == (html.replace("/>", f"/>{OURS}{TAGS}", 1) if is_page else html)
+
+
+def test_a_small_page_says_its_new_length() -> None:
+    answer = served('<base href="./">.', accepts="identity")
+    assert answer.text == f'<base href="./">{OURS}{TAGS}.'
+    assert int(answer.headers["content-length"]) == len(answer.content)
+
+
+def test_a_page_without_a_base_and_what_is_no_page_stay_as_they_are() -> None:
+    assert served(DATA).text == DATA
+    assert served('<base href="./">', media_type="image/svg+xml").text == '<base href="./">'
+
+
+def test_gradios_page_names_all_its_files_in_their_mode() -> None:
+    text = served(GRADIOS).text
+    hinted = re.findall(r'<link (rel="modulepreload"|rel="preload" as="style" crossorigin) href="([^"]+)">', text)
+    assert tuple(file for _, file in hinted) == frontend_files(KINDS)
+    assert all(("modulepreload" in mode) == file.endswith(".js") for mode, file in hinted)
+    assert '<link rel="preload" as="style" href="theme.css?v=57">' in text
+    assert text.index(OURS) < text.index("window.gradio_config")
+
+
+def test_another_page_of_gradios_gets_no_hint_at_files_that_it_does_not_name() -> None:
+    text = served(GRADIOS.replace("/index-", "/another-")).text
+    assert re.findall(r'<link rel="modulepreload"[^>]*>', text) == [OURS]
+    assert "theme.css" not in text
+
+
+def test_a_page_of_another_app_gets_the_hint_at_our_modules_alone() -> None:
+    async def page(_: Request) -> HTMLResponse:
+        return HTMLResponse(GRADIOS)
+
+    text = TestClient(PreloadMiddleware(Starlette(routes=[Route("/", page)]))).get("/").text
+    assert OURS in text

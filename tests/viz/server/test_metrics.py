@@ -1,0 +1,260 @@
+"""What a watcher of servers reads, and that no visitor's words are in it."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import io
+import json
+import logging
+import re
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from headlight.model.translate.translator import Translator
+from headlight.viz.errors import PageError
+from headlight.viz.server import metrics
+from headlight.viz.server.gradio_queue import install_queue, queue_of_page
+from headlight.viz.server.logs import JsonFormatter
+from headlight.viz.server.metrics import ServerMonitor, prometheus_text, serve_metrics
+from headlight.viz.service.request_queue import Visitor
+from headlight.viz.service.service import Service
+from headlight.viz.settings import Settings, SettingsError
+
+TYPED = "Ein Mann liest."
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def watch() -> ServerMonitor:
+    service = Service(Settings(model="toy", line=1, concurrency=1))
+    page: Any = SimpleNamespace(max_threads=1)
+
+    async def built() -> None:  # the queue makes its locks for the loop that runs
+        install_queue(page, service.line)
+
+    asyncio.run(built())
+    return ServerMonitor(page, service)
+
+
+@pytest.fixture
+def address(watch: ServerMonitor) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = serve_metrics(watch.page, watch.service, Settings(metrics_port=port))
+    assert server is not None
+    yield f"http://127.0.0.1:{port}"
+    server.shutdown()
+    server.server_close()
+
+
+def read(address: str) -> tuple[int, str]:
+    try:
+        with urlopen(address) as answer:  # noqa: S310 - ours
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def values(watch: ServerMonitor) -> dict[tuple[str, ...], float]:
+    text = prometheus_text(watch).decode()
+    assert TYPED not in text
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: ServerMonitor) -> None:
+    service = watch.service
+    request = service.check({"text": TYPED})
+    tokens = len(service.translate(request).source_tokens)
+    service.translate(request)
+    service.translate_with_source(request, "api")
+    (cached,) = service.stream(request, Event())
+    assert cached.translation is not None
+    steps = service.stream(service.check({"text": TYPED, "beam_size": 2}), Event())
+    next(steps)
+    steps.close()
+    with pytest.raises(PageError):
+        service.check({"text": " "})
+    told = values(watch)
+    answers = {name[1:]: count for name, count in told.items() if name[0] == "headlight_answers_total"}
+    assert answers == {
+        ("toy", "made", "view"): 1,
+        ("toy", "cached", "view"): 1,
+        ("toy", "cached", "api"): 1,
+        ("toy", "cached", "page"): 1,
+        ("toy", "stopped", "page"): 1,
+    }
+    assert told["headlight_refused_total", "blank_text"] == 1
+    assert told["headlight_tokens_total", "read"] == tokens
+    assert told["headlight_cache_entries", "answers"] == 1
+    assert told["headlight_cache_bytes", "models"] == service.loaded.cache.bytes > 0
+    for stage in ("encode", "decode", "capture"):
+        counts = [
+            count for (name, *labels), count in told.items() if name.endswith("_bucket") and labels[1:] == [stage]
+        ]
+        assert counts == sorted(counts)  # each counts those below it, too
+        assert counts[-1] == told["headlight_stage_seconds_count", stage] == 1
+        assert told["headlight_stage_seconds_sum", stage] > 0
+
+
+def test_what_fails_and_who_is_turned_away_is_counted(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = watch.service
+    request = service.check({"text": TYPED})
+    monkeypatch.setattr(Translator, "stream", lambda *_: iter([1 / 0 for _ in "1"]))
+    monkeypatch.setattr(service, "run_on_translator", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        next(service.stream(request, Event()))
+    with pytest.raises(ZeroDivisionError):
+        service.translate_with_source(request, "api")
+    service.line.close()
+    with pytest.raises(PageError):
+        service.line.enqueue(Visitor())
+    told = values(watch)
+    assert told["headlight_answers_total", "toy", "failed", "page"] == 1
+    assert told["headlight_answers_total", "toy", "failed", "api"] == 1
+    assert told["headlight_refused_total", "leaving"] == 1
+
+
+def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: ServerMonitor, address: str) -> None:
+    queue_of_page(watch.page).beat = float("inf")  # whatever the machine does meanwhile, it beats
+    assert read(f"{address}/ready") == (200, '{"status": "ok"}')
+    with urlopen(Request(f"{address}/health", method="HEAD")) as answer:  # noqa: S310 - ours
+        assert (answer.status, answer.read()) == (200, b"")
+    line = watch.service.line
+    with line.enqueue(Visitor("192.0.2.1", "a")), line.enqueue(Visitor("192.0.2.2", "b")):
+        told = values(watch)
+        assert [told["headlight_queue", state] for state in ("running", "waiting", "typing")] == [1, 1, 0]
+        assert read(f"{address}/ready") == (503, '{"status": "no", "queue": "full"}')
+        assert read(f"{address}/health")[0] == 200
+    line.close()
+    assert read(f"{address}/ready") == (503, '{"status": "no", "leaving": "told to stop"}')
+    assert "headlight_queue" in read(f"{address}/metrics")[1]
+    assert read(f"{address}/config")[0] == 404
+
+
+def test_a_loop_that_no_longer_beats_is_not_healthy(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = queue_of_page(watch.page)
+    len(queue)
+    monkeypatch.setattr(metrics, "STALLED_AFTER_SECONDS", 600.0)  # a slow machine is not a stuck loop
+    assert watch.health_problems() == {}
+    queue.beat -= metrics.STALLED_AFTER_SECONDS + 7
+    assert list(watch.health_problems()) == list(watch.readiness_problems()) == ["loop"]
+    assert len(queue) == 0  # Gradio's loop asks
+    assert watch.health_problems() == {}
+
+
+def test_a_port_that_is_taken_and_a_missing_package_are_told(
+    watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert serve_metrics(watch.page, watch.service, Settings()) is None
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        settings = Settings(metrics_port=taken.getsockname()[1])
+        with pytest.raises(SettingsError, match="HEADLIGHT_METRICS_PORT"):
+            serve_metrics(watch.page, watch.service, settings)
+    if socket.has_ipv6:
+        with suppress(OSError), socket.socket(socket.AF_INET6) as free:
+            free.bind(("::1", 0))
+            place = Settings(host="[::1]", metrics_port=free.getsockname()[1])
+            free.close()
+            server = serve_metrics(watch.page, watch.service, place)
+            assert server is not None
+            assert read(f"http://[::1]:{place.metrics_port}/health")[0] == 200
+            server.shutdown()
+            server.server_close()
+    monkeypatch.setitem(__import__("sys").modules, "prometheus_client", None)
+    with pytest.raises(SettingsError, match="headlight-attention\\[metrics\\]"):
+        serve_metrics(watch.page, watch.service, settings)
+
+
+def test_json_logs_tell_an_answer_and_no_text(watch: ServerMonitor) -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    log = logging.getLogger("headlight")
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        watch.service.translate(watch.service.check({"text": TYPED}))
+        try:
+            raise ValueError(TYPED)
+        except ValueError:
+            log.exception("A call failed: %s.", TYPED, extra={"values": {"function": "f"}})
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+    assert TYPED not in stream.getvalue()
+    told = [json.loads(line) for line in stream.getvalue().splitlines()]
+    (answer,) = (line for line in told if line["message"] == "An answer was given.")
+    fault = told[-1]
+    assert (answer["model"], answer["cached"], answer["beam"]) == ("toy", False, 1)
+    assert answer["seconds"] >= 0
+    assert answer["written"] > 0
+    assert (fault["level"], fault["error"], fault["function"]) == ("error", "ValueError", "f")
+    assert "test_json_logs" in fault["at"][-1]
+
+
+def test_no_message_of_the_code_is_placeholders_alone() -> None:
+    # What is filled in may be a visitor's, so lines of JSON leave it out: the rest must still say what happened.
+    for path in [*(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+                continue
+            caller, message = node.func.value, node.args[0]
+            if not (
+                isinstance(caller, ast.Name) and caller.id in ("LOG", "logger") and isinstance(message, ast.Constant)
+            ):
+                continue
+            said = re.sub(r"%[a-z.0-9]*", "", str(message.value))
+            assert len(re.findall(r"[A-Za-z]{2,}", said)) >= 2, f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("fault", [None, RuntimeError("a fault of ours")])
+def test_a_watcher_that_leaves_before_its_answer_writes_nothing_into_the_log(
+    watch: ServerMonitor,
+    address: str,
+    fault: RuntimeError | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked, left, over, end = Event(), Event(), Event(), metrics._Server.shutdown_request
+
+    def readiness_problems(self: ServerMonitor) -> dict[str, str]:
+        asked.set()
+        assert left.wait(60)
+        if fault is not None:
+            raise fault
+        return {}
+
+    def ended(self: metrics._Server, request: Any) -> None:
+        end(self, request)
+        over.set()
+
+    monkeypatch.setattr(ServerMonitor, "readiness_problems", readiness_problems)
+    monkeypatch.setattr(metrics._Server, "shutdown_request", ended)
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as asking:
+        asking.sendall(b"GET /ready HTTP/1.0\r\n\r\n")
+        asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it closes with a reset
+        assert asked.wait(60)  # what was sent has been read
+    left.set()
+    assert over.wait(60)
+    logged = capsys.readouterr().err
+    assert ("a fault of ours" in logged) == ("Traceback" in logged) == (fault is not None)

@@ -1,0 +1,81 @@
+"""What messengers and browsers are told of the page is ours alone; on a Space, the Hub is not asked whether it runs."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.server.gradio_files import FRONTEND
+from headlight.viz.server.hub_status import STATUS
+from headlight.viz.server.sharing import introduce
+from headlight.viz.server.static_files import ICON, MANIFEST, SHARED, file_url
+
+TEMPLATES = {name: (FRONTEND / name).read_text(encoding="utf-8") for name in ("index.html", "share.html")}
+SPACE = "https://someone-headlight.hf.space"
+
+
+class Head(HTMLParser):
+    """The tags of a page that name something, in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.named: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag == "meta" and (name := values.get("property", values.get("name", ""))):
+            self.named.append((name, values["content"]))
+        elif tag == "link":
+            self.named.append((values["rel"], values["href"]))
+
+
+def introduced(root: str, template: str = "index.html") -> str:
+    """Gradio's page at an address, with our tags."""
+    page = re.sub(r"\{\{.*?\}\}", "", TEMPLATES[template])
+    page = page.replace("window.gradio_config = ", f'window.gradio_config = {{"root":"{root}"}}')
+    return introduce(page.encode()).decode()
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_every_tag_of_gradios_gives_way_to_one_of_ours(template: str) -> None:
+    assert "gradio-app/gradio/main" in TEMPLATES[template]  # Gradio's picture
+    assert "@teamGradio" in TEMPLATES[template]
+    named = Head(introduced(SPACE, template)).named
+    told = dict(named)
+    once = [name for name, _ in named if name not in ("stylesheet", "preload")]
+    assert len(once) == len(set(once))
+    assert told["og:url"] == f"{SPACE}/"
+    assert told["og:image"] == told["twitter:image"] == f"{SPACE}/{file_url(SHARED)}"
+    assert (told["og:title"], told["twitter:card"]) == ("Headlight", "summary_large_image")
+    assert told["og:description"] == told["description"] == phrases("en")["line"]
+    assert (told["icon"], told["apple-touch-icon"], told["manifest"]) == (
+        file_url(ICON),
+        file_url(ICON),
+        file_url(MANIFEST),
+    )
+    assert "Gradio" not in "".join(content for name, content in named if name.startswith(("og:", "twitter:", "author")))
+
+
+def test_an_address_with_other_letters_closes_no_tag() -> None:
+    named = Head(introduced("https://site.example/a&b'c")).named
+    assert ("og:url", "https://site.example/a&b'c/") in named
+    assert 'content="https://site.example/a&amp;b' in introduced("https://site.example/a&b")
+
+
+def test_a_page_that_does_not_say_where_it_lies_has_relative_addresses() -> None:
+    told = dict(Head(introduce(b'<base href="./">').decode()).named)
+    assert told["og:image"] == file_url(SHARED)
+    assert "og:url" not in told
+    assert introduce(b"<p>") == b"<p>"
+
+
+@pytest.mark.parametrize(
+    ("root", "answers"),
+    [(SPACE, True), (f"{SPACE}/below", True), ("https://hf.space.example", False), ("http://127.0.0.1:7860", False)],
+)
+def test_a_page_on_a_space_answers_what_gradio_would_ask_the_hub(root: str, answers: bool) -> None:
+    assert (STATUS in introduced(root)) is answers

@@ -1,0 +1,141 @@
+"""The browser's files: our modules as one and Plotly alone, kept for a year, found under any version."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from urllib.parse import urljoin
+
+import pytest
+from PIL import Image
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from headlight.viz.api.routes import is_served
+from headlight.viz.notebook.iframe import SHEETS as NOTEBOOK_SHEETS
+from headlight.viz.server.static_files import (
+    FILES,
+    FOLDER,
+    ICON,
+    ICON_SIDE,
+    LAZY_SHEETS,
+    LESSONS,
+    LESSONS_STYLE,
+    MANIFEST,
+    MODULES,
+    SHARED,
+    SHARED_SIZE,
+    SHEETS,
+    WIDGETS,
+    content,
+    file_url,
+    main_bundle,
+    routes,
+    styles,
+    version,
+)
+
+OTHERS = ["../app.py", "%2e%2e/app.py", "widget.py", "", "core", "core/state.js", "words/en.json", "headlight.js/"]
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(Starlette(routes=routes()))
+
+
+def test_every_module_is_served_within_one_and_those_of_lessons_within_another(client: TestClient) -> None:
+    first, later = client.get(f"/{file_url(MODULES)}"), client.get(f"/{file_url(LESSONS)}")
+    paths = [path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js")]
+    for answer, wanted in ((first, False), (later, True)):
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/javascript")
+        found = {path for path in paths if f"modules['{path}'] = " in answer.text}
+        assert found == {
+            path
+            for path in paths
+            if path.startswith(("lessons/", "deck/")) == wanted and not path.startswith("notebook/")
+        }
+
+
+def test_a_first_visit_brings_no_phrase_and_no_style_of_a_lesson(client: TestClient) -> None:
+    first, later = client.get(f"/{file_url(MODULES)}").text, client.get(f"/{file_url(LESSONS)}").text
+    assert '"lesson_walk_softmax_title"' in later
+    assert '"deck_saved"' in later
+    assert '"lesson_' not in first
+    assert '"deck_' not in first
+    assert ".lesson-heat" in client.get(f"/{file_url(LESSONS_STYLE)}").text
+    assert ".lesson-heat" not in styles()
+
+
+def test_the_map_of_the_modules_is_served_where_they_name_it(client: TestClient) -> None:
+    name = client.get(f"/{file_url(MODULES)}").text.rstrip().rpartition("sourceMappingURL=")[2]
+    found = client.get(f"/{FOLDER}/{version(MODULES)}/{name}").json()
+    assert found["sourcesContent"][found["sources"].index("core/state.js")] == (WIDGETS / "core/state.js").read_text()
+
+
+def test_modules_name_no_other_host() -> None:
+    for path in WIDGETS.rglob("*"):
+        if path.suffix in (".js", ".css"):
+            addresses = re.findall(r"https?://[^\s'\"`)]+", path.read_text(encoding="utf-8"))
+            assert set(addresses) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}, path.name
+
+
+def test_plotly_comes_from_the_installed_package(client: TestClient) -> None:
+    assert b"plotly.js" in client.get(f"/{file_url('plotly.js')}").content[:2000]
+
+
+def test_words_and_colours_travel_with_the_modules() -> None:
+    first = main_bundle().code.partition("\n")[0]
+    tables = json.loads(first.removeprefix("globalThis.headlightTables = ").removesuffix(";"))
+    assert set(tables["theme"]) == {"light", "dark"}
+    assert "wall" in tables["words"]["zh"]
+    assert set(tables["fields"]) == {"request", "selection", "judged"}
+    assert tables["versions"]["plotly.js"] == version("plotly.js")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_caches_keep_the_right_version_for_a_year_and_ask_for_any_other(client: TestClient, name: str) -> None:
+    assert version(name) == hashlib.sha256(content(name)).hexdigest()[:12]
+    assert "immutable" in client.get(f"/{file_url(name)}").headers["cache-control"]
+    assert client.get(f"/{FOLDER}/older/{name}").headers["cache-control"] == "no-cache"
+
+
+def test_files_lie_where_the_proxy_of_gradio_passes_requests_on_and_where_pages_of_before_ask_for_them(
+    client: TestClient,
+) -> None:
+    assert file_url(MODULES) == f"gradio_api/headlight/{version(MODULES)}/{MODULES}"
+    for folder in (FOLDER, "headlight"):
+        path = f"/{folder}/{version(MODULES)}/{MODULES}"
+        assert is_served("GET", path)
+        assert "immutable" in client.get(path).headers["cache-control"]
+
+
+def test_the_app_that_a_browser_installs_has_its_icon_and_begins_at_the_page(client: TestClient) -> None:
+    address = f"/below/{file_url(MANIFEST)}"
+    told = client.get(f"/{file_url(MANIFEST)}").json()
+    assert urljoin(address, told["start_url"]) == "/below/"
+    (icon,) = told["icons"]
+    assert urljoin(address, icon["src"]) == f"/below/{FOLDER}/{version(MANIFEST)}/{ICON}"
+    with Image.open(io.BytesIO(client.get(f"/{file_url(ICON)}").content)) as picture:
+        assert icon["sizes"] == f"{picture.width}x{picture.height}" == f"{ICON_SIDE}x{ICON_SIDE}"
+
+
+def test_the_picture_of_shared_links_has_the_size_that_messengers_show(client: TestClient) -> None:
+    answer = client.get(f"/{file_url(SHARED)}")
+    assert answer.headers["content-type"] == "image/png"
+    assert len(answer.content) < 300_000
+    with Image.open(io.BytesIO(answer.content)) as picture:
+        assert picture.size == SHARED_SIZE == (1200, 630)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_nothing_else_is_served(client: TestClient, name: str) -> None:
+    assert client.get(f"/{FOLDER}/{version(MODULES)}/{name}").status_code == 404
+
+
+def test_every_sheet_belongs_to_the_page() -> None:
+    found = {path.relative_to(WIDGETS).with_suffix("").as_posix() for path in WIDGETS.rglob("*.css")}
+    assert found == {*SHEETS, *LAZY_SHEETS, *NOTEBOOK_SHEETS}
+    assert "--ground" in styles()

@@ -1,0 +1,202 @@
+"""Messages in the response to the request that asked: as they come, until the reader leaves, and never in its way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from threading import Event
+
+import pytest
+from starlette.types import Message
+
+from headlight.viz.server import event_stream
+from headlight.viz.server.event_stream import MessageStream, stream_response, streams_messages
+from headlight.viz.server.visitors import HAS_LEFT
+
+PATIENCE = 30.0
+
+
+class Reader:
+    """One end of a connection: what arrived, and the moments at which it leaves or stops reading."""
+
+    def __init__(self) -> None:
+        self.arrived: list[Message] = []
+        self.leaves = asyncio.Event()
+        self.reads = asyncio.Event()
+        self.reads.set()
+
+    async def receive(self) -> Message:
+        await self.leaves.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        await self.reads.wait()
+        self.arrived.append(message)
+
+    @property
+    def said(self) -> list[str]:
+        bodies = [each["body"].decode() for each in self.arrived if each["type"] == "http.response.body"]
+        return [line.removeprefix("data: ") for line in "".join(bodies).split("\n\n") if line]
+
+    async def hears(self, function: MessageStream) -> None:
+        await stream_response(function, "asked", None, self.receive, self.send)
+
+
+def within(work: Callable[[Reader], Awaitable[None]]) -> Reader:
+    """Run it with a reader; nothing may hang."""
+
+    async def run() -> Reader:
+        reader = Reader()
+        await asyncio.wait_for(work(reader), PATIENCE)
+        return reader
+
+    return asyncio.run(run())
+
+
+def test_every_message_arrives_and_then_the_end() -> None:
+    @streams_messages
+    def counts(asked: str, stop: Event) -> Generator[str]:
+        yield from (f"{asked} {number}" for number in range(3))
+
+    reader = within(lambda reader: reader.hears(counts))
+    assert reader.said == ["asked 0", "asked 1", "asked 2"]
+    assert dict(reader.arrived[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
+    assert reader.arrived[-1] == {"type": "http.response.body", "body": b""}
+
+
+def test_a_message_arrives_before_the_next_one_is_made() -> None:
+    let = Event()
+
+    @streams_messages
+    def waits(asked: str, stop: Event) -> Generator[str]:
+        yield "first"
+        assert let.wait(PATIENCE)
+        yield "second"
+
+    async def work(reader: Reader) -> None:
+        asking = asyncio.create_task(reader.hears(waits))
+        while reader.said != ["first"]:
+            await asyncio.sleep(0.005)
+        let.set()
+        await asking
+
+    assert within(work).said == ["first", "second"]
+
+
+def test_who_leaves_stops_the_work() -> None:
+    seen: list[bool] = []
+
+    @streams_messages
+    def goes_on(asked: str, stop: Event) -> Generator[str]:
+        try:
+            yield "begun"
+            assert stop.wait(PATIENCE)
+            seen.append(HAS_LEFT.get()())
+        finally:
+            seen.append(True)
+
+    async def work(reader: Reader) -> None:
+        asking = asyncio.create_task(reader.hears(goes_on))
+        while not reader.said:
+            await asyncio.sleep(0.005)
+        reader.leaves.set()
+        await asking
+
+    within(work)
+    assert seen == [True, True]
+
+
+def test_a_reader_who_does_not_read_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = Event()
+    monkeypatch.setattr(event_stream, "SEND_TIMEOUT", 0.05)
+
+    @streams_messages
+    def takes_a_turn(asked: str, stop: Event) -> Generator[str]:
+        yield "a" * 1000
+        yield "b" * 1000
+        done.set()
+
+    async def work(reader: Reader) -> None:
+        reader.reads.clear()
+        await reader.hears(takes_a_turn)  # given up after a while
+
+    assert within(work).arrived == []
+    assert done.is_set()
+
+
+def test_a_fault_ends_the_work_and_is_passed_on() -> None:
+    closed = Event()
+
+    @streams_messages
+    def breaks(asked: str, stop: Event) -> Generator[str]:
+        try:
+            yield "one"
+            raise RuntimeError("broken")
+        finally:
+            closed.set()
+
+    with pytest.raises(RuntimeError, match="broken"):
+        within(lambda reader: reader.hears(breaks))
+    assert closed.is_set()
+
+
+def test_a_silent_function_is_shown_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_stream, "KEEP_ALIVE_SECONDS", 0.01)
+    let = Event()
+
+    @streams_messages
+    def thinks(asked: str, stop: Event) -> Generator[str]:
+        assert let.wait(PATIENCE)
+        yield "at last"
+
+    async def work(reader: Reader) -> None:
+        asking = asyncio.create_task(reader.hears(thinks))
+        while len(reader.arrived) < 4:
+            await asyncio.sleep(0.005)
+        let.set()
+        await asking
+
+    reader = within(work)
+    assert {each["body"] for each in reader.arrived[1:4]} == {event_stream.KEEP_ALIVE_COMMENT}
+    assert reader.said[-1] == "at last"
+
+
+def test_who_left_before_the_first_step_is_known_to_have_left() -> None:
+    @streams_messages
+    def asks(asked: str, stop: Event) -> Generator[str]:
+        assert stop.wait(PATIENCE)
+        return
+        yield
+
+    async def work(reader: Reader) -> None:
+        reader.leaves.set()
+        await reader.hears(asks)
+
+    assert within(work).said == []
+
+
+def test_a_server_that_ends_stops_the_step_that_runs_and_closes_the_function() -> None:
+    begun, stopped, closed = Event(), Event(), Event()
+
+    @streams_messages
+    def works(asked: str, stop: Event) -> Generator[str]:
+        try:
+            begun.set()
+            if stop.wait(PATIENCE):
+                stopped.set()
+            yield "nobody waits for this"
+        finally:
+            closed.set()
+
+    async def work(reader: Reader) -> None:
+        asking = asyncio.create_task(reader.hears(works))
+        while not begun.is_set():
+            await asyncio.sleep(0.005)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        while not closed.is_set():
+            await asyncio.sleep(0.005)
+
+    within(work)
+    assert stopped.is_set()

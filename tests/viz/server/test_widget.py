@@ -1,0 +1,55 @@
+"""Modules of the browser keep the order that those of Python keep: imports run one way, and in no circle."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+
+import pytest
+
+from headlight.viz.server.static_files import WIDGETS
+
+IMPORT = re.compile(r"(?:from |import\()'([^']+)'")
+MODULES = sorted(path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
+MOUNT = "function mount("
+BELOW = ["core", "parts", "headview", "recording"]
+# The page as a file, and the frame in a notebook: they put widgets together, as `viz/page.py` does on the server.
+TOGETHER = ("offline.js", "notebook/")
+FOLDERS = sorted({posixpath.dirname(module) for module in MODULES} - {"", "core", "parts", "recording", "notebook"})
+LONGEST = 300  # lines; a longer one has more than one thing to do
+
+
+def imported(module: str) -> Iterator[str]:
+    """What a module imports, by its path below the widgets."""
+    for wanted in IMPORT.findall((WIDGETS / module).read_text(encoding="utf-8")):
+        yield posixpath.normpath(posixpath.join(posixpath.dirname(module), wanted))
+
+
+def may_use(module: str) -> set[str]:
+    """The folders that a module may import from."""
+    folder = posixpath.dirname(module)
+    return {*BELOW[: BELOW.index(folder)], folder} if folder in BELOW else {*BELOW, folder}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_what_is_there_and_below_it(module: str) -> None:
+    for wanted in imported(module):
+        assert (WIDGETS / wanted).is_file(), wanted
+        assert module.startswith(TOGETHER) or posixpath.dirname(wanted) in may_use(module), wanted
+
+
+def test_no_module_needs_itself() -> None:
+    order = TopologicalSorter({module: set(imported(module)) for module in MODULES}).static_order()
+    assert set(order) == set(MODULES)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_other_folder_is_one_widget(folder: str) -> None:
+    assert any(MOUNT in path.read_text(encoding="utf-8") for path in (WIDGETS / folder).glob("*.js"))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_has_one_thing_to_do(module: str) -> None:
+    assert len((WIDGETS / module).read_text(encoding="utf-8").splitlines()) <= LONGEST

@@ -1,0 +1,224 @@
+"""The cache keeps what there is room for, makes nothing twice at once, and mixes nothing up."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import tracemalloc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Barrier, Event
+
+import pytest
+
+from headlight.model.records import KINDS, Translation, TranslationRequest
+from headlight.viz.service.single_flight import Leader
+from headlight.viz.service.translation_cache import CacheKey, TranslationCache, translation_bytes
+from tests.tiny import SENTENCES, tiny_translator
+from tests.waiting import until
+
+TRANSLATOR = tiny_translator()
+ANSWERS = [TRANSLATOR.translate(text) for text in SENTENCES]
+SIZES = [translation_bytes(answer) for answer in ANSWERS]
+PLENTY = 10**9
+
+
+def key(place: int, revision: str = "r") -> CacheKey:
+    return CacheKey(revision, ANSWERS[place].request)
+
+
+def giving(place: int, calls: list[int]) -> Callable[[], Translation]:
+    def make() -> Translation:
+        calls.append(place)
+        return ANSWERS[place]
+
+    return make
+
+
+def test_an_answer_is_made_once_and_then_kept() -> None:
+    cache, calls = TranslationCache(PLENTY), []
+    assert (
+        cache.get_or_compute(key(0), giving(0, calls)) is cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]
+    )
+    assert calls == [0]
+    assert cache.bytes == SIZES[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        CacheKey("r", replace(ANSWERS[0].request, text="Ja!")),
+        CacheKey("r", replace(ANSWERS[0].request, options=replace(ANSWERS[0].request.options, seed=1))),
+        CacheKey("r", replace(ANSWERS[0].request, prefix="The")),
+        CacheKey("s", ANSWERS[0].request),
+    ],
+    ids=["text", "seed", "prefix", "revision"],
+)
+def test_what_is_not_quite_equal_is_made_anew(other: CacheKey) -> None:
+    cache, calls = TranslationCache(PLENTY), []
+    cache.get_or_compute(key(0), giving(0, calls))
+    assert cache.get_or_compute(other, giving(1, calls)) is ANSWERS[1]
+    assert calls == [0, 1]
+
+
+def test_the_one_that_nobody_asked_for_longest_leaves_first() -> None:
+    cache, calls = TranslationCache(SIZES[0] + SIZES[2] + SIZES[3]), []
+    for place in (0, 2, 3, 0):
+        cache.get_or_compute(key(place), giving(place, calls))
+    cache.get_or_compute(key(4), giving(4, calls))  # 2 must go, and no more than need be
+    calls.clear()
+    cache.get_or_compute(key(0), giving(0, calls))
+    assert calls == []
+    cache.get_or_compute(key(2), giving(2, calls))
+    assert calls == [2]
+
+
+def test_the_bytes_never_pass_the_limit_and_are_those_of_what_is_kept() -> None:
+    limit = max(SIZES) + min(SIZES)
+    cache = TranslationCache(limit)
+    kept = []
+    for place in (0, 1, 2, 3, 4, 5, 6, 2, 0, 5):
+        cache.get_or_compute(key(place), giving(place, []))
+        assert cache.bytes <= limit
+        kept.append(len(cache))
+    assert max(kept) > 1
+    found = [place for place in range(len(SENTENCES)) if cache.get_or_lead(key(place)) is ANSWERS[place]]
+    assert cache.bytes == sum(SIZES[place] for place in found)
+
+
+def test_an_answer_larger_than_the_limit_is_given_but_not_kept() -> None:
+    cache, calls = TranslationCache(SIZES[2] - 1), []
+    assert cache.get_or_compute(key(2), giving(2, calls)) is ANSWERS[2]
+    assert cache.get_or_compute(key(2), giving(2, calls)) is ANSWERS[2]
+    assert (calls, len(cache), cache.bytes) == ([2, 2], 0, 0)
+    cache.get_or_compute(key(1), giving(1, calls))
+    cache.get_or_compute(key(2), giving(2, calls))
+    assert cache.get_or_lead(key(1)) is ANSWERS[1]  # nor does it drive out what is kept
+
+
+def test_records_count_about_what_python_says_and_arrays_exactly() -> None:
+    def cost(beam: int) -> tuple[int, int]:
+        answer = TRANSLATOR.translate(SENTENCES[2], beam_size=beam, n_best=beam, max_length=47)
+        arrays = [answer.attention.of(kind) for kind in KINDS] + list(answer.positions.values())
+        records = (answer.source_tokens, answer.target_tokens, answer.tree, answer.hypotheses)
+        packed = pickle.dumps(records)
+        gc.collect()
+        tracemalloc.start()
+        copies = pickle.loads(packed)  # noqa: S301 - made above
+        spent = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert copies == records
+        return spent, translation_bytes(answer) - sum(array.nbytes for array in arrays)
+
+    for beam in (1, 7):
+        spent, said = cost(beam)
+        assert 0.7 * spent < said < 1.5 * spent + 4096
+
+
+@pytest.mark.parametrize("limit", [PLENTY, 0], ids=["kept", "too large to keep"])
+def test_equal_requests_at_once_are_made_once(limit: int) -> None:
+    cache, calls, go = TranslationCache(limit), [], Event()
+    visitors = 11
+    start = Barrier(visitors)
+
+    def slow() -> Translation:
+        calls.append(0)
+        assert go.wait(60)
+        return ANSWERS[0]
+
+    def visit() -> Translation:
+        start.wait(60)
+        return cache.get_or_compute(key(0), slow)
+
+    with ThreadPoolExecutor(visitors) as pool:
+        visits = [pool.submit(visit) for _ in range(visitors)]
+        until(lambda: cache.waiter_count(key(0)) == visitors - 1)
+        go.set()
+        assert all(visit.result(60) is ANSWERS[0] for visit in visits)
+    assert calls == [0]
+
+
+def test_different_requests_do_not_wait_for_each_other() -> None:
+    cache = TranslationCache(PLENTY)
+    both = Barrier(2)
+
+    def make(place: int) -> Translation:
+        both.wait(60)  # passed only if both are being made at once
+        return ANSWERS[place]
+
+    with ThreadPoolExecutor(2) as pool:
+        visits = [pool.submit(cache.get_or_compute, key(place), lambda place=place: make(place)) for place in (3, 5)]
+        assert [visit.result(60) for visit in visits] == [ANSWERS[3], ANSWERS[5]]
+
+
+def test_when_the_first_gives_up_one_who_waits_takes_over() -> None:
+    cache, calls = TranslationCache(PLENTY), []
+    lead = cache.get_or_lead(key(0))
+    assert isinstance(lead, Leader)
+    with ThreadPoolExecutor(3) as pool:
+        with lead:
+            visits = [pool.submit(cache.get_or_compute, key(0), giving(0, calls)) for _ in range(3)]
+            until(lambda: cache.waiter_count(key(0)) == 3)
+        assert [visit.result(60) for visit in visits] == [ANSWERS[0]] * 3
+    assert calls == [0]
+
+
+def test_an_error_is_told_to_all_who_wait_and_not_kept() -> None:
+    cache, calls = TranslationCache(PLENTY), []
+    lead = cache.get_or_lead(key(0))
+    assert isinstance(lead, Leader)
+    with ThreadPoolExecutor(2) as pool:
+
+        def fail() -> None:
+            with lead:
+                until(lambda: cache.waiter_count(key(0)) == 1)
+                raise ZeroDivisionError("made up")
+
+        failing = pool.submit(fail)
+        waiting = pool.submit(cache.get_or_compute, key(0), giving(0, calls))
+        for visit in (failing, waiting):
+            with pytest.raises(ZeroDivisionError, match="made up"):
+                visit.result(60)
+    assert calls == []
+    assert cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]
+
+
+def test_a_visitor_who_leaves_while_waiting_waits_no_longer() -> None:
+    cache, left = TranslationCache(PLENTY), Event()
+    lead = cache.get_or_lead(key(0))
+    assert isinstance(lead, Leader)
+    with lead, ThreadPoolExecutor(1) as pool:
+        visit = pool.submit(cache.get_or_lead, key(0), left)
+        until(lambda: cache.waiter_count(key(0)) == 1)
+        left.set()
+        assert visit.result(60) is None
+    assert isinstance(cache.get_or_lead(key(0)), Leader)
+
+
+def test_a_lead_that_gives_no_sign_of_life_is_not_waited_for() -> None:
+    cache, calls = TranslationCache(PLENTY, patience=0.0), []
+    dead = cache.get_or_lead(key(0))
+    assert isinstance(dead, Leader)
+    assert cache.get_or_compute(key(0), giving(0, calls)) is ANSWERS[0]
+    dead.finish(ANSWERS[0])  # it comes back after all
+    assert calls == [0]
+    assert (len(cache), cache.bytes) == (1, SIZES[0])
+
+
+def test_many_visitors_each_get_their_own_answer_whatever_is_kept() -> None:
+    cache = TranslationCache(max(SIZES) + min(SIZES))  # things come and go
+    start = Barrier(8)
+
+    def visit(seed: int) -> list[bool]:
+        start.wait(60)
+        places = [(seed * 5 + step * (seed + 1)) % len(SENTENCES) for step in range(200)]
+        return [cache.get_or_compute(key(place), giving(place, [])) is ANSWERS[place] for place in places]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(all(visit) for visit in pool.map(visit, range(8)))
+
+
+def test_a_key_is_the_request_and_not_the_visitor() -> None:
+    one, other = TranslationRequest(text="Ja."), TranslationRequest(text="Ja.")
+    assert CacheKey("r", one) == CacheKey("r", other)

@@ -1,0 +1,349 @@
+"""Wherever an answer is computed, it is the same; and what becomes of one whose machine is lost, slow or busy."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from threading import Event, Semaphore
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headlight.model.errors import ModelError
+from headlight.model.experiments.importance import all_parts
+from headlight.model.experiments.queries import measure_negation
+from headlight.model.records import KINDS, Progress, Translation
+from headlight.model.translate.translator import Translator
+from headlight.viz.errors import PageError
+from headlight.viz.lessons.experiment_server import STEPS, experiment_function
+from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.server.metrics import ServerMonitor
+from headlight.viz.service import cluster_backend as cluster_module
+from headlight.viz.service.backends import LocalBackend
+from headlight.viz.service.cluster_backend import ClusterBackend
+from headlight.viz.service.record_codec import DecodeError, encode
+from headlight.viz.service.remote_calls import RemoteCall, decode_call, encode_call, read_frame
+from headlight.viz.service.remote_functions import REMOTE_FUNCTIONS, function_name
+from headlight.viz.service.service import Service
+from headlight.viz.service.zero_gpu import ZeroGpuBackend
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.attribution import erasure_curve_function, inside_function, method_function
+from headlight.viz.tabs.heads import links_function
+from headlight.viz.tabs.positions import encoding_json
+from headlight.viz.tabs.whatif import importance_function, pruning_search_function
+from headlight.viz.tabs.whatif import pruning_curve_function as pruning_curve_of
+from headlight.viz.tabs.why import row_function, stream_function
+from tests.viz.service.machine import Machine, served
+
+TEXT = "ich mochte ein bier"
+TOY = Settings(model="toy")
+PAIR = ["ich mochte ein bier", "i want a beer .", "0-0 1-1 2-2 3?3"]
+REQUEST = {"text": TEXT, "model": "toy"}
+PLACE = {"kind": "cross", "layer": 0, "head": 1, "row": 1, "column": 1}
+
+
+def on(machine: Machine) -> Service:
+    """A page's service whose models are on that machine."""
+    return Service(replace(TOY, backend="ray", ray_address=machine.address))
+
+
+@pytest.fixture(scope="module")
+def here() -> Service:
+    return Service(TOY)
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with served() as found:
+        yield found
+
+
+@pytest.fixture(scope="module", params=["here", "lent", "cluster"])
+def service(request: pytest.FixtureRequest) -> Iterator[Service]:
+    with ExitStack() as stack:
+        if request.param == "cluster":
+            made = on(stack.enter_context(served()))
+            assert isinstance(made.backend, ClusterBackend)
+        else:
+            patched = stack.enter_context(pytest.MonkeyPatch.context())
+            if request.param == "lent":
+                patched.setitem(sys.modules, "spaces", spaces())
+            made = Service(TOY)
+            assert isinstance(made.backend, ZeroGpuBackend if request.param == "lent" else LocalBackend)
+        yield made
+
+
+def spaces() -> ModuleType:
+    """The package that lends GPUs: its calls run in another process, so that all is copied."""
+
+    def gpu(duration: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def lend(function: Callable[..., Any]) -> Callable[..., Any]:
+            def elsewhere(*given: Any) -> Any:
+                return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(given)))))  # noqa: S301
+
+            return elsewhere
+
+        return lend
+
+    module = ModuleType("spaces")
+    module.GPU = gpu  # type: ignore[attr-defined]
+    return module
+
+
+def same(one: Translation, other: Translation) -> None:
+    assert (one.request, one.text, one.target_tokens) == (other.request, other.text, other.target_tokens)
+    assert (one.tree, one.hypotheses, one.score) == (other.tree, other.hypotheses, other.score)
+    assert one.reliability == other.reliability
+    for kind in KINDS:
+        assert np.array_equal(one.attention.of(kind), other.attention.of(kind))
+        assert not other.attention.of(kind).flags.writeable
+    assert {name: array.tolist() for name, array in one.positions.items()} == {
+        name: array.tolist() for name, array in other.positions.items()
+    }
+
+
+def steps_of(service: Service, **more: Any) -> list[Progress]:
+    return list(service.stream(service.check({"text": TEXT, **more}), Event()))
+
+
+# ---------------------------------------------------------------- the same everywhere
+
+
+def test_a_translation_is_the_same_wherever_it_is_made(service: Service, here: Service) -> None:
+    request = service.check({"text": TEXT, "beam_size": 3})
+    assert request == here.check({"text": TEXT, "beam_size": 3})
+    same(here.translate(request), service.translate(request))
+
+
+def test_progress_comes_word_by_word_where_it_can(service: Service) -> None:
+    ours, theirs = steps_of(Service(TOY), beam_size=4), steps_of(service, beam_size=4)
+    assert theirs[-1].translation is not None
+    same(ours[-1].translation, theirs[-1].translation)  # type: ignore[arg-type]
+    if not isinstance(service.backend, ZeroGpuBackend):
+        assert [(each.text, each.tokens) for each in theirs] == [(each.text, each.tokens) for each in ours]
+
+
+CALLS: Mapping[str, Callable[[Service], Any]] = {
+    "erasure": lambda on: method_function(on)({"request": REQUEST, "method": "erasure", "places": [1]}),
+    "aligning": lambda on: method_function(on)({"request": REQUEST, "method": "aligning", "places": [1, 2]}),
+    "hidden words": lambda on: erasure_curve_function(on)({"request": REQUEST, "places": [1], "chance": 2}),
+    "inside": lambda on: inside_function(on)({"request": REQUEST, "token": 2}),
+    "row": lambda on: row_function(on)({"request": REQUEST, **PLACE}),
+    "stream": lambda on: stream_function(on)({"request": REQUEST, **PLACE}),
+    "stream of the encoder": lambda on: stream_function(on)({"request": REQUEST, **PLACE, "kind": "encoder"}),
+    "importance": lambda on: importance_function(on)({"request": REQUEST}),
+    "pruning": lambda on: pruning_curve_of(on)({"request": REQUEST}),
+    "heads off": lambda on: pruning_search_function(on)({"request": REQUEST, "order": order(on), "first": 1}),
+    "links": lambda on: links_function(on)({"model": "toy", "rows": [PAIR]}),
+    "positions": lambda on: encoding_json(on, {"model": "toy", "theme": "light", "language": "en", "length": 7}),
+    "tensors": lambda on: tensors_function(on)({"request": REQUEST, "names": tensors()}),
+    "verdict": lambda on: on.classify("a bad film .").log_odds,
+    "not": lambda on: on.run_on_classifier(measure_negation, "good").without.tolist(),
+    **{
+        f"{lesson} {step}": lambda on, lesson=lesson, step=step: experiment_function(on)(  # type: ignore[misc]
+            {"request": REQUEST, "lesson": lesson, "step": step}
+        )
+        for lesson, step in STEPS
+        if lesson != "train" and step != "trained"  # those train models of their own, here
+    },
+}
+
+
+def order(service: Service) -> list[dict[str, Any]]:
+    heads = [part for part in all_parts(service.model_info().model.config) if part.head is not None]
+    return [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in heads]
+
+
+def tensors() -> list[str]:
+    layer = "encoder.layers.0"
+    return ["encoder.memory", f"{layer}.self_attention.attended", f"{layer}.around_feed_forward.normed"]
+
+
+@pytest.mark.slow(after=8)
+@pytest.mark.parametrize("name", CALLS)
+def test_whatever_a_tab_asks_of_a_model_is_the_same(name: str, service: Service, here: Service) -> None:
+    found, expected = (copy.deepcopy(CALLS[name](each)) for each in (service, here))
+    for each in (found, expected):
+        if isinstance(each, dict):
+            each.pop("ms", None)  # how long it took
+    assert json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
+def test_errors_come_home_as_they_are(service: Service) -> None:
+    request = replace(service.check(REQUEST), capture=("encoder.nothing",))  # past every check
+    for ask in (lambda: service.translate(request), lambda: list(service.stream(request, Event()))):
+        with pytest.raises(PageError) as error:
+            ask()
+        with pytest.raises(ModelError) as own:
+            Translator.load("toy", device="cpu").translate(request)
+        assert str(own.value) in str(error.value)
+
+
+def test_only_what_stands_in_the_list_can_be_asked(service: Service) -> None:
+    assert all(function_name(work) == name for name, work in REMOTE_FUNCTIONS.items())
+    if type(service.backend) is not LocalBackend:  # in this process, nothing crosses
+        with pytest.raises(LookupError):
+            service.run_on_translator("", print)
+
+
+# ---------------------------------------------------------------- another machine
+
+
+def test_a_page_on_a_cluster_holds_no_weight(machine: Machine) -> None:
+    page = on(machine)
+    page.translate(page.check(REQUEST))
+    page.classify("a bad film .")
+    assert [key[0] for key in page.loaded.cache.keys()] == ["outline"]  # type: ignore[index]  # noqa: SIM118
+    assert {each.device.type for each in page.model_info().model.parameters()} == {"meta"}
+    assert machine.models.cache.bytes > page.loaded.cache.bytes
+
+
+def test_what_a_lost_machine_began_another_one_ends_and_nothing_is_told_twice(
+    machine: Machine, here: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    machine.dies_after = [3]
+    found = steps_of(on(machine))
+    assert [each.text for each in found] == [each.text for each in steps_of(Service(TOY))]
+    assert [each.step for each in found[:-1]] == sorted({each.step for each in found[:-1]})
+    assert machine.calls == ["stream", "stream"]
+    machine.dies_after = [0]
+    page = on(machine)
+    same(here.translate(page.check(REQUEST)), page.translate(page.check(REQUEST)))
+
+
+def test_a_second_loss_is_told_in_words(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    machine.dies_after = [2, 1]
+    with pytest.raises(PageError) as error:
+        steps_of(on(machine))
+    assert (error.value.word, len(machine.calls)) == ("cluster_lost", 2)
+
+
+def test_a_cluster_that_is_gone_says_so_and_is_used_again_once_it_is_back(
+    here: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "BACK_OFF_SECONDS", 0.0)
+    with served() as machine:
+        page = on(machine)
+        request = page.check(REQUEST)
+        machine.status = 404  # the proxy is there, and no application
+        with pytest.raises(PageError) as error:
+            page.translate(request)
+        assert error.value.word == "cluster_gone"
+        machine.status, machine.dies_after = 500, []
+        with pytest.raises(PageError) as error:
+            page.translate(request)
+        assert error.value.word == "cluster_lost"  # a machine has begun with it
+    for ask in (lambda: page.translate(request), lambda: steps_of(page), lambda: page.classify("a bad film .")):
+        with pytest.raises(PageError) as error:
+            ask()
+        assert error.value.word == "cluster_gone"
+    with served(int(machine.address.rpartition(":")[2])) as back:
+        same(here.translate(request), page.translate(request))
+        assert back.calls == ["Translator.translate"]
+
+
+def test_while_the_cluster_is_gone_nobody_waits_for_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    now = [0.0]
+    monkeypatch.setattr(cluster_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    page = on(machine)
+    request = page.check(REQUEST)
+    machine.status = 404
+    assert isinstance(page.backend, ClusterBackend)
+    now[0] = 50.0
+    for back in (404, 200):  # it is back, but was not looked at
+        machine.status = back
+        with pytest.raises(PageError) as error:
+            page.translate(request)
+        assert error.value.word == "cluster_gone"
+    now[0] += 1.01 * cluster_module.BACK_OFF_SECONDS
+    assert page.translate(request).text
+
+
+def test_a_cluster_that_is_busy_says_so_and_is_not_asked_again(machine: Machine) -> None:
+    machine.busy = True
+    page = on(machine)
+    with pytest.raises(PageError) as error:
+        steps_of(page)
+    assert error.value.word == "cluster_busy"
+    with pytest.raises(PageError):
+        page.translate(page.check(REQUEST))
+    assert machine.calls == []
+    machine.busy = False
+    assert page.translate(page.check(REQUEST)).text  # and nothing of the refusal stays
+
+
+def test_who_leaves_ends_the_work_of_the_machine(machine: Machine) -> None:
+    page = on(machine)
+    machine.gate = Semaphore(2)
+    stop = Event()
+    with closing(page.stream(page.check(REQUEST), stop)) as steps:
+        first, second = next(steps), next(steps)
+        assert (first.step, second.step) == (1, 2)
+        stop.set()
+        assert next(steps, None) is None
+    for _ in range(100):
+        machine.gate.release()
+    assert machine.noticed.wait(60)
+    assert b"a" not in machine.sent  # no answer was computed
+
+
+def test_who_leaves_while_the_machine_is_silent_waits_for_nothing(machine: Machine) -> None:
+    page = on(machine)
+    machine.gate = Semaphore(0)  # it never says a word
+    stop = Event()
+    stop.set()
+    request = page.check(REQUEST)
+    assert list(page.backend.stream(page.catalogue.card("toy", "transformer"), request, stop)) == []
+    machine.gate.release(100)
+
+
+def test_readiness_says_whether_the_cluster_answers(machine: Machine) -> None:
+    page = on(machine)
+    watch = ServerMonitor(None, page)  # type: ignore[arg-type]
+    assert page.backend.health_problems() == {}
+    machine.routes = b"{}"
+    assert page.backend.health_problems() == {"cluster": "has no application"}
+    gone = Service(replace(TOY, backend="ray", ray_address="http://127.0.0.1:9"))
+    assert gone.backend.health_problems() == {"cluster": "does not answer"}
+    assert watch.service.backend.health_problems() != {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\x80\x04}",
+        encode(("transformer", "toy", "r", "eval", ("1",))),
+        encode(("transformer", "toy", "r", "stream", "text")),
+        encode(("transformer", "toy", 3, "stream", ())),
+        encode({"work": "stream"}),
+    ],
+)
+def test_what_is_no_call_is_refused(body: bytes) -> None:
+    with pytest.raises(DecodeError):
+        decode_call(body)
+
+
+def test_a_call_comes_through_and_its_model_fits_a_header() -> None:
+    call = RemoteCall("transformer", "maß:3/ü", "abc", "stream", ("x",))
+    assert decode_call(encode_call(call)) == call
+    assert call.model_id.isascii()
+
+
+def test_a_frame_that_is_cut_off_is_no_end() -> None:
+    for given in (b"a\x05", b"a" + (5).to_bytes(8, "little") + b"abc", b"a" + b"\xff" * 8):
+        data = iter([given])
+        with pytest.raises(EOFError):
+            read_frame(lambda _, data=data: next(data, b""))  # type: ignore[misc]
+    assert read_frame(lambda _: b"") is None

@@ -1,0 +1,511 @@
+"""Models of the Hub on the page: which may be asked for, what is said before they are here, and how they come."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from headlight.model.families.hub import DownloadProgress, fetch
+from headlight.model.families.hub.cache import cache_folder, repository_folder
+from headlight.model.translate.translator import Translator
+from headlight.viz.errors import PageError
+from headlight.viz.service.service import Service
+from headlight.viz.settings import ANY_MODEL, MODELS, Settings, SettingsError, load_hub_list
+from headlight.viz.tabs.models import cards_json
+from tests.hub_server import Hub, Repository, hub_of_our_own, pieces, safetensors
+from tests.viz.loaded import translator_of
+from tests.waiting import until
+
+BEER = "ich mochte ein bier"
+TOY = "me/opus-mt-de-en"
+LISTED = "Helsinki-NLP/opus-mt-fr-en"
+OTHER = "somebody/else"
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A Hub that holds our smallest model under two ids."""
+    files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
+    with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
+        for name in (TOY, OTHER):
+            running.repositories[name] = Repository()
+            running.repositories[name].push(files)
+        yield running
+
+
+@pytest.fixture
+def settings(hub: Hub, tmp_path: Path) -> Settings:
+    """One model here, two that may be asked for."""
+    shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
+    return Settings(models_folder=tmp_path / "models", models=(LISTED, TOY))
+
+
+OF_NOTHING = {"config.json": b"<", "pytorch_model.bin": b"", "spiece.model": b""}
+
+
+def any_of(settings: Settings) -> Settings:
+    return Settings(models_folder=settings.models_folder, models=(*settings.models, ANY_MODEL))
+
+
+def word_of(ask: Callable[[], Any]) -> PageError:
+    with pytest.raises(PageError) as caught:
+        ask()
+    assert caught.value.field == "model"
+    for secret in ("/tmp", "http", "Error", "home"):  # noqa: S108 - what must not be said
+        assert secret not in json.dumps(caught.value.as_json())
+    return caught.value
+
+
+# ---------------------------------------------------------------- which there are
+
+
+def test_models_that_are_here_come_first_then_those_that_may_be_asked_for(settings: Settings, hub: Hub) -> None:
+    cards = Service(settings).models()
+    assert [(card.name, card.location, card.downloaded) for card in cards] == [
+        ("toy", "here", True),
+        (LISTED, "hub", False),
+        (TOY, "hub", False),
+    ]
+    assert [card.default for card in cards] == [True, False, False]
+    known = next(each for each in load_hub_list() if each["id"] == LISTED)
+    assert (cards[1].languages, cards[1].bytes) == (("fr", "en"), known["bytes"])
+    assert (cards[2].languages, cards[2].bytes) == (("de", "en"), 0)
+    assert hub.asked == []
+
+
+def test_without_leave_there_is_nothing_of_the_hub(settings: Settings) -> None:
+    service = Service(Settings(models_folder=settings.models_folder))
+    assert [card.name for card in service.models()] == ["toy"]
+    assert word_of(lambda: service.fetch(TOY)).word == "unknown_model"
+
+
+def test_a_folder_of_another_family_is_listed_by_its_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    config = {"opus-mt-en-jap": "marian", "many": "m2m_100", "strange": "gpt2"}
+    for name, family in config.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(json.dumps({"model_type": family}), encoding="utf-8")
+        (tmp_path / name / "model.safetensors").write_bytes(safetensors(97))
+    (tmp_path / "many" / "README.md").write_text(
+        "---\nlanguage:\n- ace\n- acm\n- de\n---\n# x\n\nMany.", encoding="utf-8"
+    )
+    (tmp_path / "list").mkdir()
+    (tmp_path / "list" / "config.json").write_text("[]", encoding="utf-8")
+    cards = {card.name: card for card in Service(Settings(models_folder=tmp_path)).models()}
+    assert set(cards) == {"opus-mt-en-jap", "many"}
+    assert cards["opus-mt-en-jap"].languages == ("en", "ja")
+    assert cards["many"].languages == ()  # none of them leads
+    assert (cards["many"].summary, cards["many"].parameters, cards["many"].kind) == ("Many.", 97, "transformer")
+    assert cards["opus-mt-en-jap"].bytes == sum(path.stat().st_size for path in (tmp_path / "opus-mt-en-jap").iterdir())
+    assert "strange is left out" in caplog.text
+    assert "list is left out" in caplog.text
+
+
+@pytest.mark.parametrize("given", ["me/x\nroot: forged", "me/\x1b[31mred", "me/\u202eevil", "mé/ö", "me/" + "x" * 5000])
+def test_ids_that_visitors_invent_are_escaped_in_the_log(
+    settings: Settings, hub: Hub, caplog: pytest.LogCaptureFixture, given: str
+) -> None:
+    service = Service(replace(settings, models=(ANY_MODEL,)))
+    word_of(lambda: service.fetch(given))
+    assert caplog.records
+    for record in caplog.records:
+        said = record.getMessage()
+        assert said.isascii(), said
+        assert said.isprintable(), said
+        assert len(said) < 700
+
+
+def test_what_strangers_write_into_a_folder_is_escaped_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "config.json").write_text(json.dumps({"model_type": "bert\nroot: forged\x1b[31m"}))
+    Service(Settings(models_folder=tmp_path))
+    assert "odd is left out" in caplog.text
+    assert all(record.getMessage().isprintable() for record in caplog.records)
+
+
+# ---------------------------------------------------------------- before it is here
+
+
+def test_what_is_not_here_yet_is_said_with_its_size_and_not_fetched(settings: Settings, hub: Hub) -> None:
+    error = word_of(lambda: Service(settings).check({"text": BEER, "model": LISTED}))
+    assert error.word == "model_not_here"
+    assert dict(error.values) == {"given": LISTED, "megabytes": 304}
+    assert hub.asked == []
+
+
+def test_the_size_of_one_that_is_in_no_list_is_asked_of_the_hub(settings: Settings, hub: Hub) -> None:
+    service = Service(settings)
+    assert word_of(lambda: service.check({"text": BEER, "model": TOY})).values["megabytes"] == 1
+    assert [each.path for each in hub.asked] == [f"/api/models/{TOY}/revision/main"]
+    offer = service.download_info(TOY)
+    assert (offer.bytes, offer.licence) == (
+        sum(path.stat().st_size for path in (MODELS / "toy").iterdir()),
+        "cc-by-4.0",
+    )
+
+
+@pytest.mark.parametrize("ask", ["check", "fetch", "download_info"])
+def test_an_id_outside_the_list_is_refused_and_the_list_is_named(settings: Settings, hub: Hub, ask: str) -> None:
+    service = Service(settings)
+    asked = {
+        "check": lambda: service.check({"text": BEER, "model": OTHER}),
+        "fetch": lambda: service.fetch(OTHER),
+        "download_info": lambda: service.download_info(OTHER),
+    }
+    error = word_of(asked[ask])
+    assert error.word == "model_not_allowed"
+    assert error.values["choices"] == f"toy, {LISTED}, {TOY}"
+    assert hub.asked == []
+
+
+def test_where_any_may_be_asked_for_one_that_is_here_joins_the_list(settings: Settings, hub: Hub) -> None:
+    service = Service(any_of(settings))
+    assert word_of(lambda: service.check({"text": BEER, "model": OTHER})).word == "model_not_here"
+    assert OTHER not in {card.name for card in service.models()}
+    service.fetch(OTHER)
+    assert OTHER in {card.name for card in service.models()}
+    assert service.translate(service.check({"text": BEER, "model": OTHER})).text == "i want a beer ."
+    assert OTHER in {card.name for card in Service(any_of(settings)).models()}  # and so it does next time
+    assert OTHER not in {card.name for card in Service(settings).models()}
+
+
+def test_what_others_keep_beside_it_is_no_model_of_ours(settings: Settings, hub: Hub) -> None:
+    hub.repositories["me/speech"] = Repository()
+    hub.repositories["me/speech"].push(
+        {"config.json": b'{"model_type": "whisper"}', "model.safetensors": safetensors(97), "tokenizer.json": b"{}"}
+    )
+    fetch("me/speech")
+    assert "me/speech" not in {card.name for card in Service(any_of(settings)).models()}
+
+
+def test_one_commit_may_be_asked_for_by_several_names(settings: Settings, hub: Hub) -> None:
+    service = Service(any_of(settings))
+    commit = hub.repositories[OTHER].references["main"]
+    for name in (f"{OTHER}@{commit}", OTHER, f"{OTHER}@main"):
+        service.fetch(name)
+        assert service.translate(service.check({"text": BEER, "model": name})).request.model == name
+
+
+def test_a_model_that_another_program_left_in_pieces_is_fetched_to_its_end(settings: Settings, hub: Hub) -> None:
+    folder = fetch(TOY)
+    (folder / "target_tokenizer.json").unlink()
+    service = Service(settings)
+    assert {card.name: card.downloaded for card in service.models()} == {"toy": True, LISTED: False, TOY: False}
+    service.fetch(TOY)
+    assert service.translate(service.check({"text": BEER, "model": TOY})).text == "i want a beer ."
+
+
+def test_odd_folders_end_nothing(
+    settings: Settings, hub: Hub, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub.repositories["me/odd"] = Repository()
+    hub.repositories["me/odd"].push(
+        {"config.json": b'{"model_type": ["x"]}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
+    )
+    fetch("me/odd")
+    for name, text in {"deep": "[" * 100_000, "list": '{"model_type": ["x"]}', "number": "5"}.items():
+        (tmp_path / "models" / name).mkdir()
+        (tmp_path / "models" / name / "config.json").write_text(text)
+    service = Service(any_of(settings))
+    assert [card.name for card in service.models()] == ["toy", LISTED, TOY]
+    assert caplog.text.count("is left out") == 3
+
+
+def test_a_card_in_other_letters_is_read_and_one_of_another_place_is_not(settings: Settings, tmp_path: Path) -> None:
+    card = tmp_path / "models" / "toy" / "README.md"
+    card.write_bytes("# toy\n\nMündlich.\n".encode("latin-1"))
+    assert "ndlich." in Service(settings).models()[0].summary
+    card.write_text("# toy\n\n" + "**a " * 1_000_000)
+    told = str(cards_json(Service(settings)))
+    assert len(told) < 1_000_000
+    assert len(Service(settings).models()[0].summary) < 1000
+    card.unlink()
+    (tmp_path / "secret").write_text("# x\n\nA secret.\n")
+    card.symlink_to(tmp_path / "secret")
+    assert Service(settings).models()[0].summary == ""
+    assert "secret" not in str(cards_json(Service(settings)))
+
+
+def test_a_name_that_is_none_is_answered_with_those_that_are_here(settings: Settings, hub: Hub) -> None:
+    service = Service(settings)
+    assert word_of(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == "toy"
+    service.fetch(TOY)
+    assert word_of(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == f"toy, {TOY}"
+
+
+@pytest.mark.parametrize("name", ["../toy", "me/../toy", "a/b/c", "/etc/passwd", "me/x\\y", "https://x/y"])
+def test_a_name_never_becomes_a_path(settings: Settings, hub: Hub, name: str) -> None:
+    with pytest.raises(PageError) as caught:
+        Service(any_of(settings)).check({"text": BEER, "model": name})
+    assert caught.value.word == "hub_bad_id"
+    with pytest.raises(PageError) as caught:
+        Service(settings).check({"text": BEER, "model": name})
+    assert caught.value.word == "model_not_allowed"
+    assert hub.asked == []
+
+
+# ---------------------------------------------------------------- it comes
+
+
+def test_a_fetched_model_translates_under_its_id(settings: Settings, hub: Hub) -> None:
+    service, reports = Service(settings), []
+    card = service.fetch(TOY, reports.append)
+    assert (card.name, card.location, card.downloaded, card.kind) == (TOY, "hub", True, "transformer")
+    assert card.bytes == sum(path.stat().st_size for path in (MODELS / "toy").iterdir())
+    assert reports[-1].done == reports[-1].total == card.bytes
+    assert isinstance(reports[0], DownloadProgress)
+    request = service.check({"text": BEER, "model": TOY})
+    assert request.model == TOY
+    answer = service.translate(request)
+    assert (answer.text, answer.request.model) == ("i want a beer .", TOY)
+    here = service.translate(service.check({"text": BEER, "model": "toy"}))
+    assert here is not answer
+    hub.asked.clear()
+    assert service.fetch(TOY) == card
+    again = Service(settings)  # after a restart
+    assert again.translate(again.check({"text": BEER, "model": TOY})).text == "i want a beer ."
+    assert hub.asked == []
+
+
+def test_a_fetched_model_may_be_the_default(settings: Settings) -> None:
+    wanted = Settings(models_folder=settings.models_folder, models=(TOY,), model=TOY)
+    with pytest.raises(SettingsError, match=r"the translators in .* are: toy"):
+        Service(wanted)
+    Service(settings).fetch(TOY)
+    assert Service(wanted).default == TOY
+
+
+def test_a_new_revision_is_another_model(settings: Settings, hub: Hub) -> None:
+    service = Service(settings)
+    first = service.fetch(TOY).revision
+    service.translate(service.check({"text": BEER, "model": TOY}))
+    files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
+    hub.repositories[TOY].push(files | {"heads.json": b"[]"})
+    from headlight.model.families.hub import fetch
+
+    fetch(TOY)
+    second = next(card for card in service.models() if card.name == TOY)
+    assert second.revision != first
+    assert service.translate(service.check({"text": BEER, "model": TOY})).text == "i want a beer ."
+    assert len([key for key in service.loaded.cache.keys() if key[0] == TOY]) == 2  # type: ignore[index]  # noqa: SIM118
+
+
+@pytest.mark.parametrize(
+    ("spoil", "word"),
+    [
+        (lambda hub: hub.repositories.clear(), "hub_not_found"),
+        (lambda hub: setattr(hub.repositories[TOY], "gated", True), "hub_gated"),
+        (lambda hub: setattr(hub.repositories[TOY], "refusal", (503, "")), "hub_busy"),
+        (lambda hub: hub.repositories[TOY].push({"README.md": b""}), "hub_not_a_model"),
+        (lambda hub: hub.repositories[TOY].push(OF_NOTHING), "hub_wrong_file"),
+    ],
+)
+def test_what_the_hub_complains_of_is_said_in_our_words(
+    settings: Settings, hub: Hub, spoil: Callable[[Hub], Any], word: str
+) -> None:
+    spoil(hub)
+    assert word_of(lambda: Service(settings).fetch(TOY)).word == word
+
+
+def test_without_a_network_it_is_said_which_files_go_where(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    error = word_of(lambda: Service(settings).fetch(TOY))
+    assert error.word == "hub_offline"
+    assert "assets/models" in str(error)
+    assert "config.json" in str(error)
+
+
+def test_what_cannot_be_read_is_refused_before_anything_comes(settings: Settings, hub: Hub) -> None:
+    hub.repositories[TOY].config = {"model_type": "gpt2"}
+    error = word_of(lambda: Service(settings).download_info(TOY))
+    assert error.word == "other_family"
+    assert error.values["family"] == '"gpt2"'
+    assert "marian" in str(error)
+    hub.repositories[TOY].config = {"model_type": "marian"}
+    offered = Service(settings).download_info(TOY)
+    assert (offered.family, offered.missing, offered.licence) == ("marian", offered.bytes, "cc-by-4.0")
+    assert not [each for each in hub.asked if "/resolve/" in each.path]
+
+
+def test_what_came_and_cannot_be_read_is_no_model_either(settings: Settings, hub: Hub) -> None:
+    """A Hub that tells no families lets it come; it is not offered again as if it never had."""
+    files = {"config.json": b'{"model_type": "gpt2"}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
+    hub.repositories[TOY].push(files)
+    assert word_of(lambda: Service(settings).fetch(TOY)).word == "model_cannot_load"
+
+
+# ---------------------------------------------------------------- several at once
+
+
+def test_equal_fetches_at_once_are_made_once_and_all_hear_of_it(settings: Settings, hub: Hub) -> None:
+    service, heard = Service(settings), []
+    hub.going.clear()
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(service.fetch, TOY)
+        assert hub.halted.wait(60)
+        others = [pool.submit(service.fetch, TOY, heard.append) for _ in range(2)]
+        until(lambda: service.catalogue.waiter_count(TOY) == 2)
+        hub.going.set()
+        assert {each.result(60).downloaded for each in (first, *others)} == {True}
+    assert hub.bodies("model.safetensors") == [None]
+    assert heard[-1].done == heard[-1].total
+
+
+def test_who_waits_goes_on_where_the_first_stopped(settings: Settings, hub: Hub) -> None:
+    service, stop = Service(settings), Event()
+    hub.going.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(service.fetch, TOY, None, stop)
+        assert hub.halted.wait(60)
+        second = pool.submit(service.fetch, TOY)
+        until(lambda: service.catalogue.waiter_count(TOY) == 1)
+        stop.set()
+        hub.going.set()
+        assert second.result(60).downloaded
+        assert word_of(lambda: first.result(60)).word == "hub_stopped"
+
+
+def test_who_leaves_while_waiting_waits_no_longer(settings: Settings, hub: Hub) -> None:
+    service, stop = Service(settings), Event()
+    hub.going.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(service.fetch, TOY)
+        assert hub.halted.wait(60)
+        second = pool.submit(service.fetch, TOY, None, stop)
+        until(lambda: service.catalogue.waiter_count(TOY) == 1)
+        stop.set()
+        assert word_of(lambda: second.result(60)).word == "hub_stopped"
+        assert not first.done()
+        hub.going.set()
+        assert first.result(60).downloaded
+
+
+def test_an_error_is_told_to_all_who_wait(settings: Settings, hub: Hub) -> None:
+    service = Service(settings)
+    hub.repositories[TOY].stated["model.safetensors"] = {"size": 17}
+    hub.going.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(service.fetch, TOY)
+        assert hub.halted.wait(60)
+        second = pool.submit(service.fetch, TOY)
+        until(lambda: service.catalogue.waiter_count(TOY) == 1)
+        hub.going.set()
+        for each in (first, second):
+            with pytest.raises(PageError) as caught:
+                each.result(60)
+            assert caught.value.word == "hub_wrong_file"
+    assert len([each for each in hub.asked if each.path.startswith("/api/")]) == 1
+
+
+# ---------------------------------------------------------------- the shelf
+
+
+@pytest.fixture
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
+    """Five small models, of which three can be kept."""
+    for name in "abcde":
+        shutil.copytree(MODELS / "toy", tmp_path / name)
+    return Service(Settings(models_folder=tmp_path, models_mb=1))
+
+
+def names(service: Service) -> list[str]:
+    return [key[0] for key in service.loaded.cache.keys()]  # type: ignore[index]  # noqa: SIM118
+
+
+def test_models_leave_memory_where_there_are_too_many(toys: Service) -> None:
+    assert 250_000 < translator_of(toys, "a").weight_bytes < 333_000
+    for name in "abcad":
+        toys.check({"text": BEER, "model": name})
+    assert names(toys) == ["c", "a", "d"]
+    assert toys.translate(toys.check({"text": BEER, "model": "b"})).text == "i want a beer ."
+
+
+def test_a_model_that_writes_stays_for_as_long_as_its_stream(toys: Service) -> None:
+    reports = toys.stream(toys.check({"text": BEER, "model": "a"}), Event())
+    next(reports)
+    for name in "bcde":
+        toys.check({"text": BEER, "model": name})
+    assert names(toys) == ["a", "d", "e"]
+    reports.close()  # type: ignore[attr-defined]
+    toys.check({"text": BEER, "model": "b"})
+    assert names(toys) == ["d", "e", "b"]
+
+
+def test_a_kept_answer_needs_no_model(toys: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = toys.check({"text": BEER, "model": "a"})
+    answer = toys.translate(request)
+    for name in "bcd":
+        toys.check({"text": BEER, "model": name})
+    assert "a" not in names(toys)
+    monkeypatch.setattr(Translator, "load", None)
+    assert toys.translate(request) is answer
+    assert [progress.translation for progress in toys.stream(request, Event())] == [answer]
+
+
+def test_a_classifier_counts_too(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    for name in ("toy", "sentiment"):
+        shutil.copytree(MODELS / name, tmp_path / name)
+    service = Service(Settings(models_folder=tmp_path, models_mb=5))
+    service.classify("A quiet film with a warm heart.")
+    assert service.loaded.cache.bytes > 10_000_000
+    service.check({"text": BEER})
+    assert names(service) == ["toy"]
+
+
+# ---------------------------------------------------------------- how much of the disk they take
+
+
+@pytest.fixture
+def third(hub: Hub) -> str:
+    """A model of half a megabyte under a third id, besides those of the fixture."""
+    for name in (TOY, OTHER, "me/third"):
+        hub.repositories[name] = Repository()
+        files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
+        hub.repositories[name].push(files | {"README.md": b"x" * (1_400_000 - sum(map(len, files.values())))})
+    return "me/third"
+
+
+def test_the_model_that_was_used_least_recently_leaves_first(settings: Settings, third: str, hub: Hub) -> None:
+    service = Service(replace(any_of(settings), hub_mb=3))  # two of 1.4 MB
+    foreign = cache_folder() / "models--some--body" / "blobs"
+    foreign.mkdir(parents=True)
+    (foreign / "theirs").write_bytes(b"x" * 4_000_000)  # what other programs fetched neither counts nor leaves
+    service.fetch(TOY)
+    service.fetch(OTHER)
+    with service.loaded.use(service.catalogue.card(TOY, "transformer")):  # now the other one is the older
+        pass
+    service.fetch(third)
+    here = {card.name for card in service.models() if card.downloaded and card.location == "hub"}
+    assert here == {TOY, third}
+    assert not repository_folder(OTHER).exists()
+    assert (foreign / "theirs").exists()
+    service.fetch(OTHER)  # and it may come again
+    assert service.catalogue.card(OTHER, "transformer").downloaded
+    assert service.catalogue.card(third, "transformer").downloaded
+
+
+def test_a_model_that_is_larger_than_all_the_room_is_not_fetched(settings: Settings, third: str, hub: Hub) -> None:
+    service = Service(replace(any_of(settings), hub_mb=1))
+    error = word_of(lambda: service.fetch(third))
+    assert (error.word, error.values["limit"]) == ("hub_full", 1)
+    assert not [each for each in hub.asked if "model.safetensors" in each.path]
+
+
+def test_what_another_program_fetched_is_not_ours_to_delete(settings: Settings, third: str, hub: Hub) -> None:
+    fetch(OTHER)  # not through the page
+    service = Service(replace(any_of(settings), hub_mb=2))
+    service.fetch(TOY)
+    service.fetch(third)
+    assert repository_folder(OTHER).exists()
+    assert not repository_folder(TOY).exists()

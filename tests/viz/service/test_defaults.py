@@ -1,0 +1,191 @@
+"""Models that bring options and languages of their own are used with them, by the page and by programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from headlight.model.translate.translator import Translator
+from headlight.viz.api.endpoints import ENDPOINTS, Endpoints
+from headlight.viz.errors import PageError
+from headlight.viz.service.model_json import translators
+from headlight.viz.service.service import Service
+from headlight.viz.settings import MODELS, Settings
+from headlight.viz.tabs.translate import TranslateWidget
+from tests.model.families import folders
+
+SENTENCE = "Der alte Müller fährt früh am Morgen."
+MANY, NLLB = "opus-mt-en-mul", "nllb-tiny"
+CODES = ("deu", "fra", "zho_Hant")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our smallest model, and two foreign ones that somebody put beside it."""
+    folder = tmp_path_factory.mktemp("models")
+    shutil.copytree(MODELS / "toy", folder / "toy")
+    folders.marian(folder / MANY, codes=CODES)
+    folders.nllb(folder / NLLB)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def service(models: Path) -> Service:
+    return Service(Settings(models_folder=models))
+
+
+def ask(service: Service, **values: Any) -> dict[str, Any]:
+    """What the page hears at last when it names nothing but this."""
+    return [json.loads(message) for message in TranslateWidget(service).stream_messages(json.dumps(values), Event())][
+        -1
+    ]
+
+
+def call(endpoints: Endpoints, name: str, *given: Any, **named: Any) -> dict[str, Any]:
+    """An endpoint with arguments by position and by name, as a program calls it."""
+    arguments = ENDPOINTS[name].bind(*given, **named)
+    arguments.apply_defaults()
+    answer: dict[str, Any] = getattr(endpoints, name)(arguments.arguments)
+    return answer
+
+
+def fault(call: Callable[[], Any]) -> PageError:
+    with pytest.raises(PageError) as caught:
+        call()
+    return caught.value
+
+
+def test_a_foreign_folder_beside_ours_is_in_the_menu_and_translates(service: Service, models: Path) -> None:
+    listed = {each["name"]: each for each in translators(service)}
+    assert set(listed) == {"toy", MANY, NLLB}
+    assert (listed[MANY]["where"], listed[MANY]["downloaded"]) == ("here", True)
+    assert listed[MANY]["bytes"] == sum(path.stat().st_size for path in (models / MANY).iterdir())
+    answer = ask(service, text=SENTENCE, model=MANY)
+    assert answer["text"] == Translator.load(models / MANY, device="cpu").translate(SENTENCE).text
+
+
+@pytest.mark.parametrize("name", [MANY, NLLB])
+def test_a_model_is_used_as_its_makers_wish_where_nobody_says_otherwise(
+    service: Service, models: Path, name: str
+) -> None:
+    alone = Translator.load(models / name, device="cpu")
+    expected = alone.translate(SENTENCE)
+    answer = ask(service, text=SENTENCE, model=name)
+    assert answer["request"]["options"] | {"alternatives": 5} == vars(expected.request.options)
+    assert [token["id"] for token in answer["target"]] == [token.id for token in expected.target_tokens]
+    assert answer["score"] == pytest.approx(expected.score, abs=1e-5)
+    defaults = alone.generation_defaults
+    assert (defaults.length_penalty, defaults.no_repeat) == ((1.0, 0) if name == MANY else (0.7, 3))
+    usual = {"beam_size": 4, "length_penalty": defaults.length_penalty, "no_repeat": defaults.no_repeat}
+    assert answer["model"]["usual"] == usual | {"temperature": 0.0, "seed": 0, "back_weight": 0.0}
+
+
+def test_what_a_visitor_changes_counts_more_than_habits(service: Service) -> None:
+    options = ask(service, text=SENTENCE, model=NLLB, beam_size=2)["request"]["options"]
+    assert (options["beam_size"], options["length_penalty"], options["no_repeat"]) == (2, 0.7, 3)
+    sampled = ask(service, text=SENTENCE, model=NLLB, temperature=0.5, seed=3)["request"]["options"]
+    assert (sampled["beam_size"], sampled["temperature"]) == (1, 0.5)
+
+
+def test_our_own_models_are_used_as_the_page_likes_it(service: Service) -> None:
+    assert ask(service, text="ich mochte ein bier", model="toy")["request"]["options"]["no_repeat"] == 4
+    assert service.model_defaults("toy").max_length is None
+    menu = {each["name"]: each["defaults"] for each in translators(service)}
+    assert menu["toy"]["beam_size"] == 4
+    assert menu[MANY] is None  # its answer tells
+
+
+def test_what_makers_wish_ends_at_the_limits_of_whoever_runs_the_page(models: Path) -> None:
+    service = Service(Settings(models_folder=models, max_beam=3, max_tokens=23))
+    options = ask(service, text="Ja.", model=NLLB)["request"]["options"]
+    assert (options["beam_size"], options["max_length"]) == (3, 23)
+    wide = Service(Settings(models_folder=models))
+    assert ask(wide, text=SENTENCE, model=NLLB)["request"]["options"]["max_length"] == 32  # as its folder says
+
+
+def test_a_model_without_ways_of_its_own_is_not_loaded_to_ask_for_them(models: Path) -> None:
+    service = Service(Settings(models_folder=models))
+    assert service.model_defaults("toy").decoding.beam_size == 4
+    assert list(service.loaded.cache.keys()) == []
+
+
+def test_a_model_that_left_memory_is_not_loaded_again_for_its_defaults(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = service.model_defaults(MANY)
+    monkeypatch.setattr(service, "backend", None)
+    assert service.model_defaults(MANY) is known
+    assert known.targets == CODES
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_language_of_the_translation_can_be_chosen(service: Service, models: Path, code: str) -> None:
+    answer = ask(service, text=SENTENCE, model=MANY, target_language=code)
+    alone = Translator.load(models / MANY, device="cpu").translate(SENTENCE, target_language=code)
+    assert [token["id"] for token in answer["source"]] == [token.id for token in alone.source_tokens]
+    assert answer["text"] == alone.text
+    assert (answer["model"]["target"], answer["request"]["target_language"]) == (code, code)
+    assert answer["model"]["targets"] == list(CODES)
+
+
+def test_without_a_choice_the_models_own_language_counts(service: Service) -> None:
+    model = ask(service, text=SENTENCE, model=MANY)["model"]
+    assert (model["source"], model["target"], model["usual_target"], model["sources"]) == (
+        "en",
+        "fra",
+        "fra",
+        [],
+    )  # not the first: a common one
+    both = ask(service, text=SENTENCE, model=NLLB, source_language="fra_Latn")["model"]
+    assert (both["source"], both["target"]) == ("fra_Latn", "deu_Latn")
+    assert both["sources"] == both["targets"] == folders.CODES
+
+
+@pytest.mark.parametrize(
+    ("model", "values", "field", "word"),
+    [
+        (MANY, {"target_language": "xyz"}, "target_language", "not_choice"),
+        (MANY, {"target_language": 7}, "target_language", "not_text"),
+        (MANY, {"target_language": "d" * 41}, "target_language", "too_long"),
+        (MANY, {"source_language": "deu"}, "source_language", "no_languages"),
+        (NLLB, {"source_language": "deu"}, "source_language", "not_choice"),
+        ("toy", {"target_language": "en"}, "target_language", "no_languages"),
+    ],
+)
+def test_a_language_that_a_model_does_not_know_is_said_beside_its_field(
+    service: Service, model: str, values: dict[str, Any], field: str, word: str
+) -> None:
+    error = fault(lambda: service.check({"text": "ich mochte ein bier", "model": model} | values))
+    assert (error.field, error.word) == (field, word)
+    if word == "not_choice":
+        assert next(iter(CODES if model == MANY else folders.CODES)) in str(error)
+
+
+def test_programs_choose_languages_too(service: Service, models: Path) -> None:
+    endpoints = Endpoints(service)
+    alone = Translator.load(models / MANY, device="cpu")
+    for code in CODES:
+        expected = alone.translate(SENTENCE, beam_size=1, target_language=code)
+        told = call(endpoints, "translate", SENTENCE, MANY, target_language=code)
+        assert (told["text"], told["source_language"], told["target_language"]) == (expected.text, "en", code)
+        seen = call(endpoints, "attention", SENTENCE, "encoder", 1, 3, MANY, target_language=code)
+        assert seen["columns"][0] == f">>{code}<<"
+        assert len(seen["weights"]) == len(expected.source_tokens)
+    assert fault(lambda: call(endpoints, "translate", SENTENCE, MANY, target_language="xyz")).word == "not_choice"
+    assert call(endpoints, "translate", SENTENCE, MANY)["target_language"] == "fra"  # nobody named it
+
+
+def test_rules_of_its_makers_that_are_left_out_are_named_beside_the_model(service: Service, tmp_path: Path) -> None:
+    folders.marian(tmp_path / "strict", codes=CODES)
+    path = tmp_path / "strict" / "generation_config.json"
+    rules = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path.write_text(json.dumps(rules | {"do_sample": True}), encoding="utf-8")
+    strict = Service(Settings(models_folder=tmp_path))
+    assert ask(strict, text=SENTENCE, model="strict")["model"]["left_out"] == ["do_sample = true"]
+    assert "left_out" not in ask(service, text=SENTENCE, model=MANY)["model"]

@@ -1,0 +1,75 @@
+"""A sentence in another language than the model reads is noticed, and who translates it is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from headlight.model.text.languages import two_letters
+from headlight.viz.service.examples import EXAMPLES
+from headlight.viz.service.language_hints import hint_in_words, language_hint
+from headlight.viz.service.service import Service
+from headlight.viz.settings import Settings
+
+SENTENCES = {
+    "de": "Der Hund schläft jetzt unter dem Tisch.",
+    "en": "The dog is sleeping under the table now.",
+    "zh": "狗在桌子底下睡觉。",
+    "fr": "Je ne sais pas où est la gare, mais je peux vous aider.",
+}
+READS = {"de-en": "de", "en-de": "en", "zh-en": "zh", "en-zh": "en", "fr-en": "fr"}
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+def hint(service: Service, model: str, text: str) -> dict[str, object] | None:
+    return language_hint(service, service.translate(service.check({"text": text, "model": model})))
+
+
+@pytest.mark.slow(after=8)
+@pytest.mark.parametrize("model", READS)
+@pytest.mark.parametrize("language", SENTENCES)
+def test_every_installed_direction_is_offered_and_nothing_where_the_language_fits(
+    service: Service, model: str, language: str
+) -> None:
+    found = hint(service, model, SENTENCES[language])
+    if READS[model] == language:
+        assert found is None
+        return
+    assert found is not None
+    assert (found["language"], found["reads"]) == (language, READS[model])
+    offers = {each["model"]: each for each in found["offers"]}
+    assert set(offers) == {name for name, reads in READS.items() if reads == language}
+    for name, offer in offers.items():
+        source, target = name.split("-")
+        assert offer == {"model": name, "source_language": "", "source": source, "target": target}
+    back = f"{language}-{READS[model]}"
+    assert back not in offers or next(iter(offers)) == back, "the way back to what the sentence was taken for is first"
+
+
+def test_a_language_that_no_installed_model_reads_is_named_all_the_same(service: Service) -> None:
+    found = hint(service, "de-en", "No sé dónde está la estación, pero puedo ayudarle con las maletas.")
+    assert found == {"language": "es", "reads": "de", "offers": []}
+    assert (
+        hint_in_words(found)
+        == "This looks like Spanish. This model reads German; no installed model reads the language you typed."
+    )
+
+
+def test_programs_are_told_the_model_by_its_name(service: Service) -> None:
+    said = hint_in_words(hint(service, "de-en", SENTENCES["en"]))
+    assert said == "This looks like English. To translate it as that, use model='en-de' or model='en-zh'."
+    assert hint_in_words(None) is None
+
+
+def test_no_example_of_the_page_looks_like_another_language(service: Service) -> None:
+    for example in EXAMPLES:
+        assert hint(service, example.model, example.text) is None, example
+
+
+def test_languages_of_models_are_told_in_two_letters() -> None:
+    assert [two_letters(code) for code in ("de", "deu_Latn", "zho_Hans", "pt-BR", "ENG", "xx")] == [
+        "de", "de", "zh", "pt", "en", "xx",
+    ]  # fmt: skip

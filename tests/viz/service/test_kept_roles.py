@@ -1,0 +1,48 @@
+"""The page asks what a model's heads do over a corpus: the kept values, or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headlight.model.checkpoints.checksums import weights_digest
+from headlight.model.experiments.head_roles import ROLES_FILE
+from headlight.viz.errors import PageError
+from headlight.viz.service.head_roles import roles_function
+from headlight.viz.service.service import Service
+from headlight.viz.settings import MODELS, Settings
+
+KEPT = {"weights": weights_digest(MODELS / "toy"), "sentences": 3}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    """Copies of the toy model, of which one has roles, one a file that is none, and one those of other weights."""
+    for name in ("plain", "told", "odd", "other"):
+        shutil.copytree(MODELS / "toy", tmp_path / name)
+    (tmp_path / "told" / ROLES_FILE).write_text(json.dumps(KEPT), encoding="utf-8")
+    (tmp_path / "other" / ROLES_FILE).write_text(json.dumps(KEPT | {"weights": "0" * 16}), encoding="utf-8")
+    (tmp_path / "odd" / ROLES_FILE).write_text('{"sentences"', encoding="utf-8")
+    return Service(replace(Settings(), models_folder=tmp_path))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("told", KEPT), ("plain", None), ("odd", None), ("other", None)])
+def test_the_kept_roles_of_a_model_are_told(service: Service, name: str, expected: object) -> None:
+    assert roles_function(service)({"model": name}) == {"roles": expected}
+
+
+def test_without_a_name_it_is_the_default_model() -> None:
+    service = Service(Settings())
+    kept = MODELS / service.default / ROLES_FILE
+    expected = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None
+    assert roles_function(service)({}) == {"roles": expected}
+
+
+@pytest.mark.parametrize("given", ["../toy", 3, "x" * 1000, None, "nothing"])
+def test_other_names_are_refused(service: Service, given: object) -> None:
+    with pytest.raises(PageError):
+        roles_function(service)({"model": given})

@@ -1,0 +1,108 @@
+"""What the browser gets holds what the model gave."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import orjson
+import pytest
+
+from headlight import Translator
+from headlight.model.measures.roles import head_roles
+from headlight.model.records import KINDS, Translation
+from headlight.viz.service.payload import error_json, partial_json, tokens_values, translation_json
+from headlight.viz.service.weight_encoding import alphabet, encode_weights
+from headlight.viz.settings import MODELS
+from tests.letters import NEAR, decoded
+
+ABOUT = {"name": "toy", "source": "de", "target": "en"}
+
+
+@pytest.fixture(scope="module")
+def translation() -> Translation:
+    return Translator.load(MODELS / "toy").translate("ich mochte ein bier", beam_size=3)
+
+
+def test_weights_come_back_to_a_unit_of_the_fourth_decimal() -> None:
+    weights = np.random.default_rng(0).random((2, 3, 5, 7), dtype=np.float32) ** 3
+    found = decoded({"letters": encode_weights(weights), "shape": weights.shape})
+    assert np.abs(found - weights).max() <= NEAR
+    assert (np.round(found, 4) == np.round(weights.astype(np.float64), 4)).all()
+
+
+def test_weights_beyond_their_bounds_count_as_nothing_and_one() -> None:
+    given, meant = np.array([-0.1, -1e-9, 1.0000002], dtype=np.float32), np.array([0, 0, 1], dtype=np.float32)
+    assert encode_weights(given) == encode_weights(meant)
+
+
+def test_letters_travel_as_they_are_and_the_smallest_weights_take_one_byte() -> None:
+    letters = "".join(map(chr, dict.fromkeys(alphabet().tolist())))
+    assert len(set(letters)) == len(letters)
+    assert json.dumps(letters, ensure_ascii=False) == f'"{letters}"'
+    assert orjson.dumps(letters).decode() == f'"{letters}"'
+    assert not set("<>&'") & set(letters)
+    assert letters.splitlines() == [letters]  # a line of a stream of messages
+    few = np.full(100, 0.005, dtype=np.float32)
+    assert len(encode_weights(few).encode()) == few.size
+
+
+def test_an_answer_holds_every_map_and_token(translation: Translation) -> None:
+    values = json.loads(translation_json(translation, ABOUT))
+    assert values["model"] == ABOUT
+    for kind in KINDS:
+        found = decoded(values["attention"][kind], causal=kind == "decoder")
+        np.testing.assert_allclose(found, translation.attention.of(kind), atol=NEAR)
+    assert [token["text"] for token in values["source"]] == [token.text for token in translation.source_tokens]
+    assert [token["id"] for token in values["target"]] == [token.id for token in translation.target_tokens]
+    assert len(values["tree"]) == len(translation.tree.nodes)
+    layers, heads = translation.attention.cross.shape[:2]
+    assert len(values["roles"]["cross"]) >= layers
+    assert len(values["roles"]["cross"][0]) >= heads
+
+
+def test_every_head_says_what_it_does(translation: Translation) -> None:
+    values = json.loads(translation_json(translation, ABOUT))["roles"]
+    for kind, layers in head_roles(translation).items():
+        assert values[kind] == [
+            [[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers
+        ]
+
+
+def test_an_answer_weighs_little_more_than_its_weights(translation: Translation) -> None:
+    weights = sum(translation.attention.of(kind).size for kind in KINDS)
+    assert len(translation_json(translation, ABOUT).encode()) <= 2.8 * weights + 40_000
+
+
+def test_probabilities_and_alternatives_travel_with_written_tokens(translation: Translation) -> None:
+    first = tokens_values(translation.target_tokens)[0]
+    token = translation.target_tokens[0]
+    assert first["probability"] == pytest.approx(token.probability, abs=1e-6)
+    assert [each[1] for each in first["alternatives"]] == [each.id for each in token.alternatives]
+    assert "probability" not in tokens_values(translation.source_tokens)[0]
+
+
+def test_no_text_can_close_the_script_that_it_stands_in(translation: Translation) -> None:
+    hostile = "</script><script>alert(1)</script><!--"
+    for text in (
+        partial_json(hostile, ()),
+        error_json("text", "missing", {"given": hostile}),
+        translation_json(translation, ABOUT | {"name": hostile}),
+    ):
+        assert "<" not in text
+        assert hostile in json.dumps(json.loads(text))
+
+
+def test_no_text_stands_for_the_letters_of_a_map(translation: Translation) -> None:
+    hostile = '"letters":"encoder"'
+    values = json.loads(translation_json(translation, ABOUT | {"name": hostile}, hint=hostile))
+    assert (values["model"]["name"], values["hint"]) == (hostile, hostile)
+    for kind in KINDS:
+        found = decoded(values["attention"][kind], causal=kind == "decoder")
+        np.testing.assert_allclose(found, translation.attention.of(kind), atol=NEAR)
+
+
+def test_hostile_text_is_only_text() -> None:
+    message = json.loads(partial_json("${alert(1)} {{this}} </script>", ()))
+    assert message == {"what": "progress", "text": "${alert(1)} {{this}} </script>", "target": []}
+    assert json.loads(error_json("text", "missing", {"name": "text"}))["word"] == "missing"

@@ -1,0 +1,446 @@
+"""The service: which models there are, what may be asked, and one answer for all who ask the same."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier, Event
+from types import ModuleType
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from headlight.model.records import KINDS, Progress, Translation, TranslationRequest
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.translator import Translator
+from headlight.viz.errors import PageError
+from headlight.viz.service.service import Service
+from headlight.viz.settings import MODELS, Settings, SettingsError
+from tests.viz.loaded import translator_of
+
+BEER = "ich mochte ein bier"
+COLA = "ich mochte ein cola"
+TOY = Settings(model="toy", max_characters=499, max_tokens=61, max_beam=7)
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(TOY)
+
+
+@pytest.fixture
+def fresh() -> Service:
+    return Service(TOY)
+
+
+def count(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
+    """What a method is called with, from now on."""
+    calls: list[Any] = []
+    method = getattr(owner, name)
+
+    def counted(*given: Any, **named: Any) -> Any:
+        calls.append(given)
+        return method(*given, **named)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
+
+
+# ---------------------------------------------------------------- which models
+
+
+def test_the_shipped_models_are_told_apart(service: Service) -> None:
+    cards = {card.name: card for card in service.models()}
+    kinds = {name: cards[name].kind for name in ("de-en", "sentiment", "toy")}
+    assert kinds == {"de-en": "transformer", "sentiment": "classifier", "toy": "transformer"}
+    assert cards["de-en"].languages == ("de", "en")
+    assert cards["sentiment"].languages == ("en",)
+    assert [card.name for card in cards.values() if card.default] == ["toy"]
+    ranked = json.loads((MODELS / "de-en" / "heads.json").read_text(encoding="utf-8"))["heads"]
+    assert cards["de-en"].cross_heads.best == tuple(ranked[0][name] for name in ("layer", "head", "shift"))
+    assert cards["toy"].cross_heads.best is None
+    assert cards["toy"].summary.startswith("Two sentences, learnt by heart")
+
+
+@pytest.mark.parametrize("name", ["toy", "de-en"])
+def test_a_card_counts_the_parameters_that_the_model_has(service: Service, name: str) -> None:
+    card = next(card for card in service.models() if card.name == name)
+    assert card.parameters == sum(parameter.numel() for parameter in translator_of(service, name).model.parameters())
+    assert card.bytes == sum(path.stat().st_size for path in (MODELS / name).iterdir())
+
+
+def test_the_usual_model_is_named_or_chosen(tmp_path: Path) -> None:
+    assert Service(Settings()).default == "de-en"
+    shutil.copytree(MODELS / "toy", tmp_path / "toy")
+    assert Service(Settings(models_folder=tmp_path)).default == "toy"  # better than nobody
+    shutil.copytree(MODELS / "toy", tmp_path / "zz")
+    assert Service(Settings(models_folder=tmp_path)).default == "zz"  # the toy never answers where another could
+    with pytest.raises(SettingsError, match="toy, zz"):
+        Service(Settings(models_folder=tmp_path, model="de-en"))
+
+
+def test_the_revision_changes_with_the_files_and_not_with_the_card(tmp_path: Path) -> None:
+    def revision() -> str:
+        return Service(Settings(models_folder=tmp_path)).models()[0].revision
+
+    shutil.copytree(MODELS / "toy", tmp_path / "toy")
+    first = revision()
+    sums = tmp_path / "toy" / "SHA256SUMS"
+    lines = sums.read_text(encoding="utf-8").splitlines()
+    sums.write_text("\n".join("0" * 64 + line[64:] if "README" in line else line for line in lines), encoding="utf-8")
+    assert revision() == first
+    sums.write_text("\n".join("0" * 64 + line[64:] if "model" in line else line for line in lines), encoding="utf-8")
+    assert revision() != first
+    sums.unlink()
+    assert len(revision()) == 16
+
+
+def test_languages_are_read_from_a_card_or_a_name(tmp_path: Path) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "zh-en")
+    assert Service(Settings(models_folder=tmp_path)).models()[0].languages == ("zh", "en")
+    for head in ("language: [fr, de]", "language:\n- fr\n- de"):
+        (tmp_path / "zh-en" / "README.md").write_text(f"---\n{head}\nlicense: mit\n---\n# x\n\nNew.", encoding="utf-8")
+        card = Service(Settings(models_folder=tmp_path)).models()[0]
+        assert (card.languages, card.summary) == (("fr", "de"), "New.")
+
+
+def test_a_folder_that_makes_no_sense_is_left_out_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "toy")
+    for name, config in (("broken", "{"), (".toy.1.part", "{}")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(config, encoding="utf-8")
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "config.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "cut" / "model.safetensors").write_bytes(b"\xff" * 8)
+    assert [card.name for card in Service(Settings(models_folder=tmp_path)).models()] == ["toy"]
+    assert "broken is left out" in caplog.text
+    assert "cut is left out" in caplog.text
+
+
+def test_without_a_model_it_is_said_kindly(tmp_path: Path) -> None:
+    service = Service(Settings(models_folder=tmp_path / "none"))
+    assert service.models() == ()
+    with pytest.raises(PageError) as caught:
+        service.check({"text": "Ja."})
+    assert caught.value.word == "no_model"
+
+
+def test_a_translator_is_loaded_once_however_many_ask(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = count(monkeypatch, Translator, "load")
+    start = Barrier(7)
+
+    def ask(_: int) -> Translator:
+        start.wait(60)
+        return translator_of(fresh)
+
+    with ThreadPoolExecutor(7) as pool:
+        assert len({id(found) for found in pool.map(ask, range(7))}) == 1
+    assert len(calls) == 1
+
+
+def test_a_model_that_cannot_be_loaded_is_said_without_its_path(tmp_path: Path) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "toy")
+    weights = tmp_path / "toy" / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1])
+    service = Service(Settings(models_folder=tmp_path))
+    with pytest.raises(PageError) as caught:
+        service.check({"text": "Ja."})
+    assert (caught.value.field, caught.value.word) == ("model", "model_cannot_load")
+    assert str(tmp_path) not in str(caught.value)
+    weights.write_bytes(whole)  # downloaded again
+    assert service.translate(service.check({"text": BEER})).text
+
+
+# ---------------------------------------------------------------- what may be asked
+
+
+def test_a_checked_request_is_the_same_however_the_model_was_named(service: Service) -> None:
+    assert service.check({"text": BEER}) == service.check({"text": BEER, "model": "toy", "seed": 0})
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "word"),
+    [
+        ({"text": " \t\u200b\u3000"}, "text", "blank_text"),
+        ({"text": "x" * 500}, "text", "too_long"),
+        ({"text": "a b c " * 21}, "text", "too_many_tokens"),
+        ({"text": "a", "target": "b c d " * 21}, "target", "too_many_tokens"),
+        ({"text": "a", "prefix": "b c d " * 21}, "prefix", "too_many_tokens"),
+        ({"text": "a", "target": "\u200b"}, "target", "blank_words"),
+        ({"text": "a", "target": [999_999]}, "target", "wrong_ids"),
+        ({"text": "a", "beam_size": 8}, "beam_size", "not_whole"),
+        ({"text": "a", "model": "sentiment"}, "model", "unknown_model"),
+        ({"text": "a", "model": "../toy"}, "model", "unknown_model"),
+        ({"text": "a", "prefix": "b c d e f", "max_length": 3}, "prefix", "prefix_too_long"),
+        ({"text": "a", "nonsense": 1}, "nonsense", "unknown_name"),
+    ],
+)
+def test_what_may_not_be_asked_is_refused_before_the_model_runs(
+    service: Service, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], field: str, word: str
+) -> None:
+    ran = [count(monkeypatch, Translator, name) for name in ("translate", "stream", "_translate_batch")]
+    with pytest.raises(PageError) as caught:
+        service.check(values)
+    assert (caught.value.field, caught.value.word) == (field, word)
+    assert ran == [[], [], []]
+
+
+@pytest.mark.parametrize("name", ["text", "target", "prefix"])
+def test_characters_are_counted_before_a_text_is_cut_into_tokens(
+    service: Service, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    cuts = [count(monkeypatch, Tokenizer, method) for method in ("encode", "source_tokens", "encode_batch")]
+    with pytest.raises(PageError) as caught:
+        service.check({"text": "a"} | {name: "x" * 1_000_000})
+    assert caught.value.values == {"name": name, "given": 1_000_000, "limit": 499}
+    assert cuts == [[], [], []]
+
+
+def test_no_more_is_written_than_may_be_read(service: Service) -> None:
+    short, long = service.check({"text": BEER}), service.check({"text": "a b " * 13})
+    assert short.options.max_length is None
+    assert long.options.max_length == 61
+    assert len(service.translate(long).target_tokens) <= 61
+
+
+# ---------------------------------------------------------------- answers
+
+
+def test_equal_requests_share_an_answer_and_others_do_not(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = count(monkeypatch, Translator, "translate")
+    beer, cola = fresh.check({"text": BEER}), fresh.check({"text": COLA})
+    assert fresh.translate(beer) is fresh.translate(fresh.check({"text": BEER}))
+    assert fresh.translate(cola).text == "i want a coke ."
+    assert fresh.translate(beer).text == "i want a beer ."
+    assert len(calls) == 2
+
+
+def news_of(stream: Iterator[Progress]) -> tuple[list[Progress], Translation]:
+    *before, last = stream
+    assert all(progress.translation is None for progress in before)
+    assert last.translation is not None
+    return before, last.translation
+
+
+def test_a_stream_tells_word_by_word_and_what_it_completed_is_kept(fresh: Service) -> None:
+    request = fresh.check({"text": BEER})
+    before, answer = news_of(fresh.stream(request, Event()))
+    assert len(before) == len(answer.target_tokens)
+    assert fresh.translate(request) is answer
+    again, same = news_of(fresh.stream(request, Event()))
+    assert (again, same is answer) == ([], True)
+
+
+def test_what_was_translated_at_once_needs_no_stream(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = fresh.check({"text": BEER})
+    answer = fresh.translate(request)
+    calls = count(monkeypatch, Translator, "stream")
+    (only,) = fresh.stream(request, Event())
+    assert (only.translation, only.text, only.tokens) == (answer, answer.text, answer.target_tokens)
+    assert calls == []
+
+
+@pytest.mark.parametrize("told", [0, 1, 3])
+def test_a_stream_ends_within_one_step_of_being_stopped(
+    fresh: Service, monkeypatch: pytest.MonkeyPatch, told: int
+) -> None:
+    from headlight.model.decoding.search import SingleHypothesisSearch
+
+    request, stop, reports = fresh.check({"text": BEER}), Event(), []
+    steps = count(monkeypatch, SingleHypothesisSearch, "advance")
+    if told == 0:
+        stop.set()
+    for progress in fresh.stream(request, stop):
+        reports.append(progress)
+        if len(reports) == told:
+            stop.set()
+    assert [progress.translation for progress in reports] == [None] * told
+    assert len(steps) == told
+    assert len(fresh.answer_cache) == 0
+    assert fresh.translate(request).text == "i want a beer ."  # and nobody waits for what was stopped
+
+
+def waiting(pool: ThreadPoolExecutor, service: Service, request: TranslationRequest) -> Future[list[Progress]]:
+    """A second stream of a request that already has one, from when it waits for the first."""
+    second = pool.submit(lambda: list(service.stream(request, Event())))
+    while service.answer_cache.waiter_count(service.cache_key(request)) == 0:
+        assert not second.done()
+    return second
+
+
+def test_who_waits_takes_over_from_a_stream_that_is_left(fresh: Service) -> None:
+    request = fresh.check({"text": BEER})
+    first = fresh.stream(request, Event())
+    next(first)
+    with ThreadPoolExecutor(1) as pool:
+        other = waiting(pool, fresh, request)
+        first.close()  # type: ignore[attr-defined]
+        reports = other.result(60)
+    assert reports[-1].text == "i want a beer ."
+    assert len(reports) > 2
+
+
+def test_two_streams_of_one_request_are_made_once(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = fresh.check({"text": BEER})
+    calls = count(monkeypatch, Translator, "stream")
+    first = fresh.stream(request, Event())
+    next(first)
+    with ThreadPoolExecutor(1) as pool:
+        other = waiting(pool, fresh, request)
+        _, answer = news_of(first)
+        (only,) = other.result(60)
+    assert only.translation is answer
+    assert len(calls) == 1
+
+
+def test_the_model_floor_is_heard_in_our_words(fresh: Service) -> None:
+    request = replace(fresh.check({"text": BEER}), capture=("nothing.*",))
+    for ask in (fresh.translate, lambda request: list(fresh.stream(request, Event()))):
+        with pytest.raises(PageError) as caught:
+            ask(request)
+        assert caught.value.word == "model_says"
+
+
+# ---------------------------------------------------------------- judging
+
+
+def test_a_review_is_judged(service: Service) -> None:
+    judgement = service.classify("A quiet film with a warm heart.")
+    assert judgement.verdict == "positive"
+    assert service.classify("Boring.", "sentiment").verdict == "negative"
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "word"),
+    [
+        ("", "", "blank_text"),
+        ("x" * (8 * 499 + 1), "", "too_long"),
+        (7, "", "not_text"),
+        ("a\ud800", "", "half_character"),
+        ("fine", "toy", "unknown_model"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(
+    service: Service, monkeypatch: pytest.MonkeyPatch, text: Any, model: str, word: str
+) -> None:
+    calls = count(monkeypatch, Judge, "judge")
+    with pytest.raises(PageError) as caught:
+        service.classify(text, model)
+    assert caught.value.word == word
+    assert calls == []
+
+
+# ---------------------------------------------------------------- a lent GPU
+
+
+def fake_spaces(monkeypatch: pytest.MonkeyPatch, *, lends: bool) -> list[int]:
+    """A module `spaces` whose calls copy what goes in and out, as another process would."""
+    durations: list[int] = []
+
+    def gpu(duration: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def lend(function: Callable[..., Any]) -> Callable[..., Any]:
+            durations.append(duration)
+
+            def elsewhere(*given: Any) -> Any:
+                return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(given)))))  # noqa: S301
+
+            return elsewhere if lends else function
+
+        return lend
+
+    module = ModuleType("spaces")
+    module.GPU = gpu  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spaces", module)
+    return durations
+
+
+def test_a_lent_gpu_answers_what_the_own_machine_answers(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    durations = fake_spaces(monkeypatch, lends=True)
+    lent = Service(TOY)
+    assert len(durations) == 1
+    assert 0 < durations[0] <= 30
+    request = service.check({"text": BEER, "beam_size": 3})
+    here, there = service.translate(request), lent.translate(request)
+    assert here.target_tokens == there.target_tokens
+    assert (here.text, here.tree, here.request) == (there.text, there.tree, there.request)
+    for kind in KINDS:
+        array = there.attention.of(kind)
+        assert np.array_equal(here.attention.of(kind), array)
+        assert not array.flags.writeable
+    assert set(there.positions) == {"encoder", "decoder"}
+    assert not there.positions["encoder"].flags.writeable
+    with pytest.raises(TypeError):
+        there.positions["encoder"] = array  # type: ignore[index]
+
+
+def test_a_lent_gpu_alone_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_spaces(monkeypatch, lends=True)
+    calls: list[str] = []
+    load = Translator.load
+
+    def loaded(folder: Path) -> Translator:
+        # Outside of a call, no thread but the main one may touch CUDA.
+        assert "elsewhere" in {frame.name for frame in traceback.extract_stack()}
+        calls.append(folder.name)
+        return load(folder)
+
+    monkeypatch.setattr(Translator, "load", loaded)
+    lent = Service(TOY)
+    for text in (BEER, COLA):
+        assert lent.translate(lent.check({"text": text})).text
+    assert calls == ["toy"]  # once, and kept
+
+
+@pytest.mark.parametrize("title", ["ZeroGPU quota exceeded", "ZeroGPU worker error"])
+def test_who_gets_no_gpu_is_told_why(monkeypatch: pytest.MonkeyPatch, title: str) -> None:
+    fake_spaces(monkeypatch, lends=True)
+    lent = Service(TOY)
+
+    def refuse(*given: Any) -> None:
+        raise gr.Error("Your quota is used up. <a href='x'>Subscribe</a>", title=title, print_exception=False)
+
+    monkeypatch.setattr(lent.backend, "_gpu", refuse)
+    with pytest.raises(PageError if "quota" in title else gr.Error) as caught:
+        lent.translate(lent.check({"text": BEER}))
+    if isinstance(caught.value, PageError):
+        assert caught.value.word == "gpu_not_lent"
+        assert str(caught.value).endswith("Your quota is used up. Subscribe")
+
+
+def test_a_lent_gpu_tells_the_end_alone_and_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_spaces(monkeypatch, lends=True)
+    lent = Service(TOY)
+    request = lent.check({"text": BEER})
+    (only,) = lent.stream(request, Event())
+    assert only.translation is lent.translate(request)
+    stopped = Event()
+    stopped.set()
+    assert list(lent.stream(lent.check({"text": COLA}), stopped)) == []
+
+
+def test_an_error_comes_home_from_a_lent_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = pickle.loads(pickle.dumps(PageError("text", "too_long", {"name": "text", "given": 7, "limit": 5})))  # noqa: S301
+    assert (error.field, error.word, dict(error.values)) == (
+        "text",
+        "too_long",
+        {"name": "text", "given": 7, "limit": 5},
+    )
+    assert json.loads(json.dumps(error.as_json()))["error"] == str(error)
+
+
+def test_where_nothing_is_lent_the_package_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_spaces(monkeypatch, lends=False)
+    service = Service(TOY)
+    before, _ = news_of(service.stream(service.check({"text": BEER}), Event()))
+    assert len(before) > 2

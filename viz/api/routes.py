@@ -1,0 +1,57 @@
+"""The addresses that are served: those that the page, `gradio_client` and MCP need.
+
+Gradio has three times as many; the others serve uploads, files, a proxy, usage statistics, and edits of the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+API = "/gradio_api"
+_GET = (
+    r"",
+    r"(svelte|static|assets)/[^?]+",
+    r"(gradio_api/)?headlight/[^/]+/[^?]+",
+    r"config|theme\.css|favicon\.ico|manifest\.json|robots\.txt",
+    r"monitoring/summary",  # answered by the middleware: the page's API panel asks for it
+    r"gradio_api/(info|openapi\.json|theme\.css|startup-events|app_id|user)",
+    r"gradio_api/heartbeat/[^/]{1,64}",
+    r"gradio_api/queue/data",
+    r"gradio_api/call/(v2/)?[^/]+/[^/]+",
+)
+_POST = (
+    r"gradio_api/queue/join",
+    r"gradio_api/call/(v2/)?[^/]+",
+    r"gradio_api/(run|api)/[^/]+",
+    r"gradio_api/(cancel|reset|component_server)",
+)
+_MCP = r"gradio_api/mcp(/.*)?"
+
+
+def _compile(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"/(?:{'|'.join(f'(?:{each})' for each in patterns)})/?")
+
+
+_READ, _SENT = _compile((*_GET, _MCP)), _compile((*_POST, _MCP))
+_SERVED = {
+    "GET": _READ,
+    "HEAD": _READ,
+    "POST": _SENT,
+    "DELETE": _compile((_MCP,)),
+    "OPTIONS": _compile((*_GET, *_POST, _MCP)),
+}
+
+
+def request_path(scope: Mapping[str, Any]) -> str:
+    """The path of a request, without the path under which the page is served."""
+    path, below = str(scope["path"]), str(scope.get("root_path") or "").rstrip("/")
+    return path[len(below) :] if below and (path == below or path.startswith(f"{below}/")) else path
+
+
+def is_served(method: str, path: str) -> bool:
+    """Whether an address is served for this method."""
+    pattern = _SERVED.get(method)
+    # Gradio writes the path into an address, which fails for an unprintable character.
+    return pattern is not None and path.isprintable() and pattern.fullmatch(path or "/") is not None

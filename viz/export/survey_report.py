@@ -1,0 +1,128 @@
+"""The report of a survey as one HTML file: roles, steadiness, measures, importance and alignment of every head.
+
+It fetches nothing and runs no script; its colours follow the reader's light or dark appearance.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from headlight.model.experiments.survey_files import require_complete
+from headlight.model.experiments.survey_search import SurveySummary, rank_heads, summarise
+from headlight.model.measures.statistics import STATISTICS
+from headlight.model.records import Kind
+from headlight.viz.theme import THEMES, Theme
+
+BEST_COUNT = 12  # aligned heads
+TITLES: dict[Kind, str] = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Decoder self-attention",
+    "cross": "Cross-attention",
+}
+STYLE = """
+body { max-width: 72rem; margin: 2rem auto; padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif;
+  background: var(--ground); color: var(--ink); }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; } h3 { font-size: 1rem; }
+p, caption, th { color: var(--ink-2); } caption { text-align: left; padding: .3rem 0; }
+.wide { overflow-x: auto; } table { border-collapse: separate; border-spacing: 2px; }
+td, th { padding: .2rem .45rem; font-weight: normal; text-align: center; white-space: nowrap; font-size: 13px; }
+td { color: var(--ink); background: color-mix(in srgb, var(--accent) calc(var(--v, 0) * 38%), var(--tint)); }
+td.plain { background: none; text-align: left; }
+"""
+
+
+def survey_report_page(folder: Path) -> str:
+    """The page of a whole survey."""
+    about, sums = require_complete(folder), summarise(folder)
+    title = html.escape(f"{about.model} over {about.file}")
+    parts = [
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{_colours()}{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>",
+        f"<p>{about.lines:,} lines. A row of each table is a layer, a column a head, both counted from 1.</p>",
+    ]
+    for kind, each in sums.items():
+        parts.append(f"<h2>{TITLES[kind]}</h2>")
+        parts += _of_kind(each)
+    ranked = rank_heads(folder)
+    if ranked:
+        parts.append("<h2>Alignment</h2>")
+        head = "".join(
+            f"<th>{name}</th>" for name in ("layer", "head", "row", "AER", "95% between", "precision", "recall")
+        )
+        rows = [
+            f'<tr><td class="plain">{each.layer + 1}</td><td class="plain">{each.head + 1}</td>'
+            f'<td class="plain">{"the row after" if each.shift else "the word’s own"}</td>{_cell(each.errors.rate)}'
+            f'<td class="plain">{each.bounds.low:.3f}–{each.bounds.high:.3f}</td>'
+            f"{_cell(each.errors.precision)}{_cell(each.errors.recall)}</tr>"
+            for each in ranked[:BEST_COUNT]
+        ]
+        parts.append(f'<div class="wide"><table><tr>{head}</tr>{"".join(rows)}</table></div>')
+    return "\n".join([*parts, "</body>\n</html>\n"])
+
+
+def _of_kind(sums: SurveySummary) -> Iterable[str]:
+    if any(named for layer in sums.roles for named in layer):
+        yield _table(
+            "Role: what the head does in most sentences, and in how many of them",
+            sums,
+            lambda layer, head: _role(sums.roles[layer][head], sums.sentences),
+        )
+    if "importance" in sums.means:
+        values = sums.means["importance"]
+        yield _measure("Importance: log probability lost without the head, nats", sums, "importance", np.nanmax(values))
+    for name in (name for name in STATISTICS if name in sums.means):
+        unit = STATISTICS[name].unit
+        highest = 1.0 if unit == "share" else float(np.nanmax(np.append(sums.means[name], 1e-9)))
+        if not np.isnan(sums.means[name]).all():
+            yield _measure(f"{name}, {unit}: mean ± standard deviation between sentences", sums, name, highest)
+
+
+def _measure(caption: str, sums: SurveySummary, name: str, highest: float) -> str:
+    means, spreads = sums.means[name], sums.spreads[name]
+
+    def cell(layer: int, head: int) -> str:
+        mean, spread = float(means[layer, head]), float(spreads[layer, head])
+        return _cell(mean, f"{mean:.2f} ± {spread:.2f}", highest)
+
+    return _table(caption, sums, cell)
+
+
+def _table(caption: str, sums: SurveySummary, cell: Callable[[int, int], str]) -> str:
+    layers, heads = np.shape(sums.means["coverage"] if "coverage" in sums.means else next(iter(sums.means.values())))
+    top = "".join(f"<th>{head + 1}</th>" for head in range(heads))
+    rows = "".join(
+        f"<tr><th>{layer + 1}</th>{''.join(cell(layer, head) for head in range(heads))}</tr>" for layer in range(layers)
+    )
+    return (
+        f'<div class="wide"><table><caption>{html.escape(caption)}</caption><tr><th></th>{top}</tr>{rows}</table></div>'
+    )
+
+
+def _role(named: dict[str, int], sentences: int) -> str:
+    if not named:
+        return _cell(float("nan"))
+    name = max(named, key=lambda each: (named[each], each))
+    share = named[name] / sentences
+    text = f"{name.replace('_', ' ')} {share:.2f}"
+    return f"<td>{html.escape(text)}</td>" if name == "unclear" else _cell(share, text)
+
+
+def _cell(value: float, text: str = "", highest: float = 1.0) -> str:
+    if np.isnan(value):
+        return "<td>–</td>"
+    depth = min(1.0, max(0.0, value / highest)) if highest > 0 else 0.0
+    return f'<td style="--v:{depth:.2f}">{html.escape(text or f"{value:.3f}")}</td>'
+
+
+def _colours() -> str:
+    def of(theme: Theme) -> str:
+        names = {"ground": theme.ground, "tint": theme.tint, "ink": theme.ink, "ink-2": theme.ink_2}
+        return "".join(f"--{name}:{colour};" for name, colour in (names | {"accent": theme.accent}).items())
+
+    light, dark = of(THEMES["light"]), of(THEMES["dark"])
+    return f":root {{ color-scheme: light dark; {light} }} @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"

@@ -1,0 +1,255 @@
+"""What the value of a field may be: each kind checks what arrives, and describes itself to the browser.
+
+A limit is a number, or the name of the setting that holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from headlight.model.errors import ModelError
+from headlight.model.intervention_records import MAX_INTERVENTIONS, BorrowMap, Change, InputChange, parse_change
+from headlight.viz.errors import PageError, repr_short, to_page_error
+from headlight.viz.settings import Settings
+
+MAX_INDEX = 1000  # of layers and heads: beyond any model; the page goes to the nearest that there is
+MAX_TOKEN_ID = 10_000_000  # of a vocabulary
+
+
+@dataclass(frozen=True)
+class ValueKind:
+    """One kind of value."""
+
+    name: ClassVar[str]  # as the browser calls it
+    annotation: ClassVar[Any]  # as an endpoint's signature states it
+
+    def check(self, name: str, value: Any, settings: Settings) -> Any:
+        """The value as Python keeps it; anything of another kind, or beyond a limit, raises a `PageError`."""
+        raise NotImplementedError
+
+    def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
+        """The kind with its limits. What depends on settings needs them: the table that all pages share has none."""
+        limits = {name: value for name, value in asdict(self).items() if not isinstance(value, str)}
+        return {"kind": self.name} | limits
+
+
+def _limit(limit: int | str, settings: Settings) -> int:
+    return limit if isinstance(limit, int) else int(getattr(settings, limit))
+
+
+@dataclass(frozen=True)
+class TextValue(ValueKind):
+    """A text of no more than so many characters."""
+
+    name, annotation = "text", str
+    longest: int | str
+
+    def check(self, name: str, value: Any, settings: Settings) -> str:
+        return check_text(name, value, limit=_limit(self.longest, settings))
+
+
+@dataclass(frozen=True)
+class TextOrIdsValue(ValueKind):
+    """A translation or its beginning: text, or the exact ids of tokens. An empty field means none."""
+
+    name, annotation = "words", str
+
+    def check(self, name: str, value: Any, settings: Settings) -> str | tuple[int, ...] | None:
+        if isinstance(value, list | tuple):
+            if len(value) > settings.max_tokens:
+                raise PageError(
+                    name, "too_many_tokens", {"name": name, "given": len(value), "limit": settings.max_tokens}
+                )
+            return tuple(_check_token_id(name, token) for token in value) or None
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise PageError(name, "not_words", {"name": name, "given": repr_short(value)})
+        return check_text(name, value, limit=settings.max_characters) or None
+
+
+@dataclass(frozen=True)
+class IntValue(ValueKind):
+    """A whole number of a range; `setting` may lower its upper end. `empty`: null is a value, too."""
+
+    name, annotation = "whole", int
+    low: int
+    high: int
+    setting: str = ""
+    empty: bool = False
+
+    def check(self, name: str, value: Any, settings: Settings) -> int | None:
+        if self.empty and value is None:
+            return None
+        return check_int(name, value, low=self.low, high=self._highest(settings))
+
+    def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
+        return super().as_json() | {"high": self.high if settings is None else self._highest(settings)}
+
+    def _highest(self, settings: Settings) -> int:
+        return min(self.high, _limit(self.setting, settings)) if self.setting else self.high
+
+
+@dataclass(frozen=True)
+class FloatValue(ValueKind):
+    """A number of a range, set on the page in steps."""
+
+    name, annotation = "real", float
+    low: float
+    high: float
+    step: float = 0.1
+
+    def check(self, name: str, value: Any, settings: Settings) -> float:
+        # Every comparison with NaN is false, so that it fails here like any number out of range.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
+            raise PageError(
+                name, "not_number", {"name": name, "low": self.low, "high": self.high, "given": repr_short(value)}
+            )
+        return float(value)
+
+
+@dataclass(frozen=True)
+class BoolValue(ValueKind):
+    """On or off."""
+
+    name, annotation = "switch", bool
+
+    def check(self, name: str, value: Any, settings: Settings) -> bool:
+        return check_bool(name, value)
+
+
+@dataclass(frozen=True)
+class ChoiceValue(ValueKind):
+    """One of a few names."""
+
+    name, annotation = "choice", str
+    choices: tuple[str, ...]
+
+    def check(self, name: str, value: Any, settings: Settings) -> str:
+        return check_choice(name, value, choices=self.choices)
+
+
+@dataclass(frozen=True)
+class LayerValue(ValueKind):
+    """A layer, counted from 0, or the mean of all."""
+
+    name, annotation = "place", int
+    merged: tuple[str, ...] = ("mean",)
+    high: int = MAX_INDEX - 1
+
+    def check(self, name: str, value: Any, settings: Settings) -> Any:
+        return check_index(name, value, count=self.high + 1, merged=self.merged)
+
+
+@dataclass(frozen=True)
+class HeadValue(LayerValue):
+    """A head, counted from 0, or the mean or maximum of all heads of the layer."""
+
+    annotation = int | str
+    merged: tuple[str, ...] = ("mean", "max")
+
+
+@dataclass(frozen=True)
+class HeadIdValue(ValueKind):
+    """A layer and a head together; null where none is chosen."""
+
+    name, annotation = "head", str
+    layer: LayerValue = LayerValue()
+    head: HeadValue = HeadValue()
+
+    def check(self, name: str, value: Any, settings: Settings) -> tuple[Any, Any] | None:
+        if value is None:
+            return None
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            raise PageError(
+                name, "not_choice", {"name": name, "choices": "[layer, head], null", "given": repr_short(value)}
+            )
+        return self.layer.check(name, value[0], settings), self.head.check(name, value[1], settings)
+
+
+@dataclass(frozen=True)
+class InterventionsValue(ValueKind):
+    """What is changed of heads, layers, positions and words: a list of names with values, each of them checked."""
+
+    name, annotation = "changes", list[dict[str, Any]]
+    most: int = MAX_INTERVENTIONS
+
+    def check(self, name: str, value: Any, settings: Settings) -> tuple[Change, ...]:
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            raise PageError(name, "wrong_type", {"name": name, "given": repr_short(value), "needed": "[{…}]"})
+        if len(value) > self.most:
+            raise PageError(name, "too_many_changes", {"given": len(value), "limit": self.most})
+        try:
+            changes = tuple(parse_change(each) for each in value)
+        except ModelError as error:
+            refused = to_page_error(error)
+            raise PageError(name, refused.word, refused.values) from error
+        for change in changes:
+            if isinstance(change, InputChange | BorrowMap):
+                check_text(name, change.text, limit=settings.max_characters)
+        added = sum(len(change.text) for change in changes if isinstance(change, InputChange))
+        if added > settings.max_characters:
+            raise PageError(name, "too_long", {"name": name, "given": added, "limit": settings.max_characters})
+        return changes
+
+
+# ---------------------------------------------------------------- single checks, also for what is no field
+
+
+def check_text(name: str, value: Any, *, limit: int) -> str:
+    """A text of no more than so many characters, each of them whole."""
+    if not isinstance(value, str):
+        raise PageError(name, "not_text", {"name": name, "given": repr_short(value)})
+    if len(value) > limit:
+        raise PageError(name, "too_long", {"name": name, "given": len(value), "limit": limit})
+    for place, letter in enumerate(value):
+        if "\ud800" <= letter <= "\udfff":
+            raise PageError(name, "half_character", {"name": name, "place": place + 1})
+    return value
+
+
+def check_int(name: str, value: Any, *, low: int, high: int) -> int:
+    """A whole number; JavaScript has one type of number, so 2.0 is whole, too."""
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole or not low <= value <= high:
+        raise PageError(name, "not_whole", {"name": name, "low": low, "high": high, "given": repr_short(value)})
+    return int(value)
+
+
+def check_choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:
+    """One of a few names."""
+    if not isinstance(value, str) or value not in choices:
+        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": repr_short(value)})
+    return value
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise PageError(name, "not_switch", {"name": name, "given": repr_short(value)})
+    return value
+
+
+def check_index(name: str, value: Any, *, count: int, merged: Sequence[str] = ()) -> Any:
+    """A layer or head, counted from 0, or one of the names of several of them together."""
+    if isinstance(value, str) and value in merged:
+        return value
+    try:
+        return check_int(name, value, low=0, high=count - 1)
+    except PageError as error:
+        if not merged:
+            raise
+        choices = ", ".join((f"0 to {count - 1}", *merged))
+        raise PageError(name, "not_choice", {"name": name, "choices": choices, "given": repr_short(value)}) from error
+
+
+def _check_token_id(name: str, value: Any) -> int:
+    """An id; no visitor chooses it as a number, so the error states no limits."""
+    try:
+        return check_int(name, value, low=0, high=MAX_TOKEN_ID)
+    except PageError as error:
+        raise PageError(name, "wrong_ids", {"name": name}) from error

@@ -1,0 +1,23 @@
+"""The phrases of the page and of figures, from the one table of words."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from headlight.model.phrases import LANGUAGES, PHRASES_FOLDER, phrase, phrases, phrases_json
+
+__all__ = ["LANGUAGES", "PHRASES_FOLDER", "figure_words", "phrase", "phrases", "phrases_json"]
+
+
+@cache
+def _figure_words(figure: str, language: str) -> tuple[tuple[str, str], ...]:
+    table = phrases(language)
+    found: dict[str, str] = {}
+    for prefix in ("figure_any_", f"figure_{figure}_"):
+        found |= {key.removeprefix(prefix): text for key, text in table.items() if key.startswith(prefix)}
+    return tuple(found.items())
+
+
+def figure_words(figure: str, language: str = "en") -> dict[str, str]:
+    """The phrases of one figure: those that all figures share, then its own in their place."""
+    return dict(_figure_words(figure, language))

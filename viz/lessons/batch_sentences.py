@@ -1,0 +1,41 @@
+"""Other sentences of the batch with the visitor's sentence."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from functools import cache
+
+from headlight.model.checkpoints.shipped import ASSETS
+from headlight.model.records import TranslationRequest
+from headlight.viz.lessons.experiment import ExperimentInput
+
+MAX_BATCH = 8  # sentences of a batch, the visitor's first
+
+
+@cache
+def batch_sentences(language: str) -> tuple[str, ...]:
+    """Short sentences of different lengths, in German if the language has no column."""
+    with (ASSETS / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    column = language if language in rows[0] else "de"
+    return tuple(row[column] for row in rows[:: len(rows) // (MAX_BATCH - 1)])[: MAX_BATCH - 1]
+
+
+def model_languages(given: ExperimentInput) -> tuple[str, str]:
+    """The languages of the current model, or empty if unknown."""
+    name = given.request.model or given.service.default
+    source, target, *_ = (*given.service.catalogue.card(name, "transformer").languages, "", "")
+    return source, target
+
+
+def plain_request(given: ExperimentInput, text: str) -> TranslationRequest:
+    """A request for another text, which changes nothing of the model."""
+    return replace(given.request, text=text, target=None, prefix=None, interventions=())
+
+
+def batch_ids(given: ExperimentInput) -> list[tuple[int, ...]]:
+    """Their ids for the model in use."""
+    texts = batch_sentences(model_languages(given)[0] or "de")
+    prepared = given.model_info.checker.prepare([plain_request(given, text) for text in texts]).sources
+    return [tuple(token.id for token in source) for source in prepared]

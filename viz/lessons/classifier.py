@@ -1,0 +1,220 @@
+"""Beyond translation: the classifier's verdict, word by word, and how "not" meets "bad"."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from headlight.model.core.classifier import SelfAttentionClassifier
+from headlight.model.experiments.queries import (
+    NEGATED_SENTENCE,
+    PLAIN_SENTENCE,
+    NegationResult,
+    judge_with_erasure,
+    measure_negation,
+)
+from headlight.model.records import Judgement
+from headlight.model.text.cleaning import is_blank
+from headlight.model.translate.judge import Judge
+from headlight.viz.errors import PageError
+from headlight.viz.lessons.controls import Choice, PositionPicker, TextInput
+from headlight.viz.lessons.experiment import Experiment, ExperimentInput
+from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
+from headlight.viz.lessons.result_figures import (
+    BarChart,
+    ExperimentResult,
+    Heatmap,
+    Phrase,
+    SideBySide,
+    Table,
+    TextPhraseOrNumber,
+)
+from headlight.viz.token_labels import make_visible, truncate
+
+REVIEWS = {
+    "mixed": "The pictures are wonderful, but the story is dull.",
+    "denial": "It is not bad at all, and I was never bored.",
+    "praise": "A quiet film with a warm heart.",
+}
+OPPOSITES = ("good", "bad")
+MIN_LOG_ODDS = 1.0  # of log-odds
+
+REVIEW = Choice("review", (*REVIEWS, "own"), "mixed")
+OWN = TextInput("own", max_length=160, start="I did not like it, and nobody laughed.", visible_if=("review", "own"))
+
+
+@dataclass(frozen=True)
+class WordContribution:
+    """One word of a review, its index, and the results of two methods."""
+
+    number: int
+    label: str
+    contribution: float  # of the log-odds, of all its tokens
+    erasure_effect: float  # loss of log-odds without it
+
+
+def verdict_experiment(given: ExperimentInput) -> tuple[Judgement, list[WordContribution]]:
+    """The verdict on the chosen review, and its words."""
+    text = review_text(given)
+    if is_blank(text):
+        raise PageError("text", "blank_text")
+    judgement, erased = given.run_judge(judge_with_erasure, text, sys.maxsize, math.inf)
+    effects = erased.changes[-1]
+    words = []
+    for number in dict.fromkeys(token.word for token in judgement.tokens if token.word is not None):
+        places = [place for place, token in enumerate(judgement.tokens) if token.word == number]
+        label = "".join(judgement.tokens[place].text for place in places)
+        share = sum(judgement.shares[place] for place in places)
+        words.append(WordContribution(number, truncate(make_visible(label)), share, effects[places[0]]))
+    return judgement, words
+
+
+def review_text(given: ExperimentInput) -> str:
+    """The chosen review, or the visitor's own."""
+    name = given.values["review"]
+    return str(given.values["own"]) if name == "own" else REVIEWS[name]
+
+
+def probability(log_odds: float) -> float:
+    """The probability of praise."""
+    return float(1 / (1 + np.exp(-log_odds)))
+
+
+def erasure_experiment(given: ExperimentInput) -> ExperimentResult:
+    """Words left out of a review, and the verdict on the rest."""
+    judgement, words = verdict_experiment(given)
+    gone = [words[place] for place in given.values["erased"] if place < len(words)]
+    rest: float = given.run_judge(Judge.without_words, judgement, [word.number for word in gone])
+    effects = [word.erasure_effect for word in words]
+    strongest = words[int(np.argmax(np.abs(effects)))]
+    bars = BarChart(
+        Phrase("effects"),
+        [word.label for word in words],
+        effects,
+        digits=2,
+        highlighted=[words.index(word) for word in gone],
+    )
+    verdicts = BarChart(Phrase("verdict"), [Phrase("whole"), Phrase("rest")], [judgement.log_odds, rest], digits=2)
+    numbers: dict[str, TextPhraseOrNumber] = {
+        "probability": probability(judgement.log_odds), "rest": probability(rest), "count": len(gone),
+        "word": strongest.label, "effect": _signed(strongest.erasure_effect),
+        "log_odds": judgement.log_odds, "log_odds_rest": rest,
+    }  # fmt: skip
+    flips = (judgement.log_odds > 0) != (rest > 0)
+    holds = "none" if not gone else "flips" if flips else "stays"
+    shown = {"erased": [word.label for word in words]}
+    return ExperimentResult((verdicts, bars), numbers, (holds,), position_labels=shown)
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.2f}".replace("-", "−")
+
+
+def contributions_experiment(given: ExperimentInput) -> ExperimentResult:
+    """Contribution of each word to the verdict, next to the loss without the word."""
+    judgement, words = verdict_experiment(given)
+    names = [word.label for word in words]
+    held = np.array([word.contribution for word in words])
+    erased = np.array([word.erasure_effect for word in words])
+    most = float(np.abs(np.concatenate([held, erased])).max())
+    pictures = [
+        BarChart(Phrase(name), names, [float(each) for each in values], most=most, digits=2)
+        for name, values in (("erased", erased), ("shares", held))
+    ]
+    about_mean = BarChart(Phrase("about_mean"), names, [float(each) for each in held - held.mean()], digits=3)
+    numbers: dict[str, TextPhraseOrNumber] = {
+        "shares_spread": float(held.std()), "erased_spread": float(erased.std()),
+        "sum": judgement.log_odds - judgement.bias, "bias": judgement.bias, "log_odds": judgement.log_odds,
+        "word": names[int(np.abs(erased).argmax())],
+    }  # fmt: skip
+    return ExperimentResult((SideBySide(pictures), about_mean), numbers)
+
+
+def negation_experiment(given: ExperimentInput) -> ExperimentResult:
+    """What "not" does before praise and before blame."""
+    good, bad = (given.run_judge(measure_negation, word) for word in OPPOSITES)
+    rows: list[list[TextPhraseOrNumber]] = [
+        [text.format(each.word), _signed(log_odds), f"{probability(log_odds):.3f}"]
+        for each in (good, bad)
+        for text, log_odds in ((PLAIN_SENTENCE, each.plain), (NEGATED_SENTENCE, each.denied))
+    ]
+    table = Table(Phrase("verdicts"), (Phrase("review"), Phrase("log_odds"), Phrase("chance")), rows)
+    moves = [each.denied - each.plain for each in (good, bad)]
+    bars = BarChart(Phrase("moved"), list(OPPOSITES), moves, digits=2)
+    numbers: dict[str, TextPhraseOrNumber] = {"good": _signed(moves[0]), "bad": _signed(moves[1])}
+    right = "opposite" if moves[0] < -MIN_LOG_ODDS and moves[1] > MIN_LOG_ODDS else ""
+    return ExperimentResult((table, bars), numbers, correct_option=right)
+
+
+def heads_experiment(given: ExperimentInput) -> ExperimentResult:
+    """Attention from the negated word in the layer that attends most to "not", and the effect of ablating each head."""
+    found: NegationResult = given.run_judge(measure_negation, given.values["word"])
+    layers, count = found.log_odds_without_head.shape
+    names = [str(head + 1) for head in range(count)]
+    where = int(found.attention_to_not.mean(axis=1).argmax())
+    looks = [float(weight) for weight in found.attention_to_not[where]]
+    bars = BarChart(Phrase("looks", {"word": found.word, "where": str(where + 1)}), names, looks, most=1.0, digits=2)
+    rows = [Phrase("layer", {"layer": str(layer + 1)}) for layer in range(layers)]
+    heat = Heatmap(
+        Phrase("without"),
+        found.log_odds_without_head,
+        rows,
+        names,
+        digits=1,
+        max_abs=float(np.abs(found.log_odds_without_head).max()),
+    )
+    turned = np.sign(found.denied) * found.log_odds_without_head  # below zero: the verdict comes closer to its opposite
+    layer, head = np.unravel_index(int(turned.argmin()), turned.shape)
+    numbers: dict[str, TextPhraseOrNumber] = {
+        "word": found.word, "where": where + 1, "looking": sum(weight > 0.5 for weight in looks), "count": count,
+        "layer": int(layer) + 1, "head": int(head) + 1, "before": found.denied,
+        "after": found.denied + float(found.log_odds_without_head[layer, head]),
+    }  # fmt: skip
+    return ExperimentResult((bars, heat), numbers)
+
+
+VERDICT = Lesson(
+    "verdict",
+    minutes=5,
+    picture=(TensorView("memory", "encoder.memory"),),
+    steps=(
+        Step(
+            "erase",
+            code=Code(Judge.without_words, "token.word not in words"),
+            formula=r"p = \frac{1}{1 + e^{-z}}",
+            numbers=(r"z = @log_odds, \quad p = @probability", r"z' = @log_odds_rest, \quad p' = @rest"),
+            experiment=Experiment(erasure_experiment, (REVIEW, OWN, PositionPicker("erased"))),
+            tab="sentiment",
+            claims=("erasing_is_asking_again",),
+        ),
+        Step(
+            "shares",
+            code=Code(SelfAttentionClassifier.token_contributions, "x @ self.verdict.weight[0]"),
+            formula=r"z = b + \sum_t s_t",
+            numbers=(r"@bias + @sum = @log_odds",),
+            experiment=Experiment(contributions_experiment, (REVIEW, OWN)),
+            tab="sentiment",
+            claims=("shares_add_up_to_the_verdict", "shares_hardly_tell_words_apart"),
+        ),
+        Step(
+            "denial",
+            code=Code(Judge.judge, "log_odds = sum(shares) + bias"),
+            formula=r"\Delta z = z(\text{not } w) - z(w)",
+            numbers=(r"\Delta z(\text{good}) = @good", r"\Delta z(\text{bad}) = @bad"),
+            experiment=Experiment(negation_experiment),
+            question=QuestionSpec("found", options=("down", "up", "opposite")),
+            claims=("not_turns_both_ways",),
+        ),
+        Step(
+            "heads",
+            code=Code(Judge.without_head, "scale_heads(head, 0.0)"),
+            formula=r"w_{h} = 0",
+            numbers=(r"z = @before \to @after",),
+            experiment=Experiment(heads_experiment, (Choice("word", OPPOSITES, "bad"),)),
+            claims=("a_layer_looks_for_not", "one_head_matters_most"),
+        ),
+    ),
+)

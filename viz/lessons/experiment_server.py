@@ -1,0 +1,59 @@
+"""Runs experiments for visitors: validated, cached, and concurrent equal requests run once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.experiment import Experiment
+from headlight.viz.lessons.tensors import model_values
+from headlight.viz.service.lru import ByteLru
+from headlight.viz.service.service import Service
+from headlight.viz.service.single_flight import Leader, SingleFlight
+
+CACHE_BYTES = 16_000_000  # bytes of answers, as they travel
+MAX_ANSWER_BYTES = 4_000_000  # bytes of one
+STEPS: dict[tuple[str, str], Experiment] = {
+    (lesson.name, step.name): step.experiment
+    for lesson in LESSONS
+    for step in lesson.steps
+    if step.experiment is not None
+}
+
+
+def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that runs the experiment of a step with the control values, for a sentence."""
+    kept: ByteLru[dict[str, Any]] = ByteLru(CACHE_BYTES)
+    flights: SingleFlight[dict[str, Any]] = SingleFlight()
+
+    def run_experiment(values: Mapping[str, Any]) -> dict[str, Any]:
+        experiment = find_experiment(values.get("lesson"), values.get("step"))
+        given = experiment.make_input(values.get("set"), service.check(values.get("request")), service)
+        key = (values["lesson"], values["step"], tuple(given.values.items()), service.cache_key(given.request))
+
+        def keep(answer: dict[str, Any]) -> None:
+            kept.put(key, answer, len(json.dumps(answer)))
+
+        found = flights.get_or_lead(key, find=lambda: kept.get(key), keep=keep)
+        if not isinstance(found, Leader):
+            assert found is not None  # noqa: S101 - only a request that can be cancelled gets nothing
+            return found
+        with found as lead:
+            answer = experiment.run(given).as_json()
+            if len(json.dumps(answer)) > MAX_ANSWER_BYTES:
+                raise PageError("text", "too_long_to_show")
+            return lead.finish(answer | {"model": model_values(given.model_info)})
+
+    return run_experiment
+
+
+def find_experiment(lesson: Any, step: Any) -> Experiment:
+    """The experiment of a step, by the names of its lesson and its own."""
+    named = isinstance(lesson, str) and isinstance(step, str)
+    if not named or (lesson, step) not in STEPS:
+        choices = ", ".join(".".join(each) for each in STEPS)
+        raise PageError("step", "unknown_name", {"given": repr_short(f"{lesson}.{step}"), "choices": choices})
+    return STEPS[lesson, step]

@@ -1,0 +1,160 @@
+"""Builds the question of a step: options and the correct one.
+
+The page computes the same in `widgets/lessons/question.js`. Where the numbers are unclear, nothing is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headlight.model.records import FloatArray
+from headlight.viz.lessons.lesson import Step
+from headlight.viz.lessons.lesson_session import LessonSession
+from headlight.viz.lessons.result_tables import ResultTables
+
+MIN_MARGIN = 0.1  # by which the best must be ahead of the next
+EQUAL_TOLERANCE = 1e-6  # weights that differ less are the same
+HIGH_SHARE, LOW_SHARE = 0.5, 0.1  # of the neurons
+CANDIDATES = 4
+
+
+@dataclass(frozen=True)
+class QuestionOptions:
+    """Options as texts, the place of the right one, and what its answer names."""
+
+    options: tuple[str, ...]
+    correct: int
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class StepView:
+    """A step and the selection in it: a row, and a layer and a head of its kind."""
+
+    practice: LessonSession
+    step: Step
+    row: int
+    layer: int
+    head: int
+    model: Mapping[str, Any]
+    words: Mapping[str, str]
+
+    def attention(self, name: str) -> FloatArray:
+        """A tensor of the chosen head."""
+        side, part = {"cross": ("decoder", "cross_attention")}.get(self.step.kind, (self.step.kind, "self_attention"))
+        found: FloatArray = self.practice.tensor(f"{side}.layers.{self.layer}.{part}.{name}")[self.head]
+        return found
+
+    def phrase_options(self, right: str, values: Mapping[str, str] | None = None) -> QuestionOptions:
+        """Options in words."""
+        assert self.step.question is not None  # noqa: S101
+        base = f"lesson_{self.practice.lesson.name}_{self.step.name}_option"
+        names = self.step.question.options
+        return QuestionOptions(tuple(self.words[f"{base}_{each}"] for each in names), names.index(right), values or {})
+
+
+def make_question(seen: StepView, found: ResultTables | None) -> QuestionOptions | None:
+    """The question, or None if the numbers are inconclusive. `found`: the experiment's result."""
+    ask = seen.step.question
+    if ask is None:
+        return None
+    if ask.answer_function == "found":
+        right = found.answer["right"] if found else ""
+        return seen.phrase_options(right, found.numbers if found else {}) if right else None
+    return ANSWER_FUNCTIONS[ask.answer_function](seen)
+
+
+def _token_count_question(seen: StepView) -> QuestionOptions:
+    """How many tokens the model reads: also fewer, as many as there are words, and one less."""
+    count = len(seen.practice.tokens)
+    return QuestionOptions(tuple(map(str, (count - 2, count - 1, count))), 2, {"count": str(count)})
+
+
+def _unscaled_question(seen: StepView) -> QuestionOptions | None:
+    """The largest weight of the row without the division."""
+    raw = seen.attention("queries")[seen.row] @ seen.attention("keys").T
+    divisor = math.sqrt(seen.model["head_width"]) if seen.model["scale_scores"] else 1.0
+    without, scaled = (float(_softmax(each).max()) for each in (raw, raw / divisor))
+    if divisor == 1 or abs(without - scaled) < MIN_MARGIN / 10:
+        return None
+    return seen.phrase_options(
+        "larger" if without > scaled else "smaller", {"without": f"{without:.4f}", "scaled": f"{scaled:.4f}"}
+    )
+
+
+def _shift_question(seen: StepView) -> QuestionOptions:
+    """The same amount added to every score."""
+    scores = seen.attention("scores")[seen.row].astype(float)
+    before, after = _softmax(scores), _softmax(scores + 5)
+    if np.abs(before - after).max() < 10 * EQUAL_TOLERANCE:
+        return seen.phrase_options("nothing")
+    return seen.phrase_options("grow" if after.max() > before.max() else "even")
+
+
+def _active_neurons_question(seen: StepView) -> QuestionOptions | None:
+    """How many neurons of the feed-forward network are above zero."""
+    hidden = seen.practice.tensor(f"encoder.layers.{seen.layer}.feed_forward.hidden")[seen.row]
+    awake = int((hidden > 0).sum())
+    share = awake / len(hidden)
+    if any(abs(share - edge) < 0.02 for edge in (HIGH_SHARE, LOW_SHARE)):
+        return None
+    return seen.phrase_options(
+        "most" if share > HIGH_SHARE else "some" if share > LOW_SHARE else "few", {"awake": str(awake)}
+    )
+
+
+def _causal_half_question(seen: StepView) -> QuestionOptions:
+    """Which half of the decoder's map is empty."""
+    weights = seen.attention("weights")
+    sums = {
+        "upper": np.triu(weights, 1).sum(),
+        "lower": np.tril(weights, -1).sum(),
+        "diagonal": np.trace(weights),
+    }
+    return seen.phrase_options("upper" if len(weights) < 2 else min(sums, key=lambda name: float(sums[name])))
+
+
+def _strongest_key_question(seen: StepView) -> QuestionOptions | None:
+    """The key that the row attends to most."""
+    weights = seen.attention("weights")[seen.row]
+    first, *others = sorted(map(float, weights), reverse=True)
+    if not others or first - others[0] < MIN_MARGIN:
+        return None
+    best = int(weights.argmax())
+    tokens = seen.practice.tokens
+    return QuestionOptions(tuple(tokens), best, {"key": tokens[best], "weight": f"{first:.4f}"})
+
+
+def _next_token_question(seen: StepView) -> QuestionOptions | None:
+    """The token that comes next."""
+    candidates = seen.practice.logits()[seen.row]
+    chances = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
+    if chances[0] - chances[1] < MIN_MARGIN:
+        return None
+    shown: Sequence[Any] = candidates["best"][:CANDIDATES]
+    order = sorted(range(len(shown)), key=lambda place: shown[place][1])  # by id, which tells nothing
+    values = {"first": shown[0][0], "first_chance": f"{chances[0]:.4f}"}
+    values |= {"second": shown[1][0], "second_chance": f"{chances[1]:.4f}"}
+    return QuestionOptions(tuple(shown[place][0] for place in order), order.index(0), values)
+
+
+ANSWER_FUNCTIONS: dict[str, Callable[[StepView], QuestionOptions | None]] = {
+    "count": _token_count_question,
+    "unscaled": _unscaled_question,
+    "shifted": _shift_question,
+    "awake": _active_neurons_question,
+    "later": _causal_half_question,
+    "strongest": _strongest_key_question,
+    "next": _next_token_question,
+}
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    powers = np.exp(scores - scores.max())
+    shares: FloatArray = powers / powers.sum()
+    return shares

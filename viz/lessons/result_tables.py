@@ -1,0 +1,91 @@
+"""What an experiment answers, as a notebook shows it: every picture is a table of its numbers."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headlight.viz.lessons.wording import fill_phrase
+
+MAX_ROWS = 16  # rows and columns of a matrix that are shown
+
+
+@dataclass(frozen=True, repr=False)
+class ResultTables:
+    """`answer` is the page's result; `lesson` and `words` resolve its phrases."""
+
+    answer: Mapping[str, Any]
+    lesson: str
+    words: Mapping[str, str]
+
+    @property
+    def numbers(self) -> dict[str, str]:
+        """By name, as text."""
+        return {name: self.phrase(value) for name, value in self.answer["numbers"].items()}
+
+    def tables(self) -> Iterator[tuple[str, pd.DataFrame | str]]:
+        """Of each picture its title, and its numbers or its text."""
+        for figure in self.answer["figures"]:
+            for part in figure.get("parts", [figure]):
+                yield from self._tables(part)
+
+    def _tables(self, part: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame | str]]:
+        title = self.phrase(part.get("title", ""))
+        match part["form"]:
+            case "heat":
+                yield title, self._matrix(part)
+            case "bars":
+                yield title, pd.DataFrame({"": part["says"]}, index=self._all(part["names"]))
+            case "lines":
+                columns = {self.phrase(line["name"]): line["y"] for line in part["lines"]}
+                yield title, pd.DataFrame(columns, index=pd.Index(part["x"], name=self.phrase(part["x_name"])))
+            case "table":
+                rows = [self._all(row) for row in part["rows"]]
+                yield title, pd.DataFrame(rows, columns=self._all(part["columns"]))
+            case "texts":
+                for each in part["texts"]:
+                    yield self.phrase(each["name"]), self.phrase(each["text"])
+            case "sources":
+                for each in part["sources"]:
+                    yield self.phrase(each["title"]), "\n".join(line for _, line in each["code"]["lines"])
+            case "trains":
+                yield "", pd.DataFrame(part["runs"])
+            case form:
+                raise ValueError(f"A notebook has no way to show {form!r}. Add one here.")
+
+    def _matrix(self, part: Mapping[str, Any]) -> pd.DataFrame:
+        sent = part["numbers"]
+        matrix = np.frombuffer(base64.b64decode(sent["numbers"]), dtype="<f4").reshape(sent["shape"])
+        rows, columns = (
+            self._all(part[name]) or range(size) for name, size in zip(("rows", "columns"), matrix.shape, strict=True)
+        )
+        return pd.DataFrame(matrix, index=rows, columns=columns).iloc[:MAX_ROWS, :MAX_ROWS].round(4)
+
+    def _all(self, values: Sequence[Any]) -> list[str]:
+        return [self.phrase(value) for value in values]
+
+    def phrase(self, value: Any) -> str:
+        """A phrase of the lesson, or a plain text."""
+        if not isinstance(value, Mapping):
+            return str(value)
+        own = f"lesson_{self.lesson}_say_{value['say']}"
+        return fill_phrase(
+            self.words.get(own) or self.words[value["say"]],
+            {name: self.phrase(each) for name, each in value["values"].items()},
+        )
+
+    def __repr__(self) -> str:
+        return "\n\n".join(f"{title}\n{content}" for title, content in self.tables())
+
+    def _repr_html_(self) -> str:
+        found = []
+        for title, content in self.tables():
+            body = f"<pre>{escape(content)}</pre>" if isinstance(content, str) else content.to_html()
+            found.append(f"<p><b>{escape(title)}</b></p>{body}")
+        return "".join(found)

@@ -1,0 +1,81 @@
+"""Training steps: the state before a run, and the calls that start, poll and stop one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from headlight.model.errors import TrainingError
+from headlight.model.training.live_run import RunHeader, Snapshot, header_message, snapshot_message, untrained_snapshot
+from headlight.model.training.live_run_process import MAX_RUNS
+from headlight.model.training.live_run_settings import CHOICES, LiveRunSettings
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.field_values import check_int
+from headlight.viz.lessons.controls import Choice, Control, Switch
+from headlight.viz.lessons.result_figures import TrainingRuns
+from headlight.viz.server.visitors import VISITOR
+from headlight.viz.service.service import Service
+
+MAX_SEEN = 1000  # messages of a run
+SIZES: tuple[Control, ...] = (
+    Choice("layers", tuple(map(str, CHOICES["layers"])), "2", as_slider=True),
+    Choice("heads", tuple(map(str, CHOICES["heads"])), "4", as_slider=True),
+    Choice("d_model", tuple(map(str, CHOICES["d_model"])), "32", as_slider=True),
+)
+LEARNING: tuple[Control, ...] = (
+    Choice("rate", tuple(f"{rate:g}" for rate in CHOICES["rate"]), "0.002", as_slider=True),
+    Choice("warmup", tuple(map(str, CHOICES["warmup"])), "20", as_slider=True),
+    Switch("positions", start=True),
+)
+
+
+def run_from_controls(values: Mapping[str, Any], **more: Any) -> LiveRunSettings:
+    """A run with the control values; `more` are settings of the step."""
+    read: dict[str, Callable[[Any], Any]] = {
+        "layers": int, "heads": int, "d_model": int, "rate": float, "warmup": int, "positions": bool, "corpus": str,
+    }  # fmt: skip
+    chosen = {name: read[name](value) for name, value in values.items() if name in read}
+    return LiveRunSettings(**chosen | more)
+
+
+def training_figure(*runs: LiveRunSettings, sentence: int = 0) -> tuple[TrainingRuns, list[tuple[RunHeader, Snapshot]]]:
+    """The picture of runs that are not begun yet, and their untrained models, where these can be looked at."""
+    models = [untrained_snapshot(run) for run in runs]
+    kept = [header_message([beginning for beginning, _ in models])]
+    kept += [snapshot_message(number, moment) for number, (_, moment) in enumerate(models)]
+    seen = [(beginning, moment) for beginning, moment in models if isinstance(moment, Snapshot)]
+    return TrainingRuns([asdict(run) for run in runs], kept, sentence), seen
+
+
+# ---------------------------------------------------------------- calls of the page
+
+
+def training_calls(service: Service) -> Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    """Start, poll and stop a run. None of these functions computes."""
+
+    def begin_training(values: Mapping[str, Any]) -> dict[str, Any]:
+        runs = check_runs(values.get("runs"))
+        return {"run": service.training.start(VISITOR.get(), [asdict(run) for run in runs]).name}
+
+    def more_training(values: Mapping[str, Any]) -> dict[str, Any]:
+        seen = check_int("seen", values.get("seen", 0), low=0, high=MAX_SEEN)
+        return service.training.poll(VISITOR.get(), values.get("run"), seen)
+
+    def stop_training(values: Mapping[str, Any]) -> dict[str, Any]:
+        service.training.stop(VISITOR.get(), values.get("run"))
+        return {}
+
+    return begin_training, more_training, stop_training
+
+
+def check_runs(given: Any) -> list[LiveRunSettings]:
+    """The runs that a browser names; each field is one of a few values."""
+    if not isinstance(given, list) or not 0 < len(given) <= MAX_RUNS:
+        raise PageError(
+            "runs", "wrong_type", {"name": "runs", "given": repr_short(given), "needed": f"[{{…}}] × {MAX_RUNS}"}
+        )
+    try:
+        return [LiveRunSettings(**values) for values in given]
+    except (TypeError, TrainingError) as error:  # a field that there is not, or another value
+        raise PageError("runs", "wrong_field", {"name": "runs"}) from error

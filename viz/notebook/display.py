@@ -1,0 +1,121 @@
+"""`show`, `compare` and `record`: whatever holds attention → a view that a notebook displays and that can be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headlight.model.recordings.builder import AxisTokens, recording_from_arrays
+from headlight.model.recordings.builder import build_recording as recording_of_layers
+from headlight.model.recordings.files import read_recording
+from headlight.model.recordings.layers import Layers
+from headlight.model.recordings.recording import IndexOrReduction, Recording, RecordingError
+from headlight.model.recordings.transformers_outputs import ModelInputs, has_attention, recording_from_outputs
+from headlight.model.records import KINDS, Judgement, MapKind, Token, Translation
+from headlight.viz.notebook.view import View
+
+NAMES = tuple(
+    name for name in ModelInputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target", "tokens")
+)
+
+
+def show(
+    given: Any = None,
+    *,
+    kind: str | None = None,
+    layer: IndexOrReduction | None = None,
+    head: IndexOrReduction | None = None,
+    row: int | None = None,
+    column: int | None = None,
+    language: str = "",
+    **about: Any,
+) -> View:
+    """A view of attention: a `Translation`, a `Recording`, a file, outputs of `transformers`, or arrays.
+
+    `about` is what `record` takes. The others are what is looked at first (of a translation the head and the
+    row that `model/translate/opening.py` chooses), and the language of the words: by default the browser's.
+    """
+    thing = given if isinstance(given, Translation) and not about else record(given, **about)
+    look = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
+    return View([thing], look, language)
+
+
+def compare(
+    first: Any,
+    second: Any,
+    *,
+    kind: str | None = None,
+    layer: IndexOrReduction | None = None,
+    head: IndexOrReduction | None = None,
+) -> View:
+    """Compare two inputs of `show` side by side; with their difference if they have the same tokens."""
+    look = {"kind": kind, "layer": layer, "head": head, "row": None, "column": None}
+    return View([record(first), record(second)], look, "")
+
+
+def record(
+    given: Any = None,
+    *,
+    encoder: Any = None,
+    decoder: Any = None,
+    cross: Any = None,
+    source: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+    tokens: Sequence[str] | None = None,
+    tokenizer: Any = None,
+    layers: Sequence[int] | None = None,
+    batch: int | None = None,
+    name: str = "",
+    **inputs: Any,
+) -> Recording:
+    """Attention of any model as a `Recording`.
+
+    `given`: outputs of `transformers` with what the model was called with (`input_ids=`, `attention_mask=`,
+    `decoder_input_ids=`, `pixel_values=`, `input_features=`; `**inputs` as a whole, too), a file, a `Translation`, a
+    `Judgement`, or arrays of a model whose tokens look at each other. Arrays are one array `[layer, head, row, column]`
+    or a list of layers. `layers` chooses some of them, `batch` one sentence or sequence.
+    """
+    if isinstance(given, View):
+        given = given.things[0]
+    if isinstance(given, Recording):
+        return given
+    if isinstance(given, Translation):
+        return recording_from_translation(given)
+    if isinstance(given, Judgement):
+        return _of_tokens({"self": given.attention}, given.tokens, given.text)
+    if isinstance(given, (str, Path)):
+        return read_recording(Path(given))
+    unknown = [each for each in inputs if each not in NAMES and not each.endswith(("_ids", "_mask", "_position"))]
+    if unknown:
+        raise RecordingError(
+            f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(NAMES)}."
+        )
+    if given is not None and has_attention(given):
+        known = {each: value for each, value in inputs.items() if each in NAMES}
+        read = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **known)
+        return recording_from_outputs(given, read, layers=layers, batch=batch, name=name)
+    if given is None and isinstance(inputs.get("input_ids"), Mapping):
+        raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
+    source = tokens if source is None else source
+    arrays: dict[MapKind, Any] = {"self": given, "encoder": encoder, "decoder": decoder, "cross": cross}
+    return recording_from_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
+
+
+def recording_from_translation(translation: Translation) -> Recording:
+    """A translation as a recording: its maps and tokens, without what only a translation knows."""
+    read: dict[MapKind, Layers] = {kind: _layers(translation.attention.of(kind)) for kind in KINDS}
+    source, target = (
+        (translation.source_tokens, translation.source_text),
+        (translation.target_tokens, translation.text),
+    )
+    name = translation.request.model
+    return recording_of_layers(read, AxisTokens(source, target, translation.decoder_tokens), name=name)
+
+
+def _of_tokens(arrays: Mapping[MapKind, Any], tokens: tuple[Token, ...], text: str) -> Recording:
+    return recording_of_layers({kind: _layers(each) for kind, each in arrays.items()}, AxisTokens((tokens, text)))
+
+
+def _layers(maps: Any) -> Layers:
+    return Layers(list(maps), list(range(len(maps))), len(maps), 1, low_precision=False)

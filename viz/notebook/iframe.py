@@ -1,0 +1,72 @@
+"""The page in the frame of a notebook's cell: of our modules and phrases those that a view of heads needs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from headlight import __version__
+from headlight.viz.export.standalone import data_script, html_page
+from headlight.viz.figure_phrases import LANGUAGES, phrase, phrases
+from headlight.viz.server.bundle import bundle, required_modules
+from headlight.viz.server.static_files import WIDGETS, module, styles, tables
+
+ENTRY, TRANSLATED, HOST = "notebook/notebook-page.js", "notebook/translation-page.js", "notebook/widget-host.js"
+SHEETS = (
+    "layout/gradio",
+    "layout/page",
+    "headview/headview",
+    "recording/recording",
+    "heads/explorer",
+    "heads/player",
+    "notebook/notebook",
+)
+START = f"modules['{ENTRY}'].open(document.getElementById('headlight'));"
+QUOTED_KEY = re.compile(r"['`](\w+)(?=['`]|\$\{)(\$?)")  # a text, or the beginning of one that goes on with a value
+
+
+@cache
+def bundle_code(*, translated: bool) -> str:
+    """All modules of the view as one script, with their tables; with the translation modules if one is shown."""
+    names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
+    known = {name: module(name) for name in names if name != HOST}
+    found = required_modules(ENTRY, known) | (required_modules(TRANSLATED, known) if translated else {})
+    return bundle(found, {**tables(), "words": used_phrases(found), "versions": {}}).code
+
+
+def used_phrases(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The phrases that modules can say: those that one of their texts names, or begins."""
+    texts = [found for source in sources.values() for found in QUOTED_KEY.findall(source)]
+    whole = {text for text, goes_on in texts if not goes_on}
+    begun = tuple({text for text, goes_on in texts if goes_on})
+    table = phrases()
+    # Names of choices are made of a field's name and a value, both of them from the table of fields.
+    fields = tuple(f"{name}_" for name in ("tool", "scale", "palette", "kind", "figure_any"))
+    kept = [key for key in table if key in whole or key.startswith(begun + fields)]
+    return {language: {key: phrases(language)[key] for key in kept} for language in LANGUAGES}
+
+
+@cache
+def stylesheet() -> str:
+    """The sheets of the view."""
+    return styles(SHEETS)
+
+
+def frame_page(shown: Mapping[str, Any] | None = None, language: str = "") -> str:
+    """The whole page. Without `shown` it asks the frame around it what there is to see."""
+    scripts = [] if shown is None else [data_script({**shown, "version": __version__})]
+    chosen = language or LANGUAGES[0]
+    translated = shown is None or any(view["what"] == "answer" for view in shown["views"])
+    return html_page(
+        phrase("title_offline", chosen), chosen, stylesheet(), scripts, bundle_code(translated=translated) + START
+    )
+
+
+@cache
+def widget_module() -> str:
+    """The module of the widget, with the page of its frame in it."""
+    before, place, after = module(HOST).partition("const PAGE = ''")
+    return f"{before}{place[:-2]}{json.dumps(frame_page(), ensure_ascii=False)}{after}"

@@ -1,0 +1,122 @@
+"""`headlight.figure`: any view of `viz/figures` of whatever holds attention, as a `plotly.graph_objects.Figure`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import plotly.graph_objects as go
+
+from headlight.model.recordings.recording import Recording, RecordingError
+from headlight.model.records import AttentionMap, BeamTree, MapKind, Translation
+from headlight.viz.figure_phrases import LANGUAGES, figure_words
+from headlight.viz.figures import FIGURES
+from headlight.viz.notebook.display import record
+from headlight.viz.theme import THEMES, head_colour
+
+Heads = list[tuple[int, int | None]]
+
+
+def figure(
+    view: str,
+    given: Any,
+    *,
+    kind: str | None = None,
+    layer: int = 0,
+    head: int | None = 0,
+    heads: Heads | None = None,
+    theme: str = "light",
+    language: str = "en",
+    **options: Any,
+) -> go.Figure:
+    """One of `headlight.viz.figures.FIGURES`; `options` are its own, such as `scale="log"`.
+
+    `given` is what `show` takes, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer);
+    "lines" and "compare" draw those that `heads` lists as (layer, head); "overview" all. "beam", "probabilities" and
+    "positions" (`kind`: "encoder" or "decoder") need a `Translation`; "neurons" takes `(query, key, row, column)`: two
+    vectors of one head and the tokens that they are of, with `weight=`.
+    """
+    for name, value, choices in (
+        ("view", view, tuple(FIGURES)),
+        ("theme", theme, tuple(THEMES)),
+        ("language", language, LANGUAGES),
+    ):
+        if value not in choices:
+            raise RecordingError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
+    looks = {"theme": THEMES[cast("Any", theme)], "words": figure_words(view, language), **options}
+    places = heads or [(layer, head)]
+    found: go.Figure = _DRAWERS[view](given, kind, places, looks)
+    return found
+
+
+def _maps(given: Any, kind: str | None, heads: Heads) -> list[AttentionMap]:
+    if isinstance(given, AttentionMap):
+        return [given]
+    if isinstance(given, (list, tuple)) and given and all(isinstance(each, AttentionMap) for each in given):
+        return list(given)
+    holder = given if isinstance(given, Translation) else record(given)
+    return [holder.attention_map(cast("Any", _kind(holder, kind)), *place) for place in heads]
+
+
+def _kind(holder: Translation | Recording, kind: str | None) -> MapKind:
+    kinds: tuple[MapKind, ...] = ("cross", "encoder", "decoder") if isinstance(holder, Translation) else holder.kinds
+    if kind is None:
+        return "cross" if "cross" in kinds else kinds[0]
+    if kind not in kinds:
+        raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {kind!r} was given.")
+    return kind
+
+
+def _heatmap(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["heatmap"](_maps(given, kind, heads)[0], **looks)
+
+
+def _lines(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    maps = _maps(given, kind, heads)
+    colours = [head_colour(looks["theme"], place) for place in range(len(maps))]
+    return FIGURES["lines"](list(zip(maps, colours, strict=True)), **looks)
+
+
+def _compare(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    maps = _maps(given, kind, heads)
+    if len(maps) != 2:
+        raise RecordingError("compare draws two heads. Name them: heads=[(0, 0), (0, 1)].")
+    return FIGURES["compare"](*maps, **looks)
+
+
+def _overview(given: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
+    holder = given if isinstance(given, Translation) else record(given)
+    return FIGURES["overview"](holder, _kind(holder, kind), **looks)
+
+
+def _translation(given: Any, view: str) -> Translation:
+    if not isinstance(given, Translation):
+        raise RecordingError(f"{view} needs a Translation, but {type(given).__name__} was given.")
+    return given
+
+
+def _positions(given: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
+    table = _translation(given, "positions").positions[kind or "encoder"] if isinstance(given, Translation) else given
+    return FIGURES["positions"](table, **looks)
+
+
+def _beam(given: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["beam"](given if isinstance(given, BeamTree) else _translation(given, "beam").tree, **looks)
+
+
+def _neurons(given: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["neurons"](*given, **looks)
+
+
+_DRAWERS: dict[str, Callable[[Any, str | None, Heads, dict[str, Any]], go.Figure]] = {
+    "heatmap": _heatmap,
+    "overview": _overview,
+    "compare": _compare,
+    "lines": _lines,
+    "positions": _positions,
+    "probabilities": lambda given, _, __, looks: FIGURES["probabilities"](
+        _translation(given, "probabilities"), **looks
+    ),
+    "beam": _beam,
+    "neurons": _neurons,
+}

@@ -1,0 +1,89 @@
+"""A recording as the browser gets it: tokens and words as JSON, all weights of a kind as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from headlight.model.recordings.recording import IndexOrReduction, Maps, Recording
+from headlight.model.records import FloatArray, MapKind
+from headlight.viz.service.payload import tokens_values
+from headlight.viz.service.weight_encoding import compress_weights
+
+MAX_EMBEDDED_WEIGHTS = (
+    8_000_000  # weights of a recording that travel with it; of a larger one heads come when they are looked at
+)
+THUMBNAIL_CELLS = 48  # cells of a thumbnail on the wall if the maps are not sent
+
+
+def recording_values(recording: Recording) -> dict[str, Any]:
+    """All but the weights."""
+    return {
+        "what": "recording",
+        "name": recording.name,
+        "kinds": {kind: kind_values(recording.of(kind)) for kind in recording.kinds},
+        "remarks": [[remark.word, dict(remark.values)] for remark in recording.remarks],
+        "source": tokens_values(recording.source),
+        "source_text": recording.source_text,
+        "target": tokens_values(recording.target),
+        "text": recording.text,
+        "before": None if recording.decoder_inputs is None else tokens_values(recording.decoder_inputs),
+    }
+
+
+def kind_values(maps: Maps) -> dict[str, Any]:
+    """Properties of all maps of a kind."""
+    allowed = None if maps.allowed.all() else "".join("01"[int(each)] for each in maps.allowed.reshape(-1))
+    return {"shape": list(maps.shape), "layers": list(maps.numbers), "allowed": allowed}
+
+
+def count_weights(recording: Recording) -> int:
+    """How many weights there are."""
+    return sum(int(np.prod(recording.of(kind).shape)) for kind in recording.kinds)
+
+
+def embedded_maps(recordings: Sequence[Recording]) -> dict[str, bytes]:
+    """The weights by recording index and kind; empty if they are too large to send at once."""
+    if sum(map(count_weights, recordings)) > MAX_EMBEDDED_WEIGHTS:
+        return {}
+    return {
+        f"{place} {kind}": compress_weights(each.attention.of(kind))
+        for place, each in enumerate(recordings)
+        for kind in each.kinds
+    }
+
+
+class HeadServer:
+    """Single heads of a recording on demand, with what takes a pass over all maps kept."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self._kept: dict[tuple[MapKind, IndexOrReduction, IndexOrReduction], FloatArray] = {}
+
+    def maps_for(self, kind: MapKind, heads: Sequence[Mapping[str, Any]], *, small: bool) -> tuple[list[int], bytes]:
+        """Rows and columns of each map, and the weights of all of them."""
+        maps = [self._map(kind, _parse_index(head["layer"]), _parse_index(head["head"]), small=small) for head in heads]
+        return list(maps[0].shape), compress_weights(np.stack(maps))
+
+    def _map(self, kind: MapKind, layer: IndexOrReduction, head: IndexOrReduction, *, small: bool) -> FloatArray:
+        key = (kind, layer, head)
+        if isinstance(layer, str) and key not in self._kept:
+            self._kept[key] = self.recording.of(kind).select(layer, head)
+        found = self._kept[key] if key in self._kept else self.recording.of(kind).select(layer, head)
+        return downsample(found) if small else found
+
+
+def _parse_index(given: Any) -> IndexOrReduction:
+    return given if given in ("mean", "max") else int(given)
+
+
+def downsample(weights: FloatArray) -> FloatArray:
+    """At most `SIDE` cells a side: the strongest weight of each block, so that thin lines stay."""
+    rows, columns = weights.shape
+    for axis, count in enumerate((rows, columns)):
+        if count > THUMBNAIL_CELLS:
+            starts = np.arange(THUMBNAIL_CELLS) * count // THUMBNAIL_CELLS
+            weights = np.maximum.reduceat(weights, starts, axis=axis)
+    return weights

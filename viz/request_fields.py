@@ -1,0 +1,223 @@
+"""Table of all request and selection fields.
+
+A request decides the answer; a selection decides what of it is on the screen. From these rows come the checks of what
+a browser or a program sends, the signatures and the documentation of the API, the permalink, the options of the page
+and those of Two models. `browser_fields` is the table as the browser gets it.
+
+A new option of decoding: its row in `REQUEST`, its field and range in `model/records.py`, and its words (`option_NAME`,
+`field_NAME`; `api_NAME` where the API takes it). Programs pass arguments by position, too: a row for the API goes last
+among those.
+"""
+
+# ruff: noqa: RUF009 - `_row` returns a dataclass field
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from headlight.model.errors import ModelError
+from headlight.model.measures.statistics import STATISTICS
+from headlight.model.records import FLOAT_RANGES, INT_RANGES, KINDS, DecodingOptions, Kind, TranslationRequest
+from headlight.viz.errors import PageError, repr_short, to_page_error
+from headlight.viz.field_values import (
+    BoolValue,
+    ChoiceValue,
+    FloatValue,
+    HeadIdValue,
+    HeadValue,
+    InterventionsValue,
+    IntValue,
+    LayerValue,
+    TextOrIdsValue,
+    TextValue,
+    ValueKind,
+)
+from headlight.viz.settings import Settings
+from headlight.viz.theme import PALETTES
+
+Merged = Literal["mean", "max"]
+IndexOrReduction = int | Merged
+LayerOrMean = int | Literal["mean"]
+HeadId = tuple[LayerOrMean, IndexOrReduction]
+
+BEAM_RANGE = INT_RANGES["beam_size"]
+MAX_TOKENS = INT_RANGES["max_length"][1]  # of a sentence, beyond any
+MEASURES = ("maps", *STATISTICS)
+MAX_SAFE_INTEGER = 2**53 - 1  # as far as JavaScript can count
+MAX_NAME_CHARACTERS = 100  # characters of a model's name
+MAX_LESSON_CHARACTERS = 800  # characters of what is chosen within a lesson
+MAX_LANGUAGE_CHARACTERS = 40  # characters of what a model calls a language
+
+
+@dataclass(frozen=True)
+class Field:
+    """One row. Its words are `field_NAME`, on the page `option_NAME` or `tool_NAME`, and in the API `api_NAME`."""
+
+    name: str
+    value: ValueKind
+    in_link: bool = False  # it is in the address
+    ids: bool = False  # also as ids of tokens, which an address calls NAME_ids
+    on_page: bool = False  # the page has a control for it
+    api: tuple[str, ...] = ()  # the endpoints that take it
+    always_in_link: bool = False  # an address names it even where it has its default
+    default: Any = None
+    required: bool = False
+
+    def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
+        """The row as the browser gets it; with settings, their limits count."""
+        own = {name: getattr(self, name) for name in ("name", "default", "in_link", "ids", "on_page", "always_in_link")}
+        return self.value.as_json(settings) | own
+
+
+ENDPOINT_NAMES = ("translate", "attention")
+_DEFAULTS = {
+    each.name: each.default
+    for record in (TranslationRequest, DecodingOptions)
+    for each in dataclasses.fields(record)
+    if each.default is not dataclasses.MISSING
+}
+
+
+def _field(name: str, value: ValueKind, **more: Any) -> Field:
+    return Field(name, value, default=_DEFAULTS.get(name), **more)
+
+
+# fmt: off
+REQUEST_FIELDS: tuple[Field, ...] = (
+    _field("text", TextValue("max_characters"), in_link=True, api=ENDPOINT_NAMES, always_in_link=True, required=True),
+    _field("model", TextValue(MAX_NAME_CHARACTERS), in_link=True, api=ENDPOINT_NAMES),
+    _field("beam_size", IntValue(*BEAM_RANGE, "max_beam"), in_link=True, on_page=True, api=ENDPOINT_NAMES),
+    _field(
+        "length_penalty", FloatValue(*FLOAT_RANGES["length_penalty"]), in_link=True, on_page=True, api=ENDPOINT_NAMES,
+    ),
+    _field("temperature", FloatValue(*FLOAT_RANGES["temperature"]), in_link=True, on_page=True),
+    _field("seed", IntValue(0, MAX_SAFE_INTEGER), in_link=True, on_page=True),
+    _field("n_best", IntValue(*BEAM_RANGE, "max_beam")),
+    _field("max_length", IntValue(*INT_RANGES["max_length"], "max_tokens", empty=True)),
+    _field("top_k", IntValue(*INT_RANGES["top_k"])),
+    _field("top_p", FloatValue(*FLOAT_RANGES["top_p"])),
+    _field("no_repeat", IntValue(*INT_RANGES["no_repeat"])),
+    _field("target", TextOrIdsValue(), in_link=True, ids=True, on_page=True, api=ENDPOINT_NAMES),
+    _field("prefix", TextOrIdsValue(), ids=True, api=ENDPOINT_NAMES),
+    _field("source_language", TextValue(MAX_LANGUAGE_CHARACTERS), in_link=True, api=ENDPOINT_NAMES),
+    _field("target_language", TextValue(MAX_LANGUAGE_CHARACTERS), in_link=True, api=ENDPOINT_NAMES),
+    _field("interventions", InterventionsValue(), api=ENDPOINT_NAMES),
+    _field("back_weight", FloatValue(*FLOAT_RANGES["back_weight"]), in_link=True, on_page=True, api=ENDPOINT_NAMES),
+)
+# fmt: on
+
+
+def _selection_field(value: ValueKind, default: Any, **more: Any) -> Any:
+    """A field of `Selection`, which is the row of the table at once; each of them is in the address."""
+    return dataclasses.field(default=default, metadata={"value": value, **more})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The current selection. All views read it; it is not part of the cache key."""
+
+    kind: Kind = _selection_field(ChoiceValue(KINDS), "cross", api=("attention",))
+    view: str = _selection_field(ChoiceValue(("matrix", "lines", "numbers")), "matrix")
+    words: bool = _selection_field(BoolValue(), False, on_page=True)  # whole words instead of sub-words
+    scale: str = _selection_field(ChoiceValue(("linear", "log", "row")), "linear", on_page=True)
+    special: bool = _selection_field(BoolValue(), True, on_page=True)  # the sentence's end and the start are shown
+    palette: str = _selection_field(ChoiceValue(PALETTES), PALETTES[0], on_page=True)
+    rescale: bool = _selection_field(BoolValue(), False, on_page=True)  # rows without special tokens sum to one again
+    threshold: float = _selection_field(FloatValue(0.0, 1.0, 0.01), 0.05)  # weaker lines are not drawn
+    layer: LayerOrMean = _selection_field(LayerValue(), 0, api=("attention",), always_in_link=True)
+    head: IndexOrReduction = _selection_field(HeadValue(), "mean", api=("attention",), always_in_link=True)
+    row: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned query
+    column: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned key
+    # What the wall shows: the maps, or a measure of each head.
+    measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
+    # Tokens of the translation so far; None: all.
+    written: int | None = _selection_field(IntValue(1, MAX_TOKENS, empty=True), None)
+    pinned: HeadId | None = _selection_field(HeadIdValue(), None)  # the other side of a comparison
+    # A head of the second model; None: the one most like the first model's head.
+    beside_head: HeadId | None = _selection_field(HeadIdValue(), None)
+    # The second of two models; empty: one that reads the same language.
+    beside: str = _selection_field(TextValue(MAX_NAME_CHARACTERS), "")
+    # The second model's beam size; None: the first model's.
+    beside_beam: int | None = _selection_field(IntValue(*BEAM_RANGE, "max_beam", empty=True), None)
+    # Lesson, step, and what is chosen there: "walk.softmax.token-4.encoder-0-7".
+    lesson: str = _selection_field(TextValue(MAX_LESSON_CHARACTERS), "")
+    beside_same: bool = _selection_field(BoolValue(), False)  # the second model reads the first one's translation
+
+
+SELECTION_FIELDS: tuple[Field, ...] = tuple(
+    Field(each.name, in_link=True, default=each.default, **each.metadata) for each in dataclasses.fields(Selection)
+)
+# What Sentiment judges, which is in the address of that tab alone. Empty: its first example, and its first model.
+CLASSIFIER_FIELDS = (
+    Field("review", TextValue("max_characters"), in_link=True, default=""),
+    Field("classifier", TextValue(MAX_NAME_CHARACTERS), in_link=True, default=""),
+)
+OPTIONS = tuple(
+    row for row in REQUEST_FIELDS if row.name in {each.name for each in dataclasses.fields(DecodingOptions)}
+)
+PAGE_OPTIONS = tuple(row.name for row in OPTIONS if row.on_page)
+
+
+def parameters(endpoint: str) -> tuple[Field, ...]:
+    """What an endpoint takes, in order: the sentence, where to look, then how to translate."""
+    text, *rest = (row for row in REQUEST_FIELDS if endpoint in row.api)
+    return (text, *(row for row in SELECTION_FIELDS if endpoint in row.api), *rest)
+
+
+def browser_fields() -> dict[str, list[dict[str, Any]]]:
+    """The table as the browser gets it: each part's rows with the limits of their kind."""
+    return {
+        part: [row.as_json() | {"option": row in OPTIONS} for row in rows]
+        for part, rows in (("request", REQUEST_FIELDS), ("selection", SELECTION_FIELDS), ("judged", CLASSIFIER_FIELDS))
+    }
+
+
+# ---------------------------------------------------------------- what a browser or a program sends
+
+
+def default_options(settings: Settings) -> DecodingOptions:
+    """Default options if neither the visitor nor the model sets any."""
+    return DecodingOptions(beam_size=min(4, settings.max_beam), no_repeat=4)
+
+
+def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | None = None) -> TranslationRequest:
+    """A checked request from names with values, of which `text` must be there.
+
+    `defaults` are the options that count where none is named; a program that names none gets `DecodingOptions()`.
+    """
+    checked = _checked(values, REQUEST_FIELDS, settings)
+    options = {} if defaults is None else {row.name: getattr(defaults, row.name) for row in OPTIONS}
+    if checked.get("temperature", 0) > 0:
+        options |= {"beam_size": 1}  # sampling and beam search exclude each other
+    options |= {row.name: checked.pop(row.name) for row in OPTIONS if row.name in checked}
+    beam = options.get("beam_size", 1)
+    if options.get("n_best", 1) > beam:
+        given = repr_short(options["n_best"])
+        raise PageError("n_best", "not_whole", {"name": "n_best", "low": 1, "high": beam, "given": given})
+    try:
+        return TranslationRequest(options=DecodingOptions(**options), **checked)
+    except ModelError as error:
+        raise to_page_error(error) from error
+
+
+def parse_selection(values: Any, settings: Settings) -> Selection:
+    """A checked selection from names with values; what is not named has its default."""
+    return replace(Selection(), **_checked(values, SELECTION_FIELDS, settings))
+
+
+def _checked(values: Any, rows: Sequence[Field], settings: Settings) -> dict[str, Any]:
+    if not isinstance(values, Mapping):
+        example = '{"text": "Guten Tag."}'
+        raise PageError("text", "not_names", {"given": repr_short(values), "example": example})
+    known = {row.name for row in rows}
+    for name in values:
+        if name not in known:
+            given = {"given": repr_short(name), "choices": ", ".join(row.name for row in rows)}
+            raise PageError(name if isinstance(name, str) and name.isidentifier() else "text", "unknown_name", given)
+    for row in rows:
+        if row.required and row.name not in values:
+            raise PageError(row.name, "missing", {"name": row.name})
+    return {row.name: row.value.check(row.name, values[row.name], settings) for row in rows if row.name in values}

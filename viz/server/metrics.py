@@ -1,0 +1,185 @@
+"""Monitoring endpoints on a separate port: `/metrics` (Prometheus), `/health` and `/ready`.
+
+The port is not the page's: visitors do not see it, and it answers while the page is busy. No visitor's text, address or
+session is among the numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import gradio as gr
+
+from headlight.viz.server.gradio_internals import queue_of_page
+from headlight.viz.server.gradio_queue import SubscriberQueue
+from headlight.viz.service.service import Service
+from headlight.viz.service.usage_metrics import BUCKETS
+from headlight.viz.settings import Settings, SettingsError
+
+STALLED_AFTER_SECONDS = 10.0  # seconds without a beat of the page's own loop after which it counts as stuck
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class ServerMonitor:
+    """A page and its service, as a watcher sees them."""
+
+    page: gr.Blocks
+    service: Service
+
+    def health_problems(self) -> dict[str, str]:
+        """Why the process should be replaced; empty where it is well."""
+        queue = queue_of_page(self.page)
+        silent = time.monotonic() - queue.beat if isinstance(queue, SubscriberQueue) else 0.0
+        return {"loop": f"silent for {silent:.0f} s"} if silent > STALLED_AFTER_SECONDS else {}
+
+    def readiness_problems(self) -> dict[str, str]:
+        """Why no new visitor should be sent here; empty where it is ready."""
+        line = self.service.line
+        found = self.health_problems()
+        if line.closed:
+            found["leaving"] = "told to stop"
+        elif line.is_full:
+            found["queue"] = "full"
+        if against := self.service.backend.health_problems():
+            found |= against
+        return found
+
+    def metrics(self) -> Iterator[tuple[str, str, str, list[tuple[dict[str, str], float]]]]:
+        """Name, kind, meaning, and the values by label, but for histograms."""
+        service, read = self.service, self.service.tallies.snapshot()
+        line = service.line.counts()
+        names = ("model", "purpose", "outcome")
+        answers = [(dict(zip(names, labels, strict=True)), float(n)) for labels, n in read.answers.items()]
+        meaning = "Answers for the page's visitors, for programs (api), or read by a tab beside them (view)."
+        yield "headlight_answers", "counter", meaning, answers
+        yield "headlight_refused", "counter", "Refused requests, by the error's word.", _by("word", read.refused)
+        yield "headlight_tokens", "counter", "Tokens read and written.", _by("side", read.tokens)
+        yield (
+            "headlight_queue",
+            "gauge",
+            "Requests that run, wait, or wait while their visitor types.",
+            _by("state", line),
+        )
+        sizes = {"answers": service.answer_cache.bytes, "models": service.loaded.cache.bytes}
+        yield "headlight_cache_bytes", "gauge", "Bytes in the caches.", _by("cache", sizes)
+        counts = {"answers": len(service.answer_cache), "models": len(service.loaded.cache.keys())}
+        yield "headlight_cache_entries", "gauge", "Answers and models in the caches.", _by("cache", counts)
+
+
+def _by(label: str, values: Mapping[str, float]) -> list[tuple[dict[str, str], float]]:
+    return [({label: name}, value) for name, value in values.items()]
+
+
+class _Collector:
+    """The numbers in the words of `prometheus_client`, read when they are asked for."""
+
+    def __init__(self, watch: ServerMonitor) -> None:
+        self.watch = watch
+
+    def collect(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        kinds = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
+        for name, kind, meaning, values in self.watch.metrics():
+            family = kinds[kind](name, meaning, labels=sorted({label for labels, _ in values for label in labels}))
+            for labels, value in values:
+                family.add_metric([labels[label] for label in sorted(labels)], value)
+            yield family
+        stages = HistogramMetricFamily("headlight_stage_seconds", "Seconds of an answer by stage.", labels=["stage"])
+        bounds = [*(str(bound) for bound in BUCKETS), "+Inf"]
+        for name, stage in self.watch.service.tallies.snapshot().stages.items():
+            stages.add_metric([name], list(zip(bounds, stage.counts, strict=True)), stage.seconds)
+        yield stages
+
+
+def prometheus_text(watch: ServerMonitor) -> bytes:
+    """All numbers in Prometheus' text format."""
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(watch))
+    found: bytes = generate_latest(registry)
+    return found
+
+
+class _MetricsHandler(BaseHTTPRequestHandler):
+    """The three addresses."""
+
+    timeout = 10  # seconds: a connection that says nothing keeps no thread
+
+    def __init__(self, watch: ServerMonitor, *given: Any) -> None:
+        self.watch = watch
+        super().__init__(*given)
+
+    def do_HEAD(self) -> None:  # as some balancers ask
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        if self.path == "/metrics":
+            self._respond(200, TEXT, prometheus_text(self.watch))
+        elif self.path in ("/health", "/ready"):
+            against = self.watch.health_problems() if self.path == "/health" else self.watch.readiness_problems()
+            body = json.dumps({"status": "no" if against else "ok", **against}).encode()
+            self._respond(503 if against else 200, "application/json", body)
+        else:
+            self._respond(404, "text/plain", b"/metrics, /health and /ready are here.\n")
+
+    def log_message(self, format: str, *values: Any) -> None:  # noqa: A002 - the name of the base class
+        """Nothing: a watcher asks every few seconds."""
+
+    def _respond(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+class _Server(ThreadingHTTPServer):
+    """At an address of either kind."""
+
+    daemon_threads = True
+
+    def __init__(self, place: tuple[str, int], *given: Any) -> None:
+        if ":" in place[0]:
+            self.address_family = socket.AF_INET6
+        super().__init__(place, *given)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A monitoring client that disconnects is not an error and is not logged."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> ThreadingHTTPServer | None:
+    """Answer at the port that is set; `None` where none is. An error in one line where that cannot be."""
+    if settings.metrics_port is None:
+        return None
+    try:
+        import prometheus_client  # noqa: F401 - looked for at the start, not at the first question
+    except ImportError as error:
+        raise SettingsError(
+            "HEADLIGHT_METRICS_PORT is set, but prometheus-client is not installed. "
+            "Run `pip install 'headlight-attention[metrics]'`, or unset it."
+        ) from error
+    host = (settings.host or "127.0.0.1").strip("[]")
+    try:
+        server = _Server((host, settings.metrics_port), partial(_MetricsHandler, ServerMonitor(page, service)))
+    except OSError as error:
+        raise SettingsError(
+            f"Nothing can be served at {host!r}, port {settings.metrics_port}: {error.strerror}. "
+            "Change or unset HEADLIGHT_METRICS_PORT."
+        ) from error
+    Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    return server

@@ -1,0 +1,60 @@
+"""What the page's HTML tells messengers, search engines and browsers of it: its name, a picture, an icon.
+
+Gradio's template tells them its own name, account, picture and address; these tags go, and ours stand in their place.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+from headlight.viz.figure_phrases import phrases
+from headlight.viz.server.hub_status import status_script
+from headlight.viz.server.static_files import ICON, MANIFEST, SHARED, SHARED_SIZE, file_url
+
+NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff; nobody of them has an account to name
+BASE = re.compile(rb"<base [^>]*>")  # relative addresses count from here
+GRADIOS = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="(?:icon|manifest)"[^>]*>')
+ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # where Gradio found that the page lies, in its configuration
+
+
+def introduce(body: bytes) -> bytes:
+    """The page's HTML with our tags behind its `<base>`; unchanged where it has none."""
+    if not BASE.search(body):
+        return body
+    found = ROOT.search(body)
+    root = json.loads(found[1]) if found else ""
+    said = f"{tags(root)}{status_script(root)}".encode()
+    return BASE.sub(lambda base: base[0] + said, GRADIOS.sub(b"", body), count=1)
+
+
+def tags(root: str) -> str:
+    """The tags; `root` is the page's address without a slash at the end, as crawlers resolve no relative one."""
+    says, picture = phrases("en")["line"], f"{root}/{file_url(SHARED)}" if root else file_url(SHARED)
+    width, height = SHARED_SIZE
+    named = {"description": says, "author": AUTHOR, "twitter:card": "summary_large_image", "twitter:image": picture}
+    shared = {
+        "og:type": "website",
+        "og:title": NAME,
+        "og:description": says,
+        **({"og:url": f"{root}/"} if root else {}),
+        "og:image": picture,
+        "og:image:width": str(width),
+        "og:image:height": str(height),
+        "og:image:alt": phrases("en")["share_picture"],
+    }
+    linked = {"icon": ICON, "apple-touch-icon": ICON, "manifest": MANIFEST}
+    return "".join(
+        [
+            f"<title>{NAME}</title>",
+            *(_tag("meta", name=name, content=content) for name, content in named.items()),
+            *(_tag("meta", property=name, content=content) for name, content in shared.items()),
+            *(_tag("link", rel=rel, href=file_url(name)) for rel, name in linked.items()),
+        ]
+    )
+
+
+def _tag(kind: str, **values: str) -> str:
+    written = " ".join(f'{name}="{html.escape(value)}"' for name, value in values.items())
+    return f"<{kind} {written}>"

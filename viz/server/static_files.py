@@ -1,0 +1,194 @@
+"""The files that the browser fetches beside Gradio's: our modules as one file, Plotly, an icon. No other host is asked.
+
+The lessons come in two files of their own, with their phrases and their style, when they are opened; so does the deck
+of saved views.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import plotly
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headlight.viz.figure_phrases import LANGUAGES, phrases
+from headlight.viz.request_fields import browser_fields
+from headlight.viz.server.bundle import Bundle, bundle, lazy_bundle
+from headlight.viz.theme import FONT, THEMES, browser_theme, css_variables
+from headlight.viz.token_labels import EAST_ASIAN
+
+WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
+PICTURES = Path(__file__).resolve().parents[2] / "assets" / "pictures"  # `make pictures` takes them
+MODULES, MAP, PLOTLY, HEALTH_FILE = "headlight.js", "headlight.js.map", "plotly.js", "alive.json"
+LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.css"
+ICON, SHARED, MANIFEST = "icon.png", "share.png", "manifest.json"
+ICON_SIDE, SHARED_SIZE = 512, (1200, 630)  # pixels
+TYPES = {
+    ".js": "text/javascript",
+    ".map": "application/json",
+    ".json": "application/json",
+    ".css": "text/css",
+    ".png": "image/png",
+}
+LAZY_MODULES = ("lessons/", "deck/")  # modules that come later
+NOTEBOOK = "notebook/"  # modules that no page has
+LAZY_PHRASES = ("lesson_", "deck_")
+CACHE_SECONDS = 31_536_000
+# Below the path of Gradio's API: where Gradio renders on the server, its Node proxy passes on that path and few others,
+# and answers any other with a page (gradio-app/gradio#9417).
+FOLDER = "gradio_api/headlight"
+FORMER_FOLDER = "headlight"  # in pages that a browser opened before an update
+SHEETS = (
+    "layout/gradio",
+    "layout/page",
+    "layout/terms",
+    "layout/tour",
+    "translate/translate",
+    "translate/live",
+    "translate/chooser",
+    "translate/folded",
+    "headview/headview",
+    "recording/recording",
+    "heads/explorer",
+    "heads/roles",
+    "heads/player",
+    "heads/sheet",
+    "decoding/decoding",
+    "why/why",
+    "attribution/word",
+    "positions/positions",
+    "sentiment/sentiment",
+    "models/models",
+    "whatif/whatif",
+    "compare/beside",
+    "layout/embed",
+)  # in this order: later rules override earlier ones
+LAZY_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments", "lessons/training", "deck/deck")
+
+
+def plotly_file() -> Path:
+    """The script in the installed package of Plotly, wherever it lies there."""
+    package, name = Path(plotly.__file__).parent, "plotly.min.js"
+    place = package / "package_data" / name
+    found = place if place.exists() else next(package.rglob(name), None)
+    if found is None:
+        raise FileNotFoundError(f"{package}: this version of plotly has no {name}. Install the pinned one.")
+    return found
+
+
+def tables() -> dict[str, Any]:
+    """The words, colours, fields, scripts that stand upright, and file versions that our modules read."""
+    return {
+        "words": bundle_phrases(later=False),
+        "theme": browser_theme(),
+        "fields": browser_fields(),
+        "squares": EAST_ASIAN,
+        "versions": {name: version(name) for name in (PLOTLY, HEALTH_FILE, LESSONS, LESSONS_STYLE)},
+    }
+
+
+def bundle_phrases(*, later: bool) -> dict[str, dict[str, str]]:
+    """The phrases of the page by language, or those that come later."""
+    return {
+        language: {key: text for key, text in phrases(language).items() if key.startswith(LAZY_PHRASES) == later}
+        for language in LANGUAGES
+    }
+
+
+def module(path: str) -> str:
+    """The source of a module."""
+    return (WIDGETS / path).read_text(encoding="utf-8")
+
+
+def sources(*, later: bool) -> dict[str, str]:
+    """The modules of the page by their paths, or those that come later."""
+    names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
+    return {
+        name: module(name) for name in names if name.startswith(LAZY_MODULES) == later and not name.startswith(NOTEBOOK)
+    }
+
+
+@cache
+def main_bundle() -> Bundle:
+    """All modules that a first visit needs as one bundle, with their tables."""
+    return bundle(sources(later=False), tables())
+
+
+@cache
+def lessons_bundle() -> Bundle:
+    """The modules of the lessons and of the deck, with their phrases."""
+    return lazy_bundle(sources(later=True), sources(later=False), bundle_phrases(later=True))
+
+
+def manifest() -> bytes:
+    """What a browser needs to install the page as an app; addresses count from this file's own."""
+    icon = {"src": ICON, "sizes": f"{ICON_SIDE}x{ICON_SIDE}", "type": "image/png"}
+    return json.dumps(
+        {"name": "Headlight", "icons": [icon], "start_url": "../../../", "display": "standalone"}
+    ).encode()
+
+
+# Only these names are served, so no path can leave the folder.
+FILES: dict[str, Callable[[], bytes]] = {
+    MODULES: lambda: f"{main_bundle().code}//# sourceMappingURL={MAP}\n".encode(),
+    MAP: lambda: main_bundle().source_map.encode(),  # fetched by the developer tools of a browser
+    LESSONS: lambda: f"{lessons_bundle().code}//# sourceMappingURL={LESSONS_MAP}\n".encode(),
+    LESSONS_MAP: lambda: lessons_bundle().source_map.encode(),
+    LESSONS_STYLE: lambda: "\n".join(sheets(LAZY_SHEETS)).encode(),
+    PLOTLY: lambda: plotly_file().read_bytes(),
+    ICON: lambda: (PICTURES / ICON).read_bytes(),
+    SHARED: lambda: (PICTURES / SHARED).read_bytes(),
+    MANIFEST: manifest,
+    HEALTH_FILE: lambda: b"{}",  # fetched when no message comes: does the server answer?
+}
+
+
+@cache
+def content(name: str) -> bytes:
+    """The content of a file, made once."""
+    return FILES[name]()
+
+
+@cache
+def version(name: str) -> str:
+    """Changes when the file does, so that browsers may keep it for a year."""
+    return hashlib.sha256(content(name)).hexdigest()[:12]
+
+
+def file_url(name: str) -> str:
+    """The address of a file, relative to the page."""
+    return f"{FOLDER}/{version(name)}/{name}"
+
+
+async def serve(request: Request) -> Response:
+    """Serve one of our files. The version in the path is for caches alone: an older page still finds its files."""
+    name = request.path_params["name"]
+    if name not in FILES:
+        return Response(status_code=404)
+    kept = (
+        f"public, max-age={CACHE_SECONDS}, immutable" if request.path_params["version"] == version(name) else "no-cache"
+    )
+    return Response(content(name), media_type=TYPES[Path(name).suffix], headers={"Cache-Control": kept})
+
+
+def routes() -> list[Route]:
+    """The routes of our files, to stand before Gradio's own."""
+    return [Route(f"/{folder}/{{version}}/{{name:path}}", serve, methods=["GET"]) for folder in (FOLDER, FORMER_FOLDER)]
+
+
+def styles(names: Sequence[str] = SHEETS) -> str:
+    """The CSS of the page: the colours of both themes, then all sheets."""
+    light, dark = (css_variables(THEMES[name]) for name in ("light", "dark"))
+    return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets(names)])
+
+
+def sheets(names: Sequence[str]) -> list[str]:
+    """The texts of these sheets."""
+    return [(WIDGETS / f"{name}.css").read_text(encoding="utf-8") for name in names]

@@ -1,0 +1,41 @@
+"""One widget: an empty element, and the module that fills it.
+
+Text of visitors never passes through a template of `gr.HTML`, which would run it. It is sent as JSON in `value` and
+drawn as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gradio as gr
+
+from headlight.viz.server.static_files import MODULES, file_url
+
+# `root` is the path under which the page is served, also in a frame of another site.
+LOADER = (
+    "import(`${window.gradio_config?.root ?? ''}/PLACE`)"
+    ".then(({ modules }) => modules['MODULE.js'].mount({element, trigger, props, server, watch}));"
+)
+
+
+def widget(
+    module: str, name: str = "", *, value: str = "", server: Sequence[Callable[..., Any]] = (), **props: Any
+) -> gr.HTML:
+    """The element of a JavaScript module in `viz/widgets`, such as `translate/translate`: its `mount` gets it.
+
+    The element's id and class contain `name`, by default the name of the file. It is a function, because Gradio writes
+    a stub file next to the source of a subclass.
+    """
+    name = name or module.rpartition("/")[2]
+    return gr.HTML(
+        value=value,
+        html_template="",
+        js_on_load=LOADER.replace("PLACE", file_url(MODULES)).replace("MODULE", module),
+        apply_default_css=False,
+        server_functions=list(server) or None,
+        elem_classes=["headlight", f"headlight-{name}"],
+        elem_id=f"widget-{name}",
+        **props,
+    )

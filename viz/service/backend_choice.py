@@ -1,0 +1,20 @@
+"""Which backend the settings name."""
+
+from __future__ import annotations
+
+from headlight.model.translate.device import choose_device
+from headlight.viz.service.backends import Backend, LocalBackend
+from headlight.viz.service.cluster_backend import ClusterBackend
+from headlight.viz.service.loaded_models import LoadedModels
+from headlight.viz.service.zero_gpu import zero_gpu_backend
+from headlight.viz.settings import Settings
+
+
+def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
+    """This process, unless a cluster or ZeroGPU is configured."""
+    if settings.backend == "ray":
+        return ClusterBackend(settings.ray_address, models)
+    if lent := zero_gpu_backend(models):
+        return lent
+    choose_device()  # a device or a number type that does not exist ends the start, not each answer
+    return LocalBackend(models)

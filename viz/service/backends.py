@@ -1,0 +1,74 @@
+"""Backends: in this process, on ZeroGPU or on a Ray cluster.
+
+A backend receives and returns records. `work` is one of the functions listed in `remote_functions.py`, which take the
+model and records; errors of requests arrive as `ModelError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from threading import Event
+from typing import Any, Protocol
+
+from headlight.model.records import Progress, TranslationRequest
+from headlight.model.translate.model_info import ModelInfo
+from headlight.model.translate.translator import Translator
+from headlight.viz.service.loaded_models import LoadedModels
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.remote_functions import RemoteFunction
+
+
+class Backend(Protocol):
+    """A place with models. Threads may share it."""
+
+    uses_gradio_queue: bool  # whether requests must come through Gradio's queue, which says for whom they are
+
+    def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
+        """Run `work(model, *given)` on the process that has the card's model."""
+
+    def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+        """Progress after each word; the last one carries the translation.
+
+        Closing it ends the work within one step; `stop` ends a long step earlier.
+        """
+
+    def model_info(self, card: ModelCard) -> ModelInfo:
+        """Model information without weights, to validate and tokenise requests in this process."""
+
+    def health_problems(self) -> Mapping[str, str]:
+        """Reasons why the backend is unavailable; empty if healthy. Takes at most a second."""
+
+
+class LocalBackend:
+    """In this process: the default."""
+
+    uses_gradio_queue = False
+
+    def __init__(self, models: LoadedModels) -> None:
+        self.models = models
+
+    def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
+        """In the caller's thread; the model stays in memory meanwhile."""
+        with self.models.use(card) as model:
+            return work(model, *given)
+
+    def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+        """Nothing runs between two steps."""
+        with self.models.use(card) as translator:
+            yield from translator.stream(request)
+
+    def model_info(self, card: ModelCard) -> ModelInfo:
+        """The translator itself, which will be needed anyway."""
+        with self.models.use(card) as translator:
+            found: Translator = translator
+            return found
+
+    def health_problems(self) -> Mapping[str, str]:
+        """Always healthy: it runs in this process."""
+        return {}
+
+
+def last_progress(translation: Any, kind: type[Progress] = Progress) -> Progress:
+    """The final progress record of a stream without intermediate progress."""
+    tokens = translation.target_tokens
+    return kind(len(tokens) + 1, lambda: (translation.text, tokens), translation)

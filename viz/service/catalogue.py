@@ -1,0 +1,226 @@
+"""The catalogue: the models of the models' folder, then the models of the Hub that a visitor may ask for.
+
+Names are looked up and never become a path. A model of the Hub goes by its id, whether it was downloaded or not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Literal, NamedTuple
+
+from headlight.model.families import FAMILIES
+from headlight.model.families.hub import (
+    DownloadPlan,
+    DownloadProgress,
+    HubError,
+    cached_models,
+    find_folder,
+    host,
+    make_plan,
+    make_room,
+    mark_claimed,
+    mark_used,
+    megabytes,
+    read_id,
+    require_vocabulary,
+)
+from headlight.model.text.languages import languages_from_name
+from headlight.viz.errors import PageError, escape_for_log, repr_short, to_page_error
+from headlight.viz.service.downloads import Downloads
+from headlight.viz.service.model_cards import UNREADABLE_ERRORS, ModelCard, is_readable, read_card, read_cards
+from headlight.viz.service.reach import Reach
+from headlight.viz.settings import ANY_MODEL, Settings, load_hub_list
+
+LOG = logging.getLogger(__name__)
+
+
+class _HubEntry(NamedTuple):
+    """Known properties of a Hub model before its download."""
+
+    languages: tuple[str, ...]
+    bytes: int = 0
+    kind: Literal["transformer", "classifier"] = "transformer"
+
+
+class Catalogue:
+    """Cards, folders and downloads of all models. Threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._here = {card.name: card for card in read_cards(settings.models_folder)}
+        self._downloads = Downloads(self._make_room)
+        self._reach = Reach()
+        known = {
+            each["id"]: _HubEntry(tuple(each["languages"]), int(each["bytes"]), each.get("kind", "transformer"))
+            for each in load_hub_list()
+        }
+        # The allowed ones; where any may be asked for, also those that were asked for and are downloaded.
+        self._hub = {
+            name: known.get(name, _HubEntry(languages_from_name(name))) for name in settings.models if name != ANY_MODEL
+        }
+        self._read: dict[tuple[str, Path], ModelCard | None] = {}
+        if ANY_MODEL in settings.models:
+            self._add_cached_models()
+
+    # ------------------------------------------------------------ cards
+
+    def cards(self) -> tuple[ModelCard, ...]:
+        """All models: first those of the folder, then those of the Hub, with their current properties."""
+        return (*self._here.values(), *(self._hub_card(name) for name in list(self._hub)))
+
+    def card(self, name: str, kind: str = "") -> ModelCard:
+        """A model of this kind, or of any, that may be used here."""
+        found = self._find(name)
+        if found is not None and found.kind == (kind or found.kind):
+            return found
+        cards = [card for card in self.cards() if card.kind == (kind or card.kind)]
+        if not cards or not name:
+            raise PageError("model", "no_model")
+        if "/" in name and self._hub:
+            raise _unknown_model_error("model_not_allowed", name, cards)
+        raise _unknown_model_error("unknown_model", name, [card for card in cards if card.downloaded] or cards)
+
+    def reverse_model(self, name: str) -> str:
+        """Name of the installed model for the reverse direction, or ""."""
+        languages = self.card(name, "transformer").languages
+        if len(languages) != 2:
+            return ""
+        known = (card for card in self._here.values() if card.kind == "transformer")
+        return next((card.name for card in known if card.languages == languages[::-1]), "")
+
+    def _find(self, name: str) -> ModelCard | None:
+        if name in self._here:
+            return self._here[name]
+        if name in self._hub:
+            return self._hub_card(name)
+        if ANY_MODEL not in self.settings.models or "/" not in name:
+            return None
+        with hub_errors_as_page_errors():
+            read_id(name)
+        card = self._hub_card(name)
+        if card.downloaded:
+            self._hub[name] = _HubEntry(card.languages, card.bytes, card.kind)
+        return card
+
+    def _add_cached_models(self) -> None:
+        """Add the models of the download cache whose family we can read, whichever program fetched them."""
+        for kept in cached_models():
+            name, folder = str(kept), find_folder(kept)
+            if folder is not None and is_readable(folder):
+                self._hub.setdefault(name, _HubEntry(languages_from_name(name)))
+
+    def _hub_card(self, name: str) -> ModelCard:
+        listed = self._hub.get(name, _HubEntry(languages_from_name(name)))
+        folder = find_folder(read_id(name))
+        if folder is not None and (name, folder) not in self._read:  # several names may lead to one folder
+            self._read[name, folder] = self._read_card(name, folder, listed.languages)
+        if folder is not None and (found := self._read[name, folder]) is not None:
+            return found
+        return ModelCard(
+            name=name,
+            kind=listed.kind,
+            languages=listed.languages,
+            parameters=0,
+            bytes=listed.bytes,
+            summary="",
+            revision="",
+            location="hub",
+            downloaded=False,
+        )
+
+    def _read_card(self, name: str, folder: Path, languages: tuple[str, ...]) -> ModelCard | None:
+        try:
+            found = read_card(folder, name)
+        except UNREADABLE_ERRORS as error:
+            LOG.warning(
+                "The folder %s of %s makes no sense: %s",
+                escape_for_log(folder),
+                escape_for_log(name),
+                escape_for_log(error),
+            )
+            return None
+        # The folder has the name of a commit, which changes whenever a file does.
+        return replace(found, languages=languages or found.languages, revision=folder.name[:16], location="hub")
+
+    # ------------------------------------------------------------ folders and downloads
+
+    def folder(self, card: ModelCard) -> Path:
+        """The folder of a model. One that is not downloaded yet raises an error with its size."""
+        if card.location == "here":
+            return self.settings.models_folder / card.name
+        folder = find_folder(read_id(card.name))
+        if folder is None:
+            size = card.bytes or self.download_info(card.name).missing
+            raise PageError("model", "model_not_here", {"given": card.name, "megabytes": megabytes(size)})
+        return folder
+
+    def away(self, *, again: bool = False) -> str:
+        """The Hub's name where it has models for visitors, but cannot be reached; else nothing. `again`: look anew."""
+        return host() if self.settings.models and not self._reach.look(again=again) else ""
+
+    def download_info(self, name: str) -> DownloadPlan:
+        """Files, size and licence of a download. Raises for unsupported models."""
+        card = self.card(name)
+        with hub_errors_as_page_errors():
+            try:
+                found = make_plan(card.name)
+            except HubError as error:
+                if error.kind == "offline":
+                    self._reach.lost()
+                raise
+        if found.family and found.family not in FAMILIES:
+            values = {"given": card.name, "family": repr_short(found.family), "choices": ", ".join(FAMILIES)}
+            raise PageError("model", "other_family", values)
+        with hub_errors_as_page_errors():
+            require_vocabulary(found)
+        return found
+
+    def fetch(
+        self, name: str, on_progress: Callable[[DownloadProgress], None] | None = None, stop: Event | None = None
+    ) -> ModelCard:
+        """Download an allowed model, if it is not here yet. Equal downloads at one time are made once."""
+        card = self.card(name)
+        if card.downloaded:
+            return card
+        with hub_errors_as_page_errors():
+            self._downloads.fetch(card.name, on_progress, stop)
+        card = self.card(name)
+        if not card.downloaded:  # its files are here, but cannot be read
+            raise PageError("model", "model_cannot_load", {"given": card.name})
+        return card
+
+    def mark_used(self, card: ModelCard) -> None:
+        """Note that a model is used now: when the disk is full, the least recently used one is deleted first."""
+        if card.location == "hub":
+            mark_used(read_id(card.name).repository)
+
+    def _make_room(self, offer: DownloadPlan) -> bool:
+        """Delete models as the quota demands, before a download begins."""
+        mark_claimed(offer.repository)
+        on_their_way = {read_id(name).repository for name in self._downloads.names()}
+        for name in make_room(offer.repository, offer.missing, self.settings.hub_mb * 1_000_000, on_their_way):
+            LOG.warning("%s was deleted to make room for %s.", repr_short(name), repr_short(offer.repository))
+        return True
+
+    def waiter_count(self, name: str) -> int:
+        """How many requests wait for a download that another one makes."""
+        return self._downloads.waiter_count(name)
+
+
+def _unknown_model_error(word: str, name: str, cards: Sequence[ModelCard]) -> PageError:
+    return PageError("model", word, {"given": repr_short(name), "choices": ", ".join(card.name for card in cards)})
+
+
+@contextmanager
+def hub_errors_as_page_errors() -> Iterator[None]:
+    """Turn a `HubError` into a phrase of the page; its detail goes to the log alone."""
+    try:
+        yield
+    except HubError as error:
+        LOG.warning("The Hub: %s", escape_for_log(error))  # the log has details that a visitor must not see
+        raise to_page_error(error) from error

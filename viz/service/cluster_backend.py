@@ -1,0 +1,180 @@
+"""Cluster backend: Ray Serve replicas compute, this process loads no weights.
+
+It speaks HTTP with the address of a Ray Serve application (`replica.py`), and so needs no Ray itself. An answer whose
+machine is lost is asked for once more; what was told of it already is not told again. Where nobody can be reached, a
+request is refused at once for a moment: it would only wait, and let others wait behind it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import select
+import time
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, closing
+from threading import Event
+from typing import Any
+from urllib.parse import urlsplit
+
+from headlight.model.records import Progress, TranslationRequest
+from headlight.model.translate.model_info import ModelInfo
+from headlight.viz.errors import PageError
+from headlight.viz.service.backends import last_progress
+from headlight.viz.service.loaded_models import LoadedModels
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.record_codec import decode
+from headlight.viz.service.remote_calls import (
+    ANSWER,
+    ERROR,
+    HEARTBEAT,
+    INTERNAL_ERROR,
+    PROGRESS,
+    STREAM,
+    RemoteCall,
+    decode_progress,
+    encode_call,
+    read_frame,
+)
+from headlight.viz.service.remote_functions import RemoteFunction, function_name
+
+CONNECT_TIMEOUT = 5.0  # seconds until an address counts as dead
+QUEUE_TIMEOUT = 120.0  # seconds that a request may wait in the cluster's queue, or for its model
+HEARTBEAT_TIMEOUT = 20.0  # seconds without a sign of life after which a machine counts as lost; they come each second
+POLL_SECONDS = 0.1  # seconds between two looks whether the visitor has left, while a request waits
+RETRY_DELAY = 0.5  # seconds before a lost answer is asked for again: by then the cluster knows of the loss
+BACK_OFF_SECONDS = 1.0  # seconds for which a cluster that cannot be reached is left alone
+MODEL_ID = "serve_multiplexed_model_id"  # Ray Serve's header
+
+LOG = logging.getLogger(__name__)
+
+
+class ConnectionLostError(Exception):
+    """The machine that computes, or the way to it, is gone."""
+
+
+class UnreachableError(ConnectionLostError):
+    """No replica is reachable, so the request was never started."""
+
+
+class ClusterBackend:
+    """A Ray Serve application at an address. Threads may share it."""
+
+    uses_gradio_queue = False
+
+    def __init__(self, address: str, models: LoadedModels) -> None:
+        self.address, self.models = address, models
+        self._place = urlsplit(address)
+        self._rests_until = 0.0
+
+    def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
+        """The answer of a machine with this model."""
+        with closing(self._progress_frames(RemoteCall.of(card, function_name(work), given), Event())) as answers:
+            for letter, payload in answers:
+                if letter == ANSWER:
+                    return decode(payload)
+        raise AssertionError("no answer and no error")
+
+    def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+        """Closing the iterator or setting `stop` closes the connection, which cancels the work on the replica."""
+        told = 0
+        with closing(self._progress_frames(RemoteCall.of(card, STREAM, (request,)), stop)) as answers:
+            for letter, payload in answers:
+                if letter == ANSWER:
+                    yield last_progress(decode(payload))
+                elif (progress := decode_progress(payload)).step > told:  # after a loss, the same steps come again
+                    told = progress.step
+                    yield progress
+
+    def model_info(self, card: ModelCard) -> ModelInfo:
+        """From its folder, which is here, too."""
+        return self.models.model_info(card)
+
+    def health_problems(self) -> Mapping[str, str]:
+        """Status of the cluster's proxy and applications."""
+        try:
+            with closing(self._connection(1.0)) as connection:
+                connection.request("GET", "/-/routes")
+                with closing(connection.getresponse()) as reply:
+                    said = reply.read().strip()
+        except (OSError, http.client.HTTPException):
+            return {"cluster": "does not answer"}
+        return {} if reply.status == 200 and said not in (b"", b"{}") else {"cluster": "has no application"}
+
+    # ------------------------------------------------------------ one call and one retry if its machine is lost
+
+    def _progress_frames(self, call: RemoteCall, stop: Event) -> Generator[tuple[bytes, bytes]]:
+        """Frames of progress, then that of the answer; nothing more once `stop` is set."""
+        if time.monotonic() < self._rests_until:
+            raise PageError("text", "cluster_gone")
+        try:
+            yield from self._frames(call, stop)
+            return
+        except UnreachableError:
+            pass  # it may be about to start
+        except ConnectionLostError as error:
+            LOG.warning("A machine was lost (%s); its answer is asked for again.", error)
+        stop.wait(RETRY_DELAY)
+        try:
+            yield from self._frames(call, stop)
+        except UnreachableError as error:
+            self._rests_until = time.monotonic() + BACK_OFF_SECONDS
+            LOG.warning("The cluster at %s cannot be reached (%s).", self._place.netloc, error)
+            raise PageError("text", "cluster_gone") from error
+        except ConnectionLostError as error:
+            raise PageError("text", "cluster_lost") from error
+
+    def _frames(self, call: RemoteCall, stop: Event) -> Generator[tuple[bytes, bytes]]:
+        with ExitStack() as open_until_the_end:
+            connection = open_until_the_end.enter_context(closing(self._connection(CONNECT_TIMEOUT)))
+            try:
+                connection.connect()
+            except OSError as error:
+                raise UnreachableError(type(error).__name__) from error
+            try:
+                reply = self._open_response(connection, call, stop)
+                if reply is None:
+                    return
+                open_until_the_end.enter_context(closing(reply))  # it may have taken the socket over
+                if reply.status == 503:
+                    raise PageError("text", "cluster_busy")
+                if reply.status == 404:  # the proxy is there, and no application
+                    raise UnreachableError("no application")
+                if reply.status != 200:
+                    raise ConnectionLostError(f"status {reply.status}")
+                while not stop.is_set():
+                    found = read_frame(reply.read)
+                    if found is None:
+                        raise ConnectionLostError("its answer has no end")
+                    letter, payload = found
+                    if letter == ERROR:
+                        raise PageError(*decode(payload))
+                    if letter == INTERNAL_ERROR:
+                        raise RuntimeError("The machine that computes reports a fault of ours; its log says which.")
+                    if letter in (PROGRESS, ANSWER):
+                        yield letter, payload
+                    if letter == ANSWER:
+                        return
+                    assert letter in (PROGRESS, HEARTBEAT)  # noqa: S101 - exhaustive
+            except (OSError, EOFError, http.client.HTTPException) as error:
+                raise ConnectionLostError(type(error).__name__) from error
+
+    def _open_response(
+        self, connection: http.client.HTTPConnection, call: RemoteCall, stop: Event
+    ) -> http.client.HTTPResponse | None:
+        """The answer's beginning; nothing once `stop` is set."""
+        connection.request("POST", "/", encode_call(call), {MODEL_ID: call.model_id})
+        sock, until = connection.sock, time.monotonic() + QUEUE_TIMEOUT
+        while not select.select([sock], [], [], POLL_SECONDS)[0]:
+            if stop.is_set():
+                return None
+            if time.monotonic() > until:
+                raise PageError("text", "cluster_busy")
+        sock.settimeout(QUEUE_TIMEOUT)
+        reply = connection.getresponse()
+        sock.settimeout(HEARTBEAT_TIMEOUT)
+        return reply
+
+    def _connection(self, seconds: float) -> http.client.HTTPConnection:
+        kind = http.client.HTTPSConnection if self._place.scheme == "https" else http.client.HTTPConnection
+        return kind(self._place.hostname or "", self._place.port, timeout=seconds)

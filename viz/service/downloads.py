@@ -1,0 +1,60 @@
+"""Model downloads. Concurrent requests for one model share the download and its progress.
+
+When the leading request stops, the next one that waits continues the download.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+from headlight.model.families.hub import DownloadPlan, DownloadProgress, HubError, fetch
+from headlight.viz.service.single_flight import Leader, SingleFlight
+
+OnProgress = Callable[[DownloadProgress], None]
+
+
+def _is_shared_error(error: Exception) -> bool:
+    """Whether the error is shared by every request for the model. A stop concerns one visitor alone."""
+    return isinstance(error, HubError) and error.kind != "stopped"
+
+
+class Downloads:
+    """The downloads that run now, by id. Threads may share it."""
+
+    def __init__(self, confirm: Callable[[DownloadPlan], bool] | None = None) -> None:
+        self._confirm = confirm  # called before a download begins
+        self._flights: SingleFlight[Path] = SingleFlight(shares=_is_shared_error)
+
+    def fetch(self, name: str, on_progress: OnProgress | None = None, stop: Event | None = None) -> Path:
+        """The folder of a model, after waiting while another request fetches it."""
+        stop = stop or Event()
+        found = self._flights.get_or_lead(name, left=stop, on_progress=on_progress)
+        if found is None:
+            raise HubError("stopped", repository=name)
+        if isinstance(found, Path):
+            return found
+        with found as lead:
+            folder = fetch(name, confirm=self._confirm, on_progress=_fan_out(lead, on_progress), stop=stop)
+            lead.finish(folder)
+            return folder
+
+    def waiter_count(self, name: str) -> int:
+        """How many requests wait for a download that another one makes."""
+        return self._flights.waiter_count(name)
+
+    def names(self) -> set[str]:
+        """The ids of the models that are being downloaded."""
+        return {str(name) for name in self._flights.keys()}  # noqa: SIM118 - no dict
+
+
+def _fan_out(lead: Leader[Path], on_progress: OnProgress | None) -> OnProgress:
+    """A progress callback that also reaches the requests that wait."""
+
+    def tell(progress: DownloadProgress) -> None:
+        lead.report_progress(progress)
+        if on_progress is not None:
+            on_progress(progress)
+
+    return tell

@@ -1,0 +1,141 @@
+"""The first answer: a real translation that the page shows at once, stored in `assets/first.json`.
+
+`python -m headlight.viz.service.first_answer` makes it anew. It carries a key. When the weights, the default
+request or the form of answers have changed since, the key differs, and the stored answer is not used. With
+`--stale` only such an answer is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headlight.model.records import (
+    Alternative,
+    Attention,
+    BeamNode,
+    BeamTree,
+    Hypothesis,
+    Token,
+    Translation,
+    TranslationRequest,
+)
+from headlight.model.translate.reliability import RELIABILITY_FILE as RELIABILITY
+from headlight.model.translate.reliability import UnfittedRule
+from headlight.viz.service.examples import EXAMPLES
+from headlight.viz.service.model_json import answer_json, default_request, measured_heads, model_json
+from headlight.viz.service.payload import translation_json
+from headlight.viz.service.service import Service
+from headlight.viz.settings import read_settings
+
+FIRST_ANSWER_FILE = Path(__file__).resolve().parents[2] / "assets" / "first.json"
+
+
+def load_first_answer(service: Service) -> str:
+    """The stored answer, or a new one if its key differs."""
+    if FIRST_ANSWER_FILE.exists():
+        kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
+        if kept.get("key") == first_answer_key(service):
+            answer: str = kept["answer"]
+            return answer
+    return make_first_answer(service)
+
+
+def make_first_answer(service: Service) -> str:
+    """The first example of the default model, translated as the page would."""
+    translation = service.translate(service.check(first_request(service)))
+    return answer_json(service, translation, service.read_back(translation), cached=True)
+
+
+def first_request(service: Service) -> dict[str, Any]:
+    """The first request of the page."""
+    example = next((each for each in EXAMPLES if each.model == service.default), EXAMPLES[0])
+    return default_request(service) | {"text": example.text}
+
+
+def first_answer_key(service: Service) -> str:
+    """A digest of the model's weights, of the first request, and of the form that code gives a translation.
+
+    The last is tried out on a small made-up translation, so that a new field, or an old one written otherwise, needs
+    no version number that must be raised by hand.
+    """
+    revision = next((card.revision for card in service.models() if card.default), "")
+    sample = _sample_translation(service.default)
+    best = {"layer": 0, "head": 3, "shift": 1}
+    form = translation_json(sample, {"best_head": best}, cached=True, hint=None, way_back="")
+    weights = [revision, service.reverse_revision(service.default)]
+    heads = measured_heads(service, sample)
+    known = [heads.aligning, sorted(heads.losses.items())]
+    decides = [*weights, _reliability_rule(service), first_request(service), model_json(service, sample), known, form]
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _reliability_rule(service: Service) -> str:
+    """The default model's reliability rule, which can change without the weights."""
+    card = service.catalogue.card(service.default, "transformer")
+    path = service.catalogue.folder(card) / RELIABILITY
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _sample_translation(model: str) -> Translation:
+    """A translation with every part that an answer can have. Its weights are exact, so that all processors agree."""
+    other = Alternative("b", 5, 0.25)
+    source = (
+        Token("Aa", 3, 0, 2, word=0),
+        Token("é", 4, 2, 3, word=0, piece=0, pieces=2),
+        Token("é", 5, 2, 3, word=0, piece=1, pieces=2),
+        Token("</s>", 2, 3, 3, special=True),
+    )
+    target = (
+        Token("A", 3, 0, 1, word=0, probability=0.5, alternatives=(other,)),
+        Token(" b", 5, 1, 3, word=1, probability=0.25, alternatives=(other,)),
+        Token("<", 6, 3, 4, word=1, probability=0.125),
+        Token("</s>", 2, 4, 4, special=True, probability=0.5),
+    )
+    alike, same = np.full((4, 4), 0.25, dtype=np.float32), np.eye(4, dtype=np.float32)
+    before, first = np.eye(4, k=-1, dtype=np.float32), np.eye(1, 4, dtype=np.float32).repeat(4, axis=0)
+    before[0, 0] = 1.0
+    maps = np.stack([alike, same, before, first])[None]  # [layer, head, query, key]
+    seen = np.stack([same, before, first, (same + first) / 2])[None]
+    return Translation(
+        request=TranslationRequest(text="Aaé", model=model),
+        source_text="Aaé",
+        text="A b<",
+        source_tokens=source,
+        target_tokens=target,
+        start_token=Token("<s>", 1, 0, 0, special=True),
+        attention=Attention(maps, seen, maps),
+        positions={},
+        score=-0.5,
+        log_probability=-2.0,
+        stopped="end",
+        hypotheses=(Hypothesis("A b<", (3, 5, 6, 2), -0.5, -2.0),),
+        rule=UnfittedRule(),
+        tree=BeamTree((BeamNode(-1, 0, 3, "A", -0.5, -0.5, "kept"),)),
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the first answer."""
+    service = Service(read_settings())
+    key = first_answer_key(service)
+    if (
+        "--stale" in arguments
+        and FIRST_ANSWER_FILE.exists()
+        and json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8")).get("key") == key
+    ):
+        sys.stdout.write(f"{FIRST_ANSWER_FILE}: current\n")
+        return
+    kept = {"key": key, "answer": make_first_answer(service)}
+    FIRST_ANSWER_FILE.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
+    sys.stdout.write(f"{FIRST_ANSWER_FILE}: {FIRST_ANSWER_FILE.stat().st_size:,} bytes\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

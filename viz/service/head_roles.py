@@ -1,0 +1,33 @@
+"""Corpus roles of a model's heads: `roles.json` of its folder, loaded on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headlight.model.experiments.head_roles import read_roles
+from headlight.viz.field_values import check_text
+from headlight.viz.service.model_cards import UNREADABLE_ERRORS
+from headlight.viz.service.service import Service
+
+LONGEST_NAME = 200  # characters
+
+
+def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that a widget calls with a model's name: `{"roles": …}`, or None without a file.
+
+    `model/experiments/head_roles.py` says what the values are.
+    """
+
+    def kept_roles(values: Mapping[str, Any]) -> dict[str, Any]:
+        """The kept roles of a model that may be used here."""
+        name = check_text("model", values.get("model", ""), limit=LONGEST_NAME)
+        card = service.catalogue.card(name or service.default, "transformer")
+        if not card.downloaded:
+            return {"roles": None}
+        try:
+            return {"roles": read_roles(service.catalogue.folder(card))}
+        except UNREADABLE_ERRORS:  # a model from elsewhere may bring a file that makes no sense
+            return {"roles": None}
+
+    return kept_roles

@@ -1,0 +1,65 @@
+"""The models in this process: whole, or as outlines without their weights; bounded by bytes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headlight.model.core.transformer import count_bytes
+from headlight.model.errors import ModelError
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.model_info import ModelInfo, read_model_info
+from headlight.model.translate.translator import Translator
+from headlight.viz.errors import PageError
+from headlight.viz.service.catalogue import Catalogue
+from headlight.viz.service.model_cache import ModelCache
+from headlight.viz.service.model_cards import ModelCard
+
+LOG = logging.getLogger(__name__)
+
+
+class LoadedModels:
+    """Models of a catalogue, loaded when they are first asked for. Threads may share it."""
+
+    def __init__(self, catalogue: Catalogue, limit_bytes: int) -> None:
+        self.catalogue = catalogue
+        self.cache: ModelCache[Any] = ModelCache(limit_bytes, _memory_bytes)
+
+    @contextmanager
+    def use(self, card: ModelCard) -> Iterator[Any]:
+        """The `Translator` or the `Judge` of a card. It stays in memory until the end of the block."""
+        with self.cache.use(model_key(card), lambda: self.load(card)) as model:
+            self.catalogue.mark_used(card)
+            yield model
+
+    def model_info(self, card: ModelCard) -> ModelInfo:
+        """Model information of a translator from its folder, without weights."""
+        with self.cache.use(("outline", *model_key(card)), lambda: self._read(card, read_model_info)) as outline:
+            found: ModelInfo = outline
+            return found
+
+    def load(self, card: ModelCard) -> Any:
+        """The model of a card, from its folder. It is not kept."""
+        return self._read(card, Judge.load if card.kind == "classifier" else Translator.load)
+
+    def _read(self, card: ModelCard, read: Callable[..., Any]) -> Any:
+        folder = self.catalogue.folder(card)
+        try:
+            model = read(folder)
+        except (ModelError, OSError) as error:
+            LOG.exception("The model %s cannot be loaded.", card.name)
+            raise PageError("model", "model_cannot_load", {"given": card.name}) from error
+        if isinstance(model, ModelInfo | Judge):
+            model.name = card.name  # a folder of the download cache has the name of a commit
+        return model
+
+
+def model_key(card: ModelCard) -> tuple[str, str]:
+    """The key of a model in the model cache: another revision is another model."""
+    return card.name, card.revision
+
+
+def _memory_bytes(model: ModelInfo | Judge) -> int:
+    return model.weight_bytes if isinstance(model, ModelInfo) else count_bytes(model.model)

@@ -1,0 +1,64 @@
+"""A cache bounded by bytes: the least recently used entry leaves first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+
+
+class ByteLru(Generic[Value]):
+    """Values by key, with their sizes. The owner holds a lock around each call.
+
+    `in_use` tells which values may not leave. Nor does the value that was used last, even where it alone is larger than
+    the limit.
+    """
+
+    def __init__(self, limit_bytes: int, in_use: Callable[[Value], bool] = lambda value: False) -> None:
+        self.limit_bytes = limit_bytes
+        self.bytes = 0
+        self._in_use = in_use
+        self._entries: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def keys(self) -> list[Hashable]:
+        """All keys, the least recently used first."""
+        return list(self._entries)
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value, which counts as used now."""
+        if key in self._entries:
+            self._entries.move_to_end(key)
+        return self.peek(key)
+
+    def peek(self, key: Hashable) -> Value | None:
+        """The value, which does not count as used."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry[0]
+
+    def pop(self, key: Hashable) -> Value | None:
+        """The value, which leaves."""
+        value, size = self._entries.pop(key, (None, 0))
+        self.bytes -= size
+        return value
+
+    def put(self, key: Hashable, value: Value, size: int) -> None:
+        """Store a value in place of the one that this key had. Others leave until all fit."""
+        self.pop(key)
+        self._entries[key] = value, size
+        self.bytes += size
+        self.evict()
+
+    def evict(self) -> None:
+        """Drop values, the least recently used first, until the rest fits or none may leave."""
+        for key in list(self._entries)[:-1]:
+            if self.bytes <= self.limit_bytes:
+                return
+            value, size = self._entries[key]
+            if not self._in_use(value):
+                del self._entries[key]
+                self.bytes -= size

@@ -1,0 +1,145 @@
+"""A model's card as data: its Markdown becomes plain nodes that the browser draws one by one.
+
+Everything else stays text: no HTML of a card reaches the page, no picture is fetched, and a link leads to an address of
+the web or nowhere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+Block = dict[str, Any]  # {"tag": "p", "inside": [nodes]}; a node is a block or a text
+
+TAGS = {
+    "heading": "h4",  # below the page's own headings
+    "paragraph": "p",
+    "bullet_list": "ul",
+    "ordered_list": "ol",
+    "list_item": "li",
+    "table": "table",
+    "thead": "thead",
+    "tbody": "tbody",
+    "tr": "tr",
+    "th": "th",
+    "td": "td",
+    "strong": "strong",
+    "em": "em",
+    "blockquote": "blockquote",
+    "hr": "hr",
+}
+MAX_DEPTH = 20  # levels of lists; below, only their text is kept
+FRONT_MATTER = re.compile(r"\A---\r?\n.*?\r?\n---\r?\n", flags=re.DOTALL)
+HEADING = re.compile(r"^(#{1,2}) +(.+?)\s*#*\s*$")
+FENCE = re.compile(r"^ {0,3}(```|~~~)")
+LICENCE = re.compile(r"\bLicen[cs]e[^:\n]{0,40}: *(.+?)(?:\. |\.?$)", flags=re.MULTILINE)
+WEB_ADDRESS = re.compile(r"https?://", flags=re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Section:
+    """The text below one heading."""
+
+    title: str  # empty above the first heading
+    source: str
+    blocks: list[Block]
+
+
+def sections(text: str) -> list[Section]:
+    """A card cut at its second-level headings. The first section is the text above them, without the title."""
+    found: list[tuple[str, list[str]]] = [("", [])]
+    fenced = False
+    for line in FRONT_MATTER.sub("", text).splitlines():
+        fenced ^= bool(FENCE.match(line))
+        heading = None if fenced else HEADING.match(line)
+        if heading and heading[1] == "##":
+            found.append((heading[2], []))
+        elif not (heading and len(found) == 1):
+            found[-1][1].append(line)
+    return [Section(title, "\n".join(lines), blocks("\n".join(lines))) for title, lines in found]
+
+
+def blocks(source: str) -> list[Block]:
+    """Markdown as nodes."""
+    root = SyntaxTreeNode(_parser().parse(source))
+    return [node for child in root.children for node in _nodes(child, 0) if isinstance(node, dict)]
+
+
+def find_licence(source: str) -> str:
+    """The licence of the weights on the card, or empty."""
+    match = LICENCE.search(" ".join(source.split()))
+    return match[1].strip() if match else ""
+
+
+def training_curve(found: list[Block]) -> dict[str, Any] | None:
+    """The table whose first column counts steps, as series of numbers, or `None`."""
+    for table in (block for block in found if block["tag"] == "table"):
+        rows = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
+        names, *lines = rows
+        numbers = [[_number(cell) for cell in line] for line in lines]
+        if names[0] != "step" or len(lines) < 2 or any(None in line for line in numbers):
+            continue
+        steps, *values = zip(*numbers, strict=True)
+        return {
+            "steps": steps,
+            "series": [{"name": name, "values": each} for name, each in zip(names[1:], values, strict=True)],
+        }
+    return None
+
+
+def find_test_scores(found: list[Block]) -> dict[str, Any] | None:
+    """The table whose first column names tests: its measure, and of each test the score and the goal, if any."""
+    for table in (block for block in found if block["tag"] == "table"):
+        names, *lines = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
+        if names[0] != "test" or len(names) < 2:
+            continue
+        goals = names.index("goal") if "goal" in names else None
+        tests = [
+            {"test": line[0], "score": score, "goal": _number(line[goals]) if goals is not None else None}
+            for line in lines
+            if (score := _number(line[1])) is not None
+        ]
+        return {"measure": names[1], "tests": tests} if tests else None
+    return None
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _nodes(node: SyntaxTreeNode, depth: int) -> list[Block | str]:
+    """A node of the parser as nodes of the page, without the parser's wrappers."""
+    inside: list[Block | str] = []
+    if depth < MAX_DEPTH:
+        inside = [each for child in node.children for each in _nodes(child, depth + 1)]
+    if node.type in ("text", "softbreak", "hardbreak"):
+        return [" " if node.type == "softbreak" else "\n" if node.type == "hardbreak" else node.content]
+    if node.type in ("code_inline", "code_block", "fence"):
+        return [{"tag": "code" if node.type == "code_inline" else "pre", "inside": [node.content.rstrip("\n")]}]
+    if node.type == "link" and WEB_ADDRESS.match(str(node.attrs.get("href", ""))):
+        return [{"tag": "a", "inside": inside, "href": str(node.attrs["href"])}]
+    if node.type not in TAGS:
+        return inside or ([node.content] if node.type in ("html_block", "html_inline") else [])
+    block: Block = {"tag": TAGS[node.type], "inside": inside}
+    if "right" in str(node.attrs.get("style", "")):
+        block["end"] = True
+    return [block]
+
+
+def _text(node: Block | str) -> str:
+    return node if isinstance(node, str) else "".join(map(_text, node["inside"]))
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text.replace(",", "").removesuffix("%"))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None  # JSON has no other

@@ -1,0 +1,85 @@
+"""The model cache: loaded models, bounded by bytes. The least recently used one that no request holds leaves first.
+
+    with cache.hold("de-en", load) as translator:
+        translator.translate(text)
+
+The first request loads a model, equal ones wait for it, and different models load at once. A model in use never leaves,
+nor does the one that was used last, even where it alone exceeds the limit: the next request would load it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from headlight.viz.service.lru import ByteLru
+from headlight.viz.service.single_flight import Leader, SingleFlight
+
+Model = TypeVar("Model")
+
+
+@dataclass
+class _Entry(Generic[Model]):
+    """A model with its size and the number of requests that hold it."""
+
+    model: Model
+    bytes: int
+    users: int = 0
+
+
+class ModelCache(Generic[Model]):
+    """Models by key. `weigh` gives the bytes that one takes. Threads may share it."""
+
+    def __init__(self, limit_bytes: int, weigh: Callable[[Model], int]) -> None:
+        self._weigh = weigh
+        self._models: ByteLru[_Entry[Model]] = ByteLru(limit_bytes, in_use=lambda entry: entry.users > 0)
+        # Where loading fails, each request that waited tries again: memory may be free by then.
+        self._flights: SingleFlight[_Entry[Model]] = SingleFlight(shares=lambda error: False, only_found=True)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all models in the cache."""
+        with self._flights.changed:
+            return self._models.bytes
+
+    def keys(self) -> list[Hashable]:
+        """The keys of all models in the cache, the least recently used first."""
+        with self._flights.changed:
+            return self._models.keys()
+
+    def get_if_loaded(self, key: Hashable) -> Model | None:
+        """The model of this key, if it is cached and held. It takes no lock, so a forked process may call it."""
+        entry = self._models.peek(key)
+        return None if entry is None else entry.model
+
+    @contextmanager
+    def use(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
+        """The model of this key, loaded if need be. It stays in the cache until the end of the block."""
+        found = self._flights.get_or_lead(
+            key, find=lambda: self._acquire(key), keep=lambda made: self._store(key, made)
+        )
+        entry = self._load(found, load) if isinstance(found, Leader) else found
+        assert entry is not None  # noqa: S101 - only a request that can be cancelled gets nothing
+        try:
+            yield entry.model
+        finally:
+            with self._flights.changed:
+                entry.users -= 1
+                self._models.evict()
+
+    def _acquire(self, key: Hashable) -> _Entry[Model] | None:
+        entry = self._models.get(key)
+        if entry is not None:
+            entry.users += 1
+            self._models.evict()  # the previously used model can now be evicted if it is too large
+        return entry
+
+    def _load(self, lead: Leader[_Entry[Model]], load: Callable[[], Model]) -> _Entry[Model]:
+        with lead:
+            model = load()
+            return lead.finish(_Entry(model, self._weigh(model), users=1))
+
+    def _store(self, key: Hashable, made: _Entry[Model]) -> None:
+        self._models.put(key, made, made.bytes)

@@ -1,0 +1,175 @@
+"""Model cards of a folder of models, read without loading weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from headlight.model.checkpoints.alignment_heads import cross_heads
+from headlight.model.checkpoints.checksums import DESCRIPTIVE_FILES, revision
+from headlight.model.families import CLASSIFIERS, FAMILIES, family_name, model_type
+from headlight.model.measures.alignment_head import UNMEASURED, CrossHeads
+from headlight.model.text.languages import languages_from_name
+from headlight.model.translate.reliability import uses_back_translation
+from headlight.viz.errors import escape_for_log
+
+CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
+DEFAULTS_FILES = ("habits.json", "languages.json")
+OWN_CLASSIFIERS = ("classifier", "encoder_classifier")  # kinds of our own folders
+LANGUAGE = re.compile(r"[a-z]{2,3}")
+LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text has any length
+LARGEST_HEADER = 100_000_000  # bytes: limit of the weight format
+
+LOG = logging.getLogger(__name__)
+# What reading third-party files can raise.
+UNREADABLE_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCard:
+    """One model, for menus and lists."""
+
+    name: str  # of its folder; its id, if it comes from the Hub
+    kind: Literal["transformer", "classifier"]
+    languages: tuple[str, ...]  # source, then target; empty where unknown
+    parameters: int  # 0 where only loading would tell
+    bytes: int  # of all its files on disk; an estimate before the download
+    summary: str  # the first paragraph of its card
+    revision: str  # changes with the model's files, but not with its card
+    cross_heads: CrossHeads = UNMEASURED
+    default: bool = False
+    location: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
+    downloaded: bool = True
+    has_defaults: bool = False  # whether the folder may have its own default options or languages
+    read_back: bool = False  # whether its translations are reranked by default if a reverse model is installed
+    is_additive: bool = False  # of a classifier: its verdict is a sum of contributions of tokens
+
+
+def read_cards(folder: Path) -> tuple[ModelCard, ...]:
+    """The cards of all models in a folder, by name. A folder that cannot be read is logged and left out."""
+    if not folder.is_dir():
+        return ()
+    cards = []
+    for inner in sorted(folder.iterdir()):
+        if (inner / CONFIG).is_file() and not inner.name.startswith("."):  # .name.part: a half-written one
+            try:
+                cards.append(read_card(inner))
+            except UNREADABLE_ERRORS as error:
+                LOG.warning("The model folder %s is left out: %s", escape_for_log(inner), escape_for_log(error))
+    return tuple(cards)
+
+
+def is_readable(folder: Path) -> bool:
+    """Whether a folder holds a model of our format, or of a family that we read."""
+    try:
+        return _unsupported_family(json.loads((folder / CONFIG).read_text(encoding="utf-8"))) is None
+    except UNREADABLE_ERRORS:
+        return False
+
+
+def _unsupported_family(config: dict[str, Any]) -> object:
+    """The family of a model that we cannot read; `None` where we can."""
+    family = family_name(config)
+    return None if "format" in config or family in FAMILIES else family or "unnamed"
+
+
+def read_card(folder: Path, name: str = "") -> ModelCard:
+    """The card of the model in a folder. Its name may differ from the folder's."""
+    name = name or folder.name
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    if not isinstance(config, dict):
+        raise ValueError(f"{CONFIG} holds no object")
+    family = model_type(config)
+    if (strange := _unsupported_family(config)) is not None:
+        raise ValueError(f"models of the family {strange!r} cannot be read, only {', '.join(FAMILIES)}")
+    head, body = _front_matter(card_text(folder))
+    return ModelCard(
+        name=name,
+        kind="classifier" if family in CLASSIFIERS or config.get("kind") in OWN_CLASSIFIERS else "transformer",
+        languages=languages_from_name(name) or _pair(head) if family else _languages(folder, head),
+        parameters=sum(_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
+        bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
+        summary=_summary(body),
+        revision=_revision(folder),
+        cross_heads=cross_heads(folder),
+        has_defaults=family is not None or any((folder / name).exists() for name in DEFAULTS_FILES),
+        read_back=uses_back_translation(folder),
+        is_additive=config.get("kind") == "classifier",
+    )
+
+
+def card_text(folder: Path) -> str:
+    """The text of a folder's card; empty if missing or if its link leads out of the folder."""
+    path = folder / CARD
+    home = (
+        folder.parents[1] if folder.parent.name == "snapshots" else folder
+    )  # there, file names are links into the cache
+    if not path.is_file() or not path.resolve().is_relative_to(home.resolve()):
+        return ""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(LONGEST_CARD)
+
+
+def _front_matter(text: str) -> tuple[str, str]:
+    """The front matter of a card, between its two lines of dashes, and the text below."""
+    match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, flags=re.DOTALL)
+    return (match[1], text[match.end() :]) if match else ("", text)
+
+
+def _languages(folder: Path, head: str) -> tuple[str, ...]:
+    """From the card, or the recipe of the same name, or a name such as de-en."""
+    if said := _languages_in_front_matter(head):
+        return said
+    recipe = folder.parents[1] / "recipes" / f"{folder.name}.json"
+    if recipe.is_file():
+        values: dict[str, Any] = json.loads(recipe.read_text(encoding="utf-8"))
+        named = (values.get("source_language"), values.get("target_language"))
+        return tuple(language for language in named if isinstance(language, str))
+    return languages_from_name(folder.name)
+
+
+def _languages_in_front_matter(head: str) -> tuple[str, ...]:
+    match = re.search(r"^language:(.*(?:\r?\n[ \t]*-.*)*)", head, flags=re.MULTILINE)
+    return tuple(LANGUAGE.findall(match[1])) if match else ()
+
+
+def _pair(head: str) -> tuple[str, ...]:
+    """Source and target if a third-party card names exactly two languages; the order of more is unknown."""
+    named = _languages_in_front_matter(head)
+    return named if len(named) == 2 else ()
+
+
+def _parameters(path: Path) -> int:
+    """The number of parameters by the header of a safetensors file, without the scales of int8 rows."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > min(LARGEST_HEADER, path.stat().st_size):
+            raise ValueError(f"{path.name} is cut short")
+        header: dict[str, Any] = json.loads(file.read(length))
+    return sum(
+        math.prod(entry["shape"])
+        for name, entry in header.items()
+        if name != "__metadata__" and not (name.endswith(".scale") and name.removesuffix(".scale") in header)
+    )
+
+
+def _summary(body: str) -> str:
+    """The first paragraph that is not a heading, on one line."""
+    paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
+    first = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
+    return first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
+
+
+def _revision(folder: Path) -> str:
+    """A digest of the checksum file; without it, of sizes and times."""
+    if (folder / SUMS).exists():
+        return revision(folder)
+    about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name not in DESCRIPTIVE_FILES]
+    said = repr([(name, status.st_size, status.st_mtime_ns) for name, status in about])
+    return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -1,0 +1,99 @@
+"""Model data for the browser: menu entries, model data of an answer, and the default request."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from headlight.model.measures.alignment_head import CrossHeads
+from headlight.model.records import DecodingOptions, Reliability, Translation
+from headlight.viz.service.language_hints import language_hint
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.payload import answer_dict, reliability_values, translation_json
+from headlight.viz.service.service import Service
+
+
+def default_request(service: Service) -> dict[str, Any]:
+    """The default request of the page."""
+    open_fields = {"target": None, "prefix": None, "source_language": "", "target_language": ""}
+    return {"model": service.default, **service.model_defaults().options(), **open_fields}
+
+
+def answer_json(
+    service: Service, translation: Translation, read_back: Reliability | None = None, *, cached: bool = False
+) -> str:
+    """JSON of a translation and its model; `cached`: timings are from an earlier request.
+
+    `read_back` is its reliability if it was back-translated already; else the browser requests it.
+    """
+    more: dict[str, Any] = {"hint": language_hint(service, translation), "way_back": service.reverse_model(translation)}
+    if read_back is not None:
+        more["reliability"] = reliability_values(read_back)
+    about = model_json(service, translation)
+    return translation_json(translation, about, measured_heads(service, translation), cached=cached, **more)
+
+
+def translation_dict(service: Service, translation: Translation) -> dict[str, Any]:
+    """The same as data, without what belongs to one answer alone."""
+    return answer_dict(translation, model_json(service, translation), measured_heads(service, translation))
+
+
+def measured_heads(service: Service, translation: Translation) -> CrossHeads:
+    """What was measured of the heads of a translation's model."""
+    return service.catalogue.card(translation.request.model or service.default, "transformer").cross_heads
+
+
+def model_json(service: Service, translation: Translation) -> dict[str, Any]:
+    """The model of a translation: its defaults, and the languages that it read and wrote."""
+    request = translation.request
+    name = request.model or service.default
+    found = card_json(service.catalogue.card(name, "transformer"))
+    defaults = service.model_defaults(name)
+    if defaults.unsupported:
+        found |= {"left_out": defaults.unsupported}
+    if defaults.in_python != DecodingOptions():
+        found |= {"python_defaults": asdict(defaults.in_python)}
+    return found | {
+        "usual": defaults.options(),  # saved pages and the first answer hold it by this name
+        "source": request.source_language or defaults.source or found["source"],
+        "target": request.target_language or defaults.target or found["target"],
+        "sources": defaults.sources,
+        "targets": defaults.targets,
+        "usual_source": defaults.source,
+        "usual_target": defaults.target,
+    }
+
+
+def translators(service: Service) -> list[dict[str, Any]]:
+    """All translators in the order of a menu: the default first, the toy model last."""
+    cards = [card for card in service.models() if card.kind == "transformer"]
+    return [
+        card_json(card) | {"defaults": _known_defaults(service, card)}
+        for card in sorted(cards, key=lambda card: (card.location == "hub", not card.default, card.name == "toy"))
+    ]
+
+
+def _known_defaults(service: Service, card: ModelCard) -> dict[str, Any] | None:
+    """None: its first answer brings them."""
+    known = card.downloaded and not card.has_defaults
+    return service.model_defaults(card.name).options() if known else None
+
+
+def classifiers(service: Service) -> list[dict[str, Any]]:
+    """All classifiers in the order of a menu."""
+    return [card_json(card) | {"linear": card.is_additive} for card in service.classifiers()]
+
+
+def card_json(card: ModelCard) -> dict[str, Any]:
+    """Model data for the browser."""
+    source, target = (*card.languages, "", "")[:2]
+    best = card.cross_heads.best  # that aligns words, whichever row tells of a word
+    return {
+        "source": source,
+        "target": target,
+        "name": card.name,
+        "where": card.location,
+        "downloaded": card.downloaded,
+        "bytes": card.bytes,
+        "best_head": best._asdict() if best else None,
+    }

@@ -1,0 +1,22 @@
+"""A model beside itself, changed or searched otherwise: both times its own choice, without the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headlight.model.records import Translation, TranslationRequest
+from headlight.model.translate.reranking import own_choice
+from headlight.viz.service.model_json import translation_dict
+from headlight.viz.service.service import Service
+
+
+def own_translation(service: Service, request: TranslationRequest) -> tuple[Translation, dict[str, Any] | None]:
+    """The model's own choice; and as the browser gets it, where the way back has chosen another one for the page."""
+    own = service.translate(own_choice(request))
+    same = target_ids(own) == target_ids(service.translate(request))
+    return own, None if same else translation_dict(service, own)
+
+
+def target_ids(translation: Translation) -> tuple[int, ...]:
+    """The written tokens."""
+    return tuple(token.id for token in translation.target_tokens)

@@ -1,0 +1,178 @@
+"""A translation as the browser gets it: one JSON text with tokens, and every weight as one letter (`letters.py`).
+
+A weight takes 1.1 to 1.7 bytes and comes back with the decimals that the page shows of it. What is masked in the
+decoder's maps does not travel; other masked cells are not marked: `hidden` says which words are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headlight.model.intervention_records import change_to_dict
+from headlight.model.measures.alignment_head import UNMEASURED, CrossHeads
+from headlight.model.measures.roles import Role, head_roles
+from headlight.model.records import KINDS, BeamNode, FloatArray, Reliability, Token, Translation, TranslationRequest
+from headlight.model.translate.opening import late_heads, opening
+from headlight.viz.service.weight_encoding import encode_weights
+from headlight.viz.token_labels import token_labels
+
+
+def translation_json(
+    translation: Translation, about: Mapping[str, Any], measured: CrossHeads = UNMEASURED, **more: Any
+) -> str:
+    """The JSON of `answer_values`, with `more` fields that belong to this one answer.
+
+    Letters are put in as they are: none needs an escape, and to look for one in megabytes of them takes 10 ms.
+    """
+    values = answer_dict(translation, about, measured) | more
+    letters = {kind: maps["letters"] for kind, maps in values["attention"].items()}
+    values["attention"] = {kind: {**maps, "letters": kind} for kind, maps in values["attention"].items()}
+    rest, parts = _json(values), []
+    for kind, text in letters.items():
+        name = f'"letters":"{kind}"'  # no text that is shown holds this: its quotes are escaped
+        before, rest = rest.split(name, 1)
+        parts += [before, f'"letters":"{text}"']
+    return "".join([*parts, rest])
+
+
+def answer_dict(
+    translation: Translation, about: Mapping[str, Any], measured: CrossHeads = UNMEASURED
+) -> dict[str, Any]:
+    """Everything that the page shows of a translation; `about` describes its model, `measured` its heads."""
+    request = translation.request
+    found = head_roles(translation)
+    return {
+        "what": "answer",
+        "model": about,
+        "request": {
+            "text": request.text,
+            "model": request.model,
+            "options": dataclasses.asdict(request.options),
+            "target": request.target,
+            "prefix": request.prefix,
+            "source_language": request.source_language,
+            "target_language": request.target_language,
+            **_interventions(request),
+        },
+        "source_text": translation.source_text,
+        "text": translation.text,
+        "source": tokens_values(translation.source_tokens),
+        "target": tokens_values(translation.target_tokens),
+        "start": tokens_values((translation.start_token,))[0],
+        "attention": {kind: encode_tensor(translation.attention.of(kind), causal=kind == "decoder") for kind in KINDS},
+        **({"hidden": list(translation.attention.masked_source)} if translation.attention.masked_source else {}),
+        **({"unknown": list(translation.unknown)} if translation.unknown else {}),
+        "roles": roles_values(found),
+        **look_values(translation, about, found["cross"], measured),
+        "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
+        "tree": [_node_values(node) for node in translation.tree.nodes],
+        "score": translation.score,
+        "log_probability": translation.log_probability,
+        "stopped": translation.stopped,
+        "reliability": reliability_values(translation.reliability),
+        "device": translation.device,
+        "seconds": sum(dataclasses.astuple(translation.timing)),
+    }
+
+
+def _interventions(request: TranslationRequest) -> dict[str, Any]:
+    """Interventions, if any."""
+    changes = [change_to_dict(change) for change in request.interventions]
+    return {"interventions": changes} if changes else {}
+
+
+def _node_values(node: BeamNode) -> list[Any]:
+    """A node of the search; of its numbers the page shows two decimals."""
+    log_probability, score = round(node.log_probability, 6), round(node.score, 6)
+    return [node.parent, node.step, node.id, node.text, log_probability, score, node.outcome]
+
+
+def reliability_values(reliability: Reliability | None) -> dict[str, Any] | None:
+    """How far an answer can be relied on, and why not: spans are characters of the sentence and of the translation."""
+    if reliability is None:
+        return None
+    return {
+        "probability": None if reliability.probability is None else round(reliability.probability, 4),
+        "grade": reliability.grade,
+        "reasons": [dataclasses.asdict(reason) for reason in reliability.reasons],
+        "back": reliability.back_translation,
+    }
+
+
+def partial_json(text: str, tokens: Sequence[Token]) -> str:
+    """The tokens that are written so far."""
+    return _json({"what": "progress", "text": text, "target": tokens_values(tokens)})
+
+
+def queue_position_json(before: int | None, place: str = "") -> str:
+    """How many requests of others are before this one; `None`: it waits for its visitor's own.
+
+    A browser that asks again names its `place`.
+    """
+    return _json({"what": "waiting", "before": before, **({"place": place} if place else {})})
+
+
+def busy_json() -> str:
+    """Message: live requests are deferred because the server is busy."""
+    return _json({"what": "busy"})
+
+
+def deferred_json(name: str) -> str:
+    """Message: the answer is too large to stream; fetch it under this name."""
+    return _json({"what": "parcel", "name": name})
+
+
+def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
+    """An error as a phrase of the word tables, with the field that it belongs to."""
+    return _json({"what": "error", "field": field, "word": word, "values": dict(values)})
+
+
+def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+    """Tokens with their labels; default values are left out."""
+    values = []
+    for token, label in zip(tokens, token_labels(tokens), strict=True):
+        each: dict[str, Any] = {"text": token.text, "label": label.text, "id": token.id}
+        each |= {"start": token.start, "end": token.end, "word": token.word}
+        if label.full != label.text:
+            each["full"] = label.full
+        if token.special:
+            each["special"] = True
+        if label.continues_word:
+            each["joined"] = True
+        if token.pieces > 1:
+            each |= {"piece": token.piece, "pieces": token.pieces}
+        if token.probability is not None:
+            each["probability"] = round(token.probability, 6)
+            each["alternatives"] = [[other.text, other.id, round(other.probability, 6)] for other in token.alternatives]
+        values.append(each)
+    return values
+
+
+def encode_tensor(weights: FloatArray, *, causal: bool = False) -> dict[str, Any]:
+    """Encode an array of any shape; `causal` omits the values above the diagonal of the last two axes."""
+    return {"shape": list(weights.shape), "letters": encode_weights(weights, causal=causal)}
+
+
+def roles_values(found: Mapping[str, Sequence[Sequence[Role]]]) -> dict[str, Any]:
+    """Role of each head in this sentence, a name and two numbers: `[layer][head]`."""
+    return {
+        kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
+        for kind, layers in found.items()
+    }
+
+
+def look_values(
+    translation: Translation, about: Mapping[str, Any], cross: Sequence[Sequence[Role]], measured: CrossHeads
+) -> dict[str, Any]:
+    """What a view opens on, and which heads of cross-attention are read one word late, `[layer, head]` each."""
+    languages = {side: about.get(side, "") for side in ("source", "target")}
+    first = opening(translation, cross, measured, **languages)
+    return {"opening": first and first._asdict(), "late": late_heads(cross, measured)}
+
+
+def _json(values: Any) -> str:
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")  # wherever it may end up, a sentence that says <script> opens none

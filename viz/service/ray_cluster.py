@@ -1,0 +1,39 @@
+"""How a process joins a Ray cluster, or starts one of this machine alone."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Literal
+
+from headlight.model.errors import CommandError
+from headlight.viz.service.import_path import python_path
+
+
+def join_or_start(part: Literal["data", "serve"], *, start_local: bool, **options: Any) -> None:
+    """A local cluster, or the one that already runs here. Ray's usage statistics are disabled.
+
+    `part`: the required Ray library, which may be missing.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["PYTHONPATH"] = python_path()  # for its workers
+    try:
+        import ray
+
+        importlib.import_module(f"ray.{part}")
+    except ImportError as error:
+        raise CommandError(
+            f"Ray {part.title()} is not installed. Run `pip install 'headlight-attention[cluster]'`."
+        ) from error
+    if start_local:
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, **options)
+        except Exception as error:  # Ray has no class for it
+            advice = "If the machine is busy, try again later."
+            raise CommandError(f"Ray does not start on this machine: {error} {advice}") from error
+        return
+    try:
+        ray.init(address="auto", log_to_driver=False, **options)
+    except ConnectionError as error:
+        advice = "Start one with `ray start --head`, or use --cluster."
+        raise CommandError(f"No Ray runs on this machine. {advice}") from error

@@ -1,0 +1,157 @@
+"""Serialises records: JSON with class names, followed by raw arrays.
+
+So they are kept in a shared cache, and so they cross from one process or machine to another. Only the classes of
+`CLASSES` are made from such bytes, whatever they say; no code is run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from headlight.model import intervention_records, records
+from headlight.model.commands import heads
+from headlight.model.experiments import (
+    attribution,
+    importance,
+    logit_lens,
+    mask_removal,
+    normalisation,
+    queries,
+    word_order,
+)
+from headlight.model.measures import alignment, alignment_head, direct_effects
+from headlight.model.records import ReliabilityRule, Translation
+from headlight.model.text import gold_links
+from headlight.model.training import mistake_experiments
+from headlight.model.translate import reliability
+
+FORMAT = 3  # another number: older bytes are of no use
+_RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
+_KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
+_MODULES = (
+    intervention_records, records, queries, attribution, importance, logit_lens, normalisation,
+    word_order, alignment_head, alignment, direct_effects, gold_links, heads, mask_removal, mistake_experiments,
+    reliability,
+)  # fmt: skip
+
+
+def is_record(kind: Any) -> bool:
+    """Whether a class is a dataclass or a named tuple."""
+    return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"))
+
+
+CLASSES: Mapping[str, type] = MappingProxyType(
+    {
+        name: found
+        for module in _MODULES
+        for name, found in vars(module).items()
+        if is_record(found) and found.__module__ == module.__name__
+    }
+)
+
+
+class DecodeError(ValueError):
+    """The bytes are not in this format."""
+
+
+def encode(value: Any) -> bytes:
+    """A record, or plain values that hold records."""
+    arrays: list[np.ndarray[Any, Any]] = []
+    said = _encode_value(value, arrays)
+    shapes = [[array.dtype.name, array.shape] for array in arrays]
+    head = json.dumps({"format": FORMAT, "value": said, "arrays": shapes}, separators=(",", ":")).encode()
+    return b"".join(
+        [len(head).to_bytes(8, "little"), head, *(np.ascontiguousarray(array).tobytes() for array in arrays)]
+    )
+
+
+def decode(given: bytes) -> Any:
+    """Decode packed records with read-only arrays. Raises `PackedError` for invalid bytes."""
+    try:
+        length = int.from_bytes(given[:8], "little")
+        head = json.loads(given[8 : 8 + length])
+        if head["format"] != FORMAT:
+            raise DecodeError(f"format {head['format']!r}")
+        arrays, start = [], 8 + length
+        for kind, shape in head["arrays"]:
+            if kind not in _KINDS:
+                raise DecodeError(f"an array of {kind!r}")
+            count = int(np.prod(shape, dtype=np.int64))
+            arrays.append(np.frombuffer(given, kind, count, start).reshape(shape))  # of bytes, so read-only
+            start += arrays[-1].nbytes
+        return _decode_value(head["value"], arrays)
+    except DecodeError:
+        raise
+    except Exception as error:  # whatever is wrong with them
+        raise DecodeError(str(error)) from error
+
+
+def encode_translation(translation: Translation) -> bytes:
+    """A translation without its reliability rule, which is not sent."""
+    return encode(dataclasses.replace(translation, rule=None))
+
+
+def decode_translation(given: bytes, rule: ReliabilityRule | None) -> Translation:
+    """The translation with the rule of the reader's own model."""
+    found = decode(given)
+    if not isinstance(found, Translation):
+        raise DecodeError(f"{type(found)} is no translation")
+    return dataclasses.replace(found, rule=rule)
+
+
+def canonical_text(record: Any) -> str:
+    """A record without arrays as text: equal records have equal texts, in every process."""
+    return json.dumps(_encode_value(record, []), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _encode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.name in _KINDS:
+        arrays.append(value)
+        return {_ARRAY: len(arrays) - 1}
+    if isinstance(value, Mapping):
+        mark = _DICT if type(value) is dict else _MAP
+        return {mark: [[_encode_value(name, arrays), _encode_value(each, arrays)] for name, each in value.items()]}
+    kind = type(value)
+    if CLASSES.get(kind.__name__) is kind:
+        return {_RECORD: [kind.__name__, *(_encode_value(getattr(value, name), arrays) for name in _fields(kind))]}
+    if kind is tuple:
+        return [_encode_value(each, arrays) for each in value]
+    if kind in (list, frozenset):
+        mark, ordered = (_LIST, value) if kind is list else (_SET, sorted(value))
+        return {mark: [_encode_value(each, arrays) for each in ordered]}
+    raise DecodeError(f"{kind} is no part of a record")
+
+
+def _decode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode_value(each, arrays) for each in value)
+    if not isinstance(value, dict):
+        return value
+    ((mark, inside),) = value.items()
+    if mark == _ARRAY:
+        return arrays[inside]
+    if mark in (_MAP, _DICT):
+        found = {_decode_value(name, arrays): _decode_value(each, arrays) for name, each in inside}
+        return found if mark == _DICT else MappingProxyType(found)
+    if mark in (_LIST, _SET):
+        return (list if mark == _LIST else frozenset)(_decode_value(each, arrays) for each in inside)
+    if mark != _RECORD:
+        raise DecodeError(f"a mark {mark!r}")
+    name, *values = inside
+    kind = CLASSES[name]
+    return kind(**dict(zip(_fields(kind), (_decode_value(each, arrays) for each in values), strict=True)))
+
+
+def _fields(kind: Any) -> tuple[str, ...]:
+    named: tuple[str, ...] = getattr(kind, "_fields", ())
+    return named or tuple(each.name for each in dataclasses.fields(kind) if each.init)

@@ -1,0 +1,127 @@
+"""Wire format between page processes and replicas: one request, a stream of frames back.
+
+A call (`record_codec.py`) names the model, its revision, the function and its arguments. A frame is a letter, a length
+of eight bytes, and that many bytes: progress, the answer, a user error, a fault, or a heartbeat.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from headlight.model.errors import ModelError
+from headlight.model.records import Progress
+from headlight.model.translate.translator import Translator
+from headlight.viz.errors import to_page_error
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.record_codec import DecodeError, decode, encode
+from headlight.viz.service.remote_functions import REMOTE_FUNCTIONS
+
+PROGRESS, ANSWER, ERROR, INTERNAL_ERROR, HEARTBEAT = b"p", b"a", b"e", b"x", b"."
+STREAM, TRANSLATE = "stream", Translator.translate.__qualname__
+MAX_FRAME_BYTES = 2_000_000_000  # maximum bytes of one frame
+
+LOG = logging.getLogger(__name__)
+
+
+class RemoteCall(NamedTuple):
+    """A remote call: model, function name and arguments."""
+
+    kind: str
+    name: str
+    revision: str
+    function: str  # a name of `WORK`, or `STREAM`
+    arguments: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, card: ModelCard, work: str, given: tuple[Any, ...]) -> RemoteCall:
+        """A call of the model of a card."""
+        return cls(card.kind, card.name, card.revision, work, given)
+
+    @property
+    def model_id(self) -> str:
+        """The model in one word, by which requests for it find the replica that has it in memory."""
+        return quote(f"{self.kind}:{self.revision}:{self.name}")  # it stands in a header
+
+
+def encode_call(call: RemoteCall) -> bytes:
+    """A call as bytes."""
+    return encode(tuple(call))
+
+
+def decode_call(body: bytes) -> RemoteCall:
+    """The call that these bytes hold, or a `PackedError`."""
+    found = decode(body)
+    if not isinstance(found, tuple) or len(found) != 5 or not all(isinstance(each, str) for each in found[:4]):
+        raise DecodeError("no call")
+    call = RemoteCall(*found)
+    if not isinstance(call.arguments, tuple) or (call.function != STREAM and call.function not in REMOTE_FUNCTIONS):
+        raise DecodeError("a call of nothing that is known")
+    return call
+
+
+def encode_frame(letter: bytes, payload: bytes = b"") -> bytes:
+    """One frame."""
+    return letter + len(payload).to_bytes(8, "little") + payload
+
+
+def run_call(call: RemoteCall, load: Callable[[], Any], is_cancelled: Callable[[], bool]) -> Iterator[bytes]:
+    """Run a call and yield its frames. Stops within one step once `gone()` is true."""
+    try:
+        model = load()
+        if call.function == STREAM:
+            yield from _stream(model, call, is_cancelled)
+        elif call.function == TRANSLATE:
+            yield encode_frame(ANSWER, encode(model.translate(*call.arguments, cancelled=is_cancelled)))
+        else:
+            yield encode_frame(ANSWER, encode(REMOTE_FUNCTIONS[call.function](model, *call.arguments)))
+    except ModelError as error:
+        said = to_page_error(error, model=call.name)
+        yield encode_frame(ERROR, encode((said.field, said.word, dict(said.values))))
+    except Exception:
+        LOG.exception("A call failed.")
+        yield encode_frame(INTERNAL_ERROR)
+
+
+def _stream(model: Translator, call: RemoteCall, gone: Callable[[], bool]) -> Iterator[bytes]:
+    steps: Any = model.stream(*call.arguments)
+    with closing(steps):
+        while not gone() and (progress := next(steps, None)) is not None:
+            if progress.translation is None:
+                yield encode_frame(PROGRESS, encode((progress.step, *progress.decode())))
+            else:
+                yield encode_frame(ANSWER, encode(progress.translation))
+
+
+def read_frame(read: Callable[[int], bytes]) -> tuple[bytes, bytes] | None:
+    """The next frame's letter and payload; nothing at the end. A frame that is cut off is an `EOFError`."""
+    head = _read_exactly(read, 9)
+    if not head:
+        return None
+    length = int.from_bytes(head[1:], "little")
+    if length > MAX_FRAME_BYTES:
+        raise EOFError("a frame without an end")
+    payload = _read_exactly(read, length)
+    if len(payload) < length:
+        raise EOFError("a frame was cut off")
+    return head[:1], payload
+
+
+def decode_progress(payload: bytes) -> Progress:
+    """The progress that a frame holds."""
+    step, text, tokens = decode(payload)
+    return Progress(step, lambda: (text, tokens))
+
+
+def _read_exactly(read: Callable[[int], bytes], size: int) -> bytes:
+    parts, left = [], size
+    while left and (part := read(left)):
+        parts.append(part)
+        left -= len(part)
+    found = b"".join(parts)
+    if found and left:
+        raise EOFError("a frame was cut off")
+    return found

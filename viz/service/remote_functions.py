@@ -1,0 +1,71 @@
+"""Registry of functions that may run on another machine.
+
+A replica runs only the functions listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from headlight.model.commands.heads import count_heads
+from headlight.model.experiments import queries
+from headlight.model.experiments.importance import all_ablation_losses
+from headlight.model.experiments.logit_lens import decompose_logit, logit_lens
+from headlight.model.experiments.mask_removal import (
+    attention_masks,
+    encode_batches,
+    force_with_relaxed_mask,
+    translate_in_all_modes,
+    translate_padded,
+)
+from headlight.model.training.mistake_experiments import run_tests, try_mistakes
+from headlight.model.translate.back_translation import back_translate
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.reranking import reverse_scores
+from headlight.model.translate.translator import Translator
+
+RemoteFunction = Callable[..., Any]
+
+REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
+    {
+        work.__qualname__: work
+        for work in (
+            Translator.translate,
+            reverse_scores,
+            back_translate,
+            all_ablation_losses,
+            count_heads,
+            encode_batches,
+            logit_lens,
+            attention_masks,
+            decompose_logit,
+            force_with_relaxed_mask,
+            translate_padded,
+            run_tests,
+            try_mistakes,
+            translate_in_all_modes,
+            queries.encoder_activations,
+            queries.apply_output_projection,
+            queries.attribute_word,
+            queries.encode_both_orders,
+            queries.first_change,
+            queries.word_erasure_curve,
+            queries.row_contributions,
+            queries.apply_norm,
+            queries.position_table,
+            Judge.without_words,
+            queries.measure_negation,
+            queries.judge_with_erasure,
+        )
+    }
+)
+
+
+def function_name(work: RemoteFunction) -> str:
+    """By which name another machine knows it."""
+    name = work.__qualname__
+    if REMOTE_FUNCTIONS.get(name) is not work:
+        raise LookupError(f"{name} does not stand in WORK, so it cannot be asked of another machine.")
+    return name

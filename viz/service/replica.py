@@ -1,0 +1,121 @@
+"""A Ray Serve application that computes answers for page processes, which hold no model then.
+
+`serve run headlight.viz.service.replica:application`, or `headlight serve`. Each replica is a process with one core, or
+what the application's configuration says, and keeps the models that were asked for last. A request finds a replica
+that has its model; more replicas start while requests wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+from urllib.parse import unquote
+
+from ray import serve
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from headlight.viz.errors import PageError
+from headlight.viz.service.catalogue import Catalogue
+from headlight.viz.service.garbage_collection import freeze_heap
+from headlight.viz.service.loaded_models import LoadedModels
+from headlight.viz.service.record_codec import DecodeError
+from headlight.viz.service.remote_calls import (
+    HEARTBEAT,
+    INTERNAL_ERROR,
+    RemoteCall,
+    decode_call,
+    encode_frame,
+    run_call,
+)
+from headlight.viz.settings import read_settings
+
+MAX_MODELS = 3  # models that a replica keeps in memory
+MAX_ONGOING_REQUESTS = 2  # requests that one replica answers at a time: while one waits for memory, another computes
+MAX_QUEUED_REQUESTS = 64  # maximum number of waiting requests; more are rejected
+HEARTBEAT_SECONDS = 1.0  # seconds between two signs of life
+
+LOG = logging.getLogger(__name__)
+
+
+class Replica:
+    """One replica: models of the catalogue, and the calls to them."""
+
+    def __init__(self) -> None:
+        self.loaded = LoadedModels(Catalogue(read_settings()), 0)
+        self.threads = ThreadPoolExecutor(MAX_ONGOING_REQUESTS + 1, thread_name_prefix="answers")
+        freeze_heap()
+
+    @serve.multiplexed(max_num_models_per_replica=MAX_MODELS)  # type: ignore[untyped-decorator]
+    async def model(self, model_id: str) -> Any:
+        """The loaded model of a call, downloaded from the Hub if necessary."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, self._load, model_id)
+
+    def _load(self, model_id: str) -> Any:
+        kind, revision, name = unquote(model_id).split(":", 2)
+        catalogue = self.loaded.catalogue
+        card = catalogue.card(name, kind)
+        if not card.downloaded:
+            card = catalogue.fetch(name)
+        if card.revision != revision:  # its answers would be kept under the name of another model's
+            LOG.warning("%s is here in revision %s, but %s was asked for.", name, card.revision, revision)
+            raise PageError("model", "model_cannot_load", {"given": name})
+        return self.loaded.load(card)
+
+    async def __call__(self, request: Request) -> Response:
+        """The frames that answer a call."""
+        try:
+            call = decode_call(await request.body())
+        except DecodeError:
+            return JSONResponse({"error": "This is no call of a page."}, status_code=400)
+        return StreamingResponse(self.stream_frames(call), media_type="application/octet-stream")
+
+    async def stream_frames(self, call: RemoteCall) -> AsyncIterator[bytes]:
+        """Stream frames from a worker thread, with heartbeats. A disconnect cancels the work within one step."""
+        loop, gone = asyncio.get_running_loop(), Event()
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+        def load() -> Any:
+            return asyncio.run_coroutine_threadsafe(self.model(call.model_id), loop).result()
+
+        def compute() -> None:
+            try:
+                for each in run_call(call, load, gone.is_set):
+                    loop.call_soon_threadsafe(queue.put_nowait, each)
+            except BaseException:
+                LOG.exception("A call failed.")
+                loop.call_soon_threadsafe(queue.put_nowait, encode_frame(INTERNAL_ERROR))
+                raise
+            finally:
+                loop.call_soon_threadsafe(queue.put_nowait, None)
+
+        working = loop.run_in_executor(self.threads, compute)
+        try:
+            while True:
+                try:
+                    found = await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
+                except TimeoutError:
+                    found = encode_frame(HEARTBEAT)
+                if found is None:
+                    break
+                yield found
+            await working
+        finally:
+            gone.set()
+
+
+deployment: Any = serve.deployment(
+    name="answers",
+    max_ongoing_requests=MAX_ONGOING_REQUESTS,
+    max_queued_requests=MAX_QUEUED_REQUESTS,
+    autoscaling_config={"min_replicas": 1, "max_replicas": 4, "target_ongoing_requests": 1.5},
+    ray_actor_options={"num_cpus": 1},
+    graceful_shutdown_timeout_s=120,  # a long answer may end before its replica does
+    health_check_period_s=5,
+    health_check_timeout_s=30,
+)(Replica)
+application = deployment.bind()

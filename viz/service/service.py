@@ -1,0 +1,346 @@
+"""Service layer: lists models, validates requests, translates.
+
+Every limit is checked before the work begins: characters before a text is cut into tokens, tokens before the model
+reads one. An expected error becomes a `PageError`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import astuple, dataclass, replace
+from functools import partial
+from threading import Event
+from typing import Any
+
+from headlight.model.errors import ModelError
+from headlight.model.experiments.queries import ErasureEffects, judge_with_erasure
+from headlight.model.families.hub import DownloadPlan
+from headlight.model.families.hub import DownloadProgress as Arrived
+from headlight.model.records import Judgement, Progress, Reliability, Translation, TranslationRequest
+from headlight.model.text.cleaning import is_blank
+from headlight.model.translate.back_translation import back_translate
+from headlight.model.translate.model_info import ModelInfo
+from headlight.model.translate.reranking import can_rerank, reverse_scores, visible_text, with_hypothesis
+from headlight.model.translate.translator import Translator
+from headlight.viz.errors import PageError, to_page_error
+from headlight.viz.field_values import check_text
+from headlight.viz.request_fields import parse_request
+from headlight.viz.service.backend_choice import choose_backend
+from headlight.viz.service.backends import Backend, last_progress
+from headlight.viz.service.catalogue import Catalogue
+from headlight.viz.service.loaded_models import LoadedModels, model_key
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.model_defaults import ModelDefaults, make_defaults, plain_model_defaults
+from headlight.viz.service.remote_functions import RemoteFunction
+from headlight.viz.service.request_queue import RequestQueue
+from headlight.viz.service.shared_cache import NOT_SHARED, SharedCache, SharedSlot
+from headlight.viz.service.single_flight import Leader
+from headlight.viz.service.training_runs import TrainingRunPool
+from headlight.viz.service.translation_cache import CacheKey, TranslationCache
+from headlight.viz.service.usage_metrics import Purpose, UsageMetrics
+from headlight.viz.settings import Settings, SettingsError
+
+DEFAULT_MODEL = "de-en"  # default translator
+TOY = "toy"  # the default only if there is no other model
+REVIEW_FACTOR = 8  # a review may have 8 times the characters of a sentence: a classifier reads pages
+MEGABYTE = 1_000_000
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedResult(Progress):
+    """A cached translation; its timings belong to an earlier request."""
+
+
+class Service:
+    """All models, and the caches in front of them. Threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.tallies = UsageMetrics()
+        # Before everything that computes:
+        self.line = RequestQueue(
+            settings.concurrency,
+            settings.line,
+            on_refused=self.tallies.count_refusal,
+            max_wait_s=settings.max_wait_s,
+        )
+        self.answer_cache = TranslationCache(settings.cache_mb * MEGABYTE)
+        self.shared = SharedCache(settings.cache_url) if settings.cache_url else None
+        self.catalogue = Catalogue(settings)
+        self.loaded = LoadedModels(self.catalogue, settings.models_mb * MEGABYTE)
+        self.backend: Backend = choose_backend(settings, self.loaded)
+        self.training = TrainingRunPool()  # in separate processes with their own queue
+        self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of evicted models
+        names = [card.name for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
+        if settings.model and settings.model not in names:
+            raise SettingsError(
+                f"HEADLIGHT_MODEL is {settings.model!r}, but the translators in {settings.models_folder} are: "
+                f"{', '.join(names) or 'none'}. Name one of them, or unset it."
+            )
+        self.default = settings.model or min(
+            names, key=lambda name: (name == TOY, name != DEFAULT_MODEL, name), default=""
+        )
+
+    # ------------------------------------------------------------ which models
+
+    def models(self) -> tuple[ModelCard, ...]:
+        """All models: the local ones by name, then those of the Hub; one translator is the default."""
+        return tuple(replace(card, default=card.name == self.default) for card in self.catalogue.cards())
+
+    def download_info(self, name: str) -> DownloadPlan:
+        """The files and sizes of a model on the Hub, for the visitor to confirm."""
+        return self.catalogue.download_info(name)
+
+    def fetch(
+        self, name: str, on_progress: Callable[[Arrived], None] | None = None, stop: Event | None = None
+    ) -> ModelCard:
+        """Download an allowed model of the Hub. `on_progress` gets its progress; setting `stop` ends it soon."""
+        return self.catalogue.fetch(name, on_progress, stop)
+
+    def run_on_translator(self, name: str, work: RemoteFunction, *given: Any) -> Any:
+        """Run `work(translator, *given)` on the backend of this translator, or of the default one."""
+        with _as_page_errors():
+            return self.backend.run(self._card(name), work, *given)
+
+    def run_on_classifier(self, work: RemoteFunction, *given: Any, name: str = "", linear: bool = False) -> Any:
+        """The same of the classifier of this name, or the first one.
+
+        `linear`: only one whose verdict is a sum of contributions will do.
+        """
+        known = [card.name for card in self.classifiers() if card.downloaded and (card.is_additive or not linear)]
+        card = self.catalogue.card(name or next(iter(known), ""), "classifier")
+        with _as_page_errors():
+            return self.backend.run(card, work, *given)
+
+    def classifiers(self) -> list[ModelCard]:
+        """All classifiers: first those whose verdict is a sum of contributions, last those that may be downloaded."""
+        cards = (card for card in self.catalogue.cards() if card.kind == "classifier")
+        return sorted(
+            cards, key=lambda card: (not card.downloaded, card.location == "hub", not card.is_additive, card.name)
+        )
+
+    def model_info(self, name: str = "") -> ModelInfo:
+        """Model information of this translator, or of the default one."""
+        return self.backend.model_info(self._card(name))
+
+    def model_defaults(self, name: str = "") -> ModelDefaults:
+        """The default options of a translator. The model is loaded only if it has its own defaults."""
+        card = self._card(name)
+        if not card.has_defaults and card.downloaded:
+            read_back = card.read_back and bool(self.catalogue.reverse_model(card.name))
+            return plain_model_defaults(self.settings, read_back=read_back)
+        found = self._model_defaults.get(model_key(card))
+        if found is None:
+            found = self._model_defaults[model_key(card)] = make_defaults(self.model_info(card.name), self.settings)
+        return found
+
+    def _card(self, name: str) -> ModelCard:
+        return self.catalogue.card(name or self.default, "transformer")
+
+    # ------------------------------------------------------------ translating
+
+    def check(self, values: Any, *, model_defaults: bool = False, **instead: Any) -> TranslationRequest:
+        """The request that a browser or a program sent, after every check and before the model computes.
+
+        `model_defaults`: options that are not named are the defaults of this model, instead of those of the API.
+        `instead`: fields that have these values, whatever was sent.
+        """
+        if instead and isinstance(values, Mapping):  # anything else is refused below
+            values = {**values, **instead}
+        try:
+            return self._checked(values, model_defaults=model_defaults)
+        except PageError as error:
+            self.tallies.count_refusal(error.word)
+            raise
+
+    def _checked(self, values: Any, *, model_defaults: bool) -> TranslationRequest:
+        request = parse_request(values, self.settings)
+        if is_blank(request.text):
+            raise PageError("text", "blank_text")
+        most = self.settings.max_tokens
+        with _as_page_errors():
+            outline = self.model_info(request.model)
+            defaults = self.model_defaults(request.model)
+            if model_defaults:
+                request = parse_request(values, self.settings, defaults.decoding)
+            request = outline.request(defaults.check_request(request, most))
+            batch = outline.checker.prepare([request])  # cuts all texts into tokens, and runs nothing
+            others = [outline.checker.prepare([other]) for other in outline.checker.borrowed_sentences(request)]
+        for name, ids in (
+            ("text", batch.sources[0]),
+            ("target", batch.targets[0] or ()),
+            ("prefix", batch.prefixes[0]),
+            *(("interventions", other.sources[0]) for other in others),
+        ):
+            if len(ids) > most:
+                raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": most})
+        if batch.targets[0] is None and batch.limits[0] > most:  # output has the same limit as input
+            request = replace(request, options=replace(request.options, max_length=most))
+        return request
+
+    def translate(self, request: TranslationRequest) -> Translation:
+        """The translation of a checked request: from the cache, from an equal request that runs now, or a new one."""
+        return self.translate_with_source(request)[0]
+
+    def translate_with_source(self, request: TranslationRequest, purpose: Purpose = "view") -> tuple[Translation, bool]:
+        """The same, and whether it was made for another request."""
+        made: list[Translation] = []
+
+        def make() -> Translation:
+            with self._shared_slot(request) as turn:
+                if turn.found is not None:
+                    return turn.found
+                made.append(self._rerank(self.run_on_translator(request.model, Translator.translate, request), turn))
+                return made[0]
+
+        try:
+            with _as_page_errors():
+                translation = self.answer_cache.get_or_compute(self.cache_key(request), make)
+        except Exception:
+            self.tallies.count_unfinished(request.model or self.default, purpose, "failed")
+            raise
+        self._record_metrics(request, purpose, translation, cached=not made)
+        return translation, not made
+
+    def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+        """Progress after each word; the last carries the translation. A cached answer comes at once, and alone.
+
+        Set `stop`, or close the iterator, and the work ends within one step, with no last progress.
+        """
+        with _as_page_errors():
+            seat = self.answer_cache.get_or_lead(self.cache_key(request), stop)
+            if seat is None:
+                self.tallies.count_unfinished(request.model or self.default, "page", "stopped")
+                return
+            if isinstance(seat, Translation):
+                self._record_metrics(request, "page", seat, cached=True)
+                yield last_progress(seat, CachedResult)
+                return
+            with seat as lead:
+                yield from self._steps(request, lead, stop)
+
+    def _steps(self, request: TranslationRequest, lead: Leader[Translation], stop: Event) -> Generator[Progress]:
+        """Compute a request as the leader and yield its progress."""
+        made: Translation | None = None
+        cached = failed = False
+        try:
+            with self._shared_slot(request, stop) as turn:
+                if turn.found is not None:
+                    made, cached = lead.finish(turn.found), True
+                    yield last_progress(made, CachedResult)
+                    return
+                with closing(self.backend.stream(self._card(request.model), request, stop)) as steps:
+                    while not stop.is_set() and (progress := next(steps, None)) is not None:
+                        lead.heartbeat()
+                        if progress.translation is not None:
+                            made = lead.finish(self._rerank(progress.translation, turn))
+                            progress = last_progress(made)
+                        yield progress
+        except Exception:
+            failed = True
+            raise
+        finally:
+            if made is not None:
+                self._record_metrics(request, "page", made, cached=cached)
+            else:
+                self.tallies.count_unfinished(request.model or self.default, "page", "failed" if failed else "stopped")
+
+    def _rerank(self, translation: Translation, turn: SharedSlot) -> Translation:
+        """Rerank with the reverse model if the request asks for it and the model is installed.
+
+        If the reverse model fails, the search's own choice is returned.
+        """
+        name = self._use_reverse_model(translation.request) if can_rerank(translation) else ""
+        if not name:
+            return turn.publish(translation)
+        texts = [each.text for each in translation.hypotheses]
+        started = time.perf_counter()
+        try:
+            guesses = self.run_on_translator(name, reverse_scores, visible_text(translation), texts)
+            spent = replace(translation.timing, decode=translation.timing.decode + time.perf_counter() - started)
+            translation = replace(translation, timing=spent)
+            capture = partial(self.run_on_translator, translation.request.model, Translator.translate)
+            return turn.publish(with_hypothesis(translation, guesses, capture))
+        except PageError:
+            LOG.exception("%s could not read an answer back, so the search chose alone.", name)
+            return translation
+
+    @contextmanager
+    def _shared_slot(self, request: TranslationRequest, left: Event | None = None) -> Iterator[SharedSlot]:
+        """The slot for this request in the shared cache; without one, always the lead."""
+        if self.shared is None:
+            yield NOT_SHARED
+            return
+        with self.shared.slot(self.cache_key(request), self.model_info(request.model).rule, left) as turn:
+            yield turn
+
+    def _record_metrics(
+        self, request: TranslationRequest, purpose: Purpose, translation: Translation, *, cached: bool
+    ) -> None:
+        """Update metrics and write a log line."""
+        name = request.model or self.default
+        self.tallies.count_answer(name, purpose, translation, cached=cached)
+        tokens = {"read": len(translation.source_tokens), "written": len(translation.target_tokens)}
+        beam = request.options.beam_size
+        seconds = round(sum(astuple(translation.timing)), 4)
+        values = {"model": name, "for": purpose, "cached": cached, "beam": beam, "seconds": seconds, **tokens}
+        LOG.info("An answer was given.", extra={"values": values})
+
+    def reverse_model(self, translation: Translation) -> str:
+        """The name of the reverse model; empty if none is installed or the answer is not judged."""
+        return self._use_reverse_model(translation.request) if translation.uses_back_translation else ""
+
+    def _use_reverse_model(self, request: TranslationRequest) -> str:
+        return self.catalogue.reverse_model(request.model or self.default)
+
+    def read_back(self, translation: Translation) -> Reliability | None:
+        """Reliability of an answer, with back-translation if a reverse model is installed."""
+        name = self.reverse_model(translation)
+        if not name:
+            return translation.reliability
+        return translation.read_back(self.run_on_translator(name, back_translate, translation))
+
+    def cache_key(self, request: TranslationRequest) -> CacheKey:
+        """Cache key of a checked request. Naming the default model gives the same key as naming none."""
+        card = self._card(request.model)
+        revision = card.revision
+        if request.options.back_weight > 0 and request.options.beam_size > 1:  # another model chooses, too
+            revision += f"+{self.reverse_revision(card.name)}"
+        return CacheKey(revision, replace(request, model=card.name))
+
+    def reverse_revision(self, name: str) -> str:
+        """The revision of the reverse model, or empty."""
+        partner = self.catalogue.reverse_model(name)
+        return self.catalogue.card(partner).revision if partner else ""
+
+    # ------------------------------------------------------------ judging
+
+    def classify(self, text: Any, model: str = "") -> Judgement:
+        """The verdict of a classifier on a text."""
+        return self.classify_with_erasure(text, model)[0]
+
+    def classify_with_erasure(
+        self, text: Any, model: str = "", *, most_tokens: int = 0, most_work: float = 0
+    ) -> tuple[Judgement, ErasureEffects]:
+        """The verdict and the contribution of each word, within the limits of tokens and cost."""
+        text = check_text("text", text, limit=REVIEW_FACTOR * self.settings.max_characters)
+        if is_blank(text):
+            raise PageError("text", "blank_text")
+        found: tuple[Judgement, ErasureEffects] = self.run_on_classifier(
+            judge_with_erasure, text, most_tokens, most_work, name=model
+        )
+        return found
+
+
+@contextmanager
+def _as_page_errors() -> Iterator[None]:
+    """Turn a `ModelError` into a phrase of the page."""
+    try:
+        yield
+    except ModelError as error:
+        raise to_page_error(error) from error

@@ -1,0 +1,154 @@
+"""Translation cache in Redis or Valkey, shared by page processes.
+
+    with shared.turn(key, rule, left) as turn:
+        answer = turn.found or turn.keep(make())
+
+Every process goes on without it: where the cache is slow, full or down, `found` is nothing, and after a failure it is
+left alone for a while. How much it holds in all is the server's own setting (`maxmemory`, with `allkeys-lru`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any
+
+from headlight import __version__
+from headlight.model.records import ReliabilityRule, Translation
+from headlight.viz.service.record_codec import (
+    FORMAT,
+    DecodeError,
+    canonical_text,
+    decode_translation,
+    encode_translation,
+)
+from headlight.viz.service.translation_cache import CacheKey
+from headlight.viz.settings import SettingsError
+
+TTL_SECONDS = 86_400  # an answer is kept for a day
+MAX_ANSWER_BYTES = 16_000_000  # bytes of one answer
+CONNECT_TIMEOUT, RESPONSE_TIMEOUT = 0.3, 1.0  # seconds until the cache counts as down
+BACK_OFF_SECONDS = 10.0  # seconds for which it is left alone then
+LOCK_TTL_SECONDS = 5.0  # seconds without a sign of the process that computes, after which another one does
+POLL_SECONDS = 0.03  # seconds between two looks for what another process computes
+
+LOG = logging.getLogger(__name__)
+
+
+class SharedSlot:
+    """A lookup in the shared cache: the cached answer, or the lock to compute it."""
+
+    def __init__(self, shared: SharedCache | None = None, name: str = "", found: Translation | None = None) -> None:
+        self.found = found
+        self._shared, self._name = shared, name
+
+    def publish(self, translation: Translation) -> Translation:
+        """Give an answer to all processes."""
+        if self._shared is not None and not self._shared.is_backing_off:
+            self._shared.store(self._name, translation)
+        return translation
+
+
+NOT_SHARED = SharedSlot()  # without a shared cache
+
+
+class SharedCache:
+    """The cache at an address. Threads may share it."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import valkey
+        except ImportError as error:
+            raise SettingsError(
+                "HEADLIGHT_CACHE_URL is set, but the package valkey is not installed. "
+                "Run `pip install 'headlight-attention[cluster]'`, or unset it."
+            ) from error
+        try:
+            self._client: Any = valkey.Valkey.from_url(
+                url, socket_connect_timeout=CONNECT_TIMEOUT, socket_timeout=RESPONSE_TIMEOUT
+            )
+        except ValueError as error:
+            raise SettingsError(
+                "HEADLIGHT_CACHE_URL must be an address such as redis://127.0.0.1:6379/0. Change or unset it."
+            ) from error
+        self._faults: tuple[type[Exception], ...] = (valkey.ValkeyError, OSError)
+        self._rests_until = 0.0
+
+    @property
+    def is_backing_off(self) -> bool:
+        """Whether the cache is in back-off after a failure."""
+        return time.monotonic() < self._rests_until
+
+    def command(self, command: str, *given: Any, **options: Any) -> Any:
+        """Run a command; returns None during back-off."""
+        if self.is_backing_off:
+            return None
+        try:
+            return getattr(self._client, command)(*given, **options)
+        except self._faults as error:
+            self._rests_until = time.monotonic() + BACK_OFF_SECONDS
+            LOG.warning(
+                "The shared cache does not answer (%s); for %.0f s we go on without.",
+                type(error).__name__,
+                BACK_OFF_SECONDS,
+            )
+            return None
+
+    def store(self, name: str, translation: Translation) -> None:
+        """Store an answer, if it is one that can be stored."""
+        try:
+            packed = encode_translation(translation)
+        except DecodeError:
+            LOG.exception("An answer cannot be shared.")
+            return
+        if len(packed) <= MAX_ANSWER_BYTES:
+            self.command("set", name, packed, ex=TTL_SECONDS)
+
+    @contextmanager
+    def slot(self, key: CacheKey, rule: ReliabilityRule | None, left: Event | None = None) -> Iterator[SharedSlot]:
+        """Wait for the answer from another process, or acquire the lock to compute it."""
+        name, mark = cache_name(key), secrets.token_hex(8)
+        found = self._find(name, rule)
+        leads = found is None and self._try_lock(name, mark)
+        while found is None and not leads and not self.is_backing_off and not (left is not None and left.is_set()):
+            time.sleep(POLL_SECONDS)
+            found = self._find(name, rule)
+            leads = found is None and self._try_lock(name, mark)
+        over = Event()
+        # A thread renews the lock, because a remote call blocks until it ends.
+        if leads:
+            Thread(target=self._keep_lock_alive, args=(name, over), name="shared answers", daemon=True).start()
+        try:
+            yield SharedSlot(self, name, found)
+        finally:
+            over.set()
+            if leads and self.command("get", f"{name}:lead") == mark.encode():
+                self.command("delete", f"{name}:lead")
+
+    def _keep_lock_alive(self, name: str, over: Event) -> None:
+        """Renew this process's lead until the work is `over`."""
+        while not over.wait(LOCK_TTL_SECONDS / 4):
+            self.command("pexpire", f"{name}:lead", round(1000 * LOCK_TTL_SECONDS))
+
+    def _try_lock(self, name: str, mark: str) -> bool:
+        return bool(self.command("set", f"{name}:lead", mark, nx=True, px=round(1000 * LOCK_TTL_SECONDS)))
+
+    def _find(self, name: str, rule: ReliabilityRule | None) -> Translation | None:
+        packed = self.command("get", name)
+        try:
+            return decode_translation(packed, rule) if packed else None
+        except DecodeError:
+            self.command("delete", name)
+            return None
+
+
+def cache_name(key: CacheKey) -> str:
+    """Redis key of an answer; a hash, so that it reveals no user text."""
+    # Another version of the code may give other answers.
+    digest = hashlib.sha256(f"{__version__}\n{key.revision}\n{canonical_text(key.request)}".encode()).hexdigest()
+    return f"headlight:{FORMAT}:{digest}"

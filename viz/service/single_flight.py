@@ -1,0 +1,175 @@
+"""Single flight: concurrent requests with equal keys share one computation.
+
+    found = flights.enter(key, find=lambda: cache.get(key), keep=lambda made: cache.put(key, made))
+    if isinstance(found, Lead):
+        with found as lead:
+            lead.done(make())
+
+A lead that ends without a result or an error that is shared is given up, and the next request that waits leads.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from threading import Condition, Event
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+Result = TypeVar("Result")
+
+POLL_SECONDS = 0.05  # seconds between two checks whether a waiting request was cancelled
+
+
+@dataclass(eq=False)
+class _Flight(Generic[Result]):
+    """Work that runs now."""
+
+    last_heartbeat: float  # time of the last sign of its lead
+    progress: Any = None
+    is_finished: bool = False
+    result: Result | None = None
+    error: Exception | None = None
+    waiter_count: int = 0
+
+
+def _every_error(error: Exception) -> bool:
+    return isinstance(error, Exception)
+
+
+class SingleFlight(Generic[Result]):
+    """The work that runs now, by key. Threads may share it."""
+
+    def __init__(
+        self,
+        *,
+        patience: float = math.inf,
+        shares: Callable[[Exception], bool] = _every_error,
+        only_found: bool = False,
+    ) -> None:
+        """A lead counts as lost after `patience` seconds without a call of `alive`, `tell` or `done`.
+
+        `shares` decides which errors of a lead are also raised for the waiting requests.
+        `only_found`: a request that waited takes the result from `find` or leads itself.
+        """
+        self.patience = patience
+        self.changed = Condition()  # guards the flights, and what `find` and `keep` touch
+        self._shares, self._only_found = shares, only_found
+        self._flights: dict[Hashable, _Flight[Result]] = {}
+
+    def get_or_lead(
+        self,
+        key: Hashable,
+        *,
+        find: Callable[[], Result | None] = lambda: None,
+        keep: Callable[[Result], None] = lambda made: None,
+        left: Event | None = None,
+        on_progress: Callable[[Any], None] | None = None,
+    ) -> Result | Leader[Result] | None:
+        """The result of `find` or of another request; else the lead; `None` once `left` is set.
+
+        `find` and `keep` run under the lock; `keep` gets the result if this request leads. `on_progress` gets what the
+        lead reports while this request waits.
+        """
+        while left is None or not left.is_set():
+            with self.changed:
+                found = find()
+                if found is not None:
+                    return found
+                flight = self._flights.get(key)
+                if flight is None or self._is_stuck(flight):
+                    self._flights[key] = flight = _Flight(time.monotonic())
+                    return Leader(self, key, flight, keep)
+            self._wait(flight, left, on_progress)
+            if flight.error is not None:
+                raise flight.error
+            if (
+                flight.result is not None and not self._only_found
+            ):  # not from `find`: the result may be too large for the cache
+                return flight.result
+        return None
+
+    def waiter_count(self, key: Hashable) -> int:
+        """How many requests wait for this key."""
+        with self.changed:
+            flight = self._flights.get(key)
+            return flight.waiter_count if flight else 0
+
+    def keys(self) -> set[Hashable]:
+        """The keys of all work that runs now."""
+        with self.changed:
+            return set(self._flights)
+
+    def _wait(self, flight: _Flight[Result], left: Event | None, on_progress: Callable[[Any], None] | None) -> None:
+        told = None
+        with self.changed:
+            flight.waiter_count += 1
+        try:
+            while not flight.is_finished and not self._is_stuck(flight) and not (left is not None and left.is_set()):
+                with self.changed:
+                    self.changed.wait_for(
+                        lambda told=told: flight.is_finished or flight.progress is not told,  # type: ignore[misc]
+                        POLL_SECONDS,
+                    )
+                    progress = flight.progress
+                if on_progress is not None and progress is not told:
+                    on_progress(progress)
+                told = progress
+        finally:
+            with self.changed:
+                flight.waiter_count -= 1
+
+    def _is_stuck(self, flight: _Flight[Result]) -> bool:
+        return time.monotonic() - flight.last_heartbeat > self.patience
+
+
+class Leader(Generic[Result]):
+    """The leader of a flight, used as a `with` block. If it ends without a result, the next waiter becomes leader."""
+
+    def __init__(
+        self,
+        flights: SingleFlight[Result],
+        key: Hashable,
+        flight: _Flight[Result],
+        keep: Callable[[Result], None],
+    ) -> None:
+        self._flights, self._key, self._flight, self._keep = flights, key, flight, keep
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # A closed generator and an interrupt are not `Exception`s: they concern this request, not the work.
+        shared = error if isinstance(error, Exception) and self._flights._shares(error) else None
+        self._complete(None, shared)
+
+    def heartbeat(self) -> None:
+        """Send progress to the waiting requests."""
+        self._flight.last_heartbeat = time.monotonic()
+
+    def report_progress(self, progress: Any) -> None:
+        """Report the progress to the waiting requests."""
+        with self._flights.changed:
+            self._flight.progress = progress
+            self._flights.changed.notify_all()
+
+    def finish(self, result: Result) -> Result:
+        """Give the result to the waiting requests, and to `keep` for later ones."""
+        self._complete(result, None)
+        return result
+
+    def _complete(self, result: Result | None, error: Exception | None) -> None:
+        flights, flight = self._flights, self._flight
+        with flights.changed:
+            if flight.is_finished:
+                return
+            flight.is_finished, flight.result, flight.error = True, result, error
+            if flights._flights.get(self._key) is flight:  # another request may have replaced a lead that seemed lost
+                del flights._flights[self._key]
+            if result is not None:
+                self._keep(result)
+            flights.changed.notify_all()

@@ -1,0 +1,212 @@
+"""Training runs of visitors: each in a separate process, a few at a time, with a queue.
+
+A run lives as long as its visitor asks for its moments. It ends when the visitor stops it, begins another one, leaves,
+or asks for nothing for `PATIENCE` seconds. A whole class may press Train at once: visitors take turns by session, as a
+school has one address. Its process ends with its input, which the system closes when this process
+dies: no run outlives the page.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from threading import Condition, Thread
+from typing import Any
+
+from headlight.viz.errors import PageError
+from headlight.viz.service.import_path import python_path
+from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
+
+MAX_RUNNING = 1  # runs: two cores also translate
+MAX_WAITING = 64  # waiting runs, each a thread; one address may have half of them: a class
+ABANDONED_AFTER_SECONDS = (
+    10.0  # seconds without a question after which a visitor has left; hidden pages ask once a second
+)
+POLL_SECONDS = 0.2  # seconds between two looks at whether a run must end
+MAX_RUN_SECONDS = 180.0  # seconds of a run next to other work, at the lowest priority; alone it takes 2 to 12
+MAX_RESULT_BYTES = 8_000_000  # of one run's moments: the largest has a third
+COMMAND = (sys.executable, "-P", "-m", "headlight.model.training.live_run_process")
+
+LOG = logging.getLogger(__name__)
+
+
+class TrainingRun:
+    """A visitor's training run (or two in parallel) and its messages so far."""
+
+    def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], place: Ticket, now: float) -> None:
+        self.name = secrets.token_urlsafe(12)  # the browser names it to ask for more
+        self.visitor, self.settings = visitor, settings
+        self.asked_at = now
+        self.messages: list[Any] = []
+        self.over = self.stopped = False
+        self.place = place  # in the queue
+
+    def leave(self) -> None:
+        """The visitor wants no more of it."""
+        self.stopped = True
+
+
+class TrainingRunPool:
+    """All runs. Threads may share it."""
+
+    def __init__(
+        self,
+        *,
+        at_once: int = MAX_RUNNING,
+        most: int = MAX_WAITING,
+        command: Sequence[str] = COMMAND,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.line = RequestQueue(at_once, most, by_session=True)
+        self.command, self.clock = tuple(command), clock
+        self._runs: dict[str, TrainingRun] = {}
+        self._changed = Condition()
+
+    def start(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]]) -> TrainingRun:
+        """Queue a run; the visitor's last one ends. A full queue is a `PageError`."""
+        self.on_visitor_left(visitor)
+        try:
+            place = self.line.enqueue(visitor)
+        except PageError as error:
+            if error.word != "line_full":
+                raise
+            raise PageError("data", "training_full", error.values) from error
+        run = TrainingRun(visitor, settings, place, self.clock())
+        with self._changed:
+            self._runs[run.name] = run
+        Thread(target=self._is_active, args=(run,), daemon=True).start()
+        return run
+
+    def poll(self, visitor: Visitor, name: Any, seen: int) -> dict[str, Any]:
+        """Messages after the first `seen`, and the position in the queue."""
+        with self._changed:
+            run = self._runs.get(name) if isinstance(name, str) else None
+            if run is None or run.visitor != visitor:
+                raise PageError("data", "training_gone")
+            run.asked_at = self.clock()
+            new = run.messages[seen:]
+            if run.over and seen + len(new) == len(run.messages):
+                del self._runs[run.name]  # all of it is with the visitor now
+            return {"before": run.place.position(), "messages": new, "over": run.over}
+
+    def stop(self, visitor: Visitor, name: Any) -> None:
+        """Stop the visitor's run of this name, if it still exists."""
+        self._leave(lambda run: run.visitor == visitor and run.name == name)
+
+    def on_visitor_left(self, visitor: Visitor) -> None:
+        """The visitor has left, or begins another run."""
+        self._leave(lambda run: run.visitor == visitor)
+
+    def on_session_closed(self, session: str) -> None:
+        """The page of this session was closed."""
+        self._leave(lambda run: run.visitor.session == session)
+
+    def count(self) -> int:
+        """How many runs wait, run, or are not fetched yet."""
+        with self._changed:
+            return len(self._runs)
+
+    def wait_for(self, holds: Callable[[], bool], seconds: float) -> bool:
+        """Wait until a condition holds; used by tests and at shutdown."""
+        with self._changed:
+            return self._changed.wait_for(holds, seconds)
+
+    # ------------------------------------------------------------ one thread per run
+
+    def _is_active(self, run: TrainingRun) -> None:
+        try:
+            with run.place:
+                while not run.place.wait(POLL_SECONDS):
+                    if self._should_stop(run):
+                        return
+                if not self._should_stop(run):
+                    self._run(run)
+        except Exception:
+            LOG.exception("A training run failed.")
+            self._append_message(run, {"what": "failed"})
+        finally:
+            self._end(run)
+
+    def _run(self, run: TrainingRun) -> None:
+        try:
+            process = self._start()
+        except OSError:
+            LOG.exception("No process can be started to train in.")
+            self._append_message(run, {"what": "no_process"})
+            return
+        reader = Thread(target=self._read, args=(run, process), daemon=True)
+        reader.start()
+        try:
+            with process:
+                try:
+                    self._watch_process(run, process, reader)
+                finally:
+                    process.kill()
+                    reader.join()
+        except BrokenPipeError:
+            LOG.warning("The process of a training run ended before it began.")
+        if not run.stopped and not (run.messages and run.messages[-1]["what"] == "done"):
+            self._append_message(run, {"what": "failed"})
+
+    def _watch_process(self, run: TrainingRun, process: subprocess.Popen[bytes], reader: Thread) -> None:
+        """Until the process has said everything, or must end."""
+        until = self.clock() + MAX_RUN_SECONDS
+        assert process.stdin is not None  # noqa: S101 - it was asked for
+        process.stdin.write(json.dumps(list(run.settings)).encode() + b"\n")
+        process.stdin.flush()
+        while reader.is_alive() and not self._should_stop(run) and self.clock() < until:
+            reader.join(POLL_SECONDS)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # No GPU: it is reserved for translations.
+        more = {"PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        return subprocess.Popen(  # noqa: S603 - our own module, and nothing that a visitor wrote
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **more},
+            creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0),  # on Windows, which has no niceness
+        )
+
+    def _read(self, run: TrainingRun, process: subprocess.Popen[bytes]) -> None:
+        size = 0
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        for line in process.stdout:
+            size += len(line)
+            if size > MAX_RESULT_BYTES:
+                return
+            try:
+                self._append_message(run, json.loads(line))
+            except ValueError:
+                LOG.warning("A training run said something that is not JSON.")
+                return
+
+    def _append_message(self, run: TrainingRun, message: Any) -> None:
+        with self._changed:
+            run.messages.append(message)
+            self._changed.notify_all()
+
+    def _should_stop(self, run: TrainingRun) -> bool:
+        return run.stopped or self.clock() - run.asked_at > ABANDONED_AFTER_SECONDS
+
+    def _end(self, run: TrainingRun) -> None:
+        with self._changed:
+            run.over = True
+            if self._should_stop(run):
+                self._runs.pop(run.name, None)
+            for other in [each for each in self._runs.values() if each.over and self._should_stop(each)]:
+                del self._runs[other.name]  # its visitor never fetched the end
+            self._changed.notify_all()
+
+    def _leave(self, is_theirs: Callable[[TrainingRun], bool]) -> None:
+        with self._changed:
+            for run in [each for each in self._runs.values() if is_theirs(each)]:
+                run.leave()
+                if run.over:
+                    del self._runs[run.name]

@@ -1,0 +1,76 @@
+"""Usage metrics: answers, latencies, refusals. No user text is stored."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from threading import Lock
+from typing import Literal
+
+from headlight.model.records import Translation
+
+Purpose = Literal["page", "api", "view"]  # sentences of visitors and programs, and further requests of tabs
+BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # histogram buckets of a stage in seconds
+
+
+class UsageMetrics:
+    """Answers by model and outcome, and the seconds of each stage. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._answers: Counter[tuple[str, str, str]] = Counter()  # model, for whom, outcome
+        self._refused: Counter[str] = Counter()  # by the word of the error
+        self._tokens: Counter[str] = Counter()  # read, written
+        self._stages: dict[str, list[int]] = {}  # stage → how many took at most each of `BOUNDS`, then all
+        self._seconds: dict[str, float] = {}
+
+    def count_answer(self, model: str, purpose: Purpose, translation: Translation, *, cached: bool) -> None:
+        """An answer was given."""
+        with self._lock:
+            self._answers[model, purpose, "cached" if cached else "made"] += 1
+            if cached:
+                return
+            self._tokens["read"] += len(translation.source_tokens)
+            self._tokens["written"] += len(translation.target_tokens)
+            for field in dataclasses.fields(translation.timing):
+                self._observe(field.name, getattr(translation.timing, field.name))
+
+    def count_unfinished(self, model: str, purpose: Purpose, outcome: Literal["stopped", "failed"]) -> None:
+        """Count a request that ended without an answer: cancelled or failed."""
+        with self._lock:
+            self._answers[model, purpose, outcome] += 1
+
+    def count_refusal(self, word: str) -> None:
+        """A request was refused, with this word of the tables."""
+        with self._lock:
+            self._refused[word] += 1
+
+    def snapshot(self) -> UsageSnapshot:
+        """All numbers as of now."""
+        with self._lock:
+            stages = {name: StageHistogram(tuple(counts), self._seconds[name]) for name, counts in self._stages.items()}
+            return UsageSnapshot(dict(self._answers), dict(self._refused), dict(self._tokens), stages)
+
+    def _observe(self, stage: str, seconds: float) -> None:
+        counts = self._stages.setdefault(stage, [0] * (len(BUCKETS) + 1))
+        for place, bound in enumerate((*BUCKETS, float("inf"))):
+            counts[place] += seconds <= bound
+        self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StageHistogram:
+    """How many answers spent at most each of `BOUNDS` seconds in a stage, then all; and the sum of their seconds."""
+
+    counts: tuple[int, ...]
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UsageSnapshot:
+    """The numbers of `Tallies` at one moment."""
+
+    answers: dict[tuple[str, str, str], int]
+    refused: dict[str, int]
+    tokens: dict[str, int]
+    stages: dict[str, StageHistogram]

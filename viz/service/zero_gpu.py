@@ -1,0 +1,82 @@
+"""ZeroGPU backend: on Hugging Face Spaces, a GPU is attached for each call."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Generator
+from threading import Event
+from typing import Any
+
+from headlight.model.records import Progress, TranslationRequest
+from headlight.model.translate.model_info import ModelInfo
+from headlight.model.translate.translator import Translator
+from headlight.viz.errors import PageError
+from headlight.viz.service.backends import LocalBackend, last_progress
+from headlight.viz.service.loaded_models import LoadedModels, model_key
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.record_codec import decode, encode
+from headlight.viz.service.remote_functions import REMOTE_FUNCTIONS, RemoteFunction, function_name
+
+MAX_CALL_SECONDS = 15  # the limit of one call; a translation takes less than one
+WORKER_ERROR = "ZeroGPU worker error"  # the title that `spaces` gives to errors inside a call
+TAG = re.compile(r"<[^>]*>")  # the package may add links
+MAX_REASON_CHARACTERS = 300
+MAX_WORKER_MODELS = 2  # models in the worker process: a translation and its back-translation use two
+
+
+class ZeroGpuBackend(LocalBackend):
+    """Runs each call on a GPU, in a worker process that is forked for it and kept for later calls while it is free.
+
+    The worker loads the models. In the page's own process `spaces` replaces CUDA in the main thread only: loading a
+    model onto the GPU in any other thread is an error.
+    """
+
+    uses_gradio_queue = True  # the page's own client adds the visitor's right to a GPU
+
+    def __init__(self, models: LoadedModels, gpu: Any) -> None:
+        super().__init__(models)
+        self._gpu = gpu
+
+    def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
+        """What goes in and comes out is copied between the processes."""
+        self.models.catalogue.folder(card)  # a missing model is an error before a GPU is requested
+        self.models.catalogue.mark_used(card)
+        try:
+            return decode(self._gpu(card, function_name(work), encode(given)))
+        except Exception as error:  # from `spaces`: the visitor's GPU quota is used up, or no GPU is free
+            title = str(getattr(error, "title", ""))
+            if not title.startswith("ZeroGPU") or title == WORKER_ERROR:
+                raise
+            why = TAG.sub("", str(getattr(error, "message", ""))).strip()[:MAX_REASON_CHARACTERS]
+            raise PageError("model", "gpu_not_lent", {"why": why}) from error
+
+    def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+        """The answer in one call, without progress."""
+        yield last_progress(self.run(card, Translator.translate, request))
+
+    def model_info(self, card: ModelCard) -> ModelInfo:
+        """From its folder, without the weights."""
+        return self.models.model_info(card)
+
+
+def zero_gpu_backend(models: LoadedModels) -> ZeroGpuBackend | None:
+    """This backend; `None` without the package `spaces` or its hardware."""
+    try:
+        spaces: Any = importlib.import_module("spaces")
+    except ImportError:
+        return None
+
+    worker_models: dict[tuple[str, str], Any] = {}  # used in the worker process; empty in this one
+
+    def compute(card: ModelCard, work: str, given: bytes) -> bytes:
+        key = model_key(card)
+        if key not in worker_models:
+            if len(worker_models) == MAX_WORKER_MODELS:
+                del worker_models[next(iter(worker_models))]
+            worker_models[key] = models.load(card)
+        return encode(REMOTE_FUNCTIONS[work](worker_models[key], *decode(given)))
+
+    on_gpu = spaces.GPU(duration=MAX_CALL_SECONDS)(compute)
+    # Else the package is there, but not the hardware.
+    return None if on_gpu is compute else ZeroGpuBackend(models, on_gpu)

@@ -1,0 +1,28 @@
+"""Serves a single tab below the translate widget: `python -m headlight.viz.single_tab TAB`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # nothing is reported to anybody
+
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import read_settings
+from headlight.viz.tabs import TABS
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve it where the settings say."""
+    parser = argparse.ArgumentParser(
+        prog="python -m headlight.viz.single_tab", description="One tab of the page by itself."
+    )
+    parser.add_argument("tab", choices=TABS)
+    tab = parser.parse_args(arguments).tab
+    settings = read_settings()
+    launch_page(build_page(settings, {tab: TABS[tab]}), settings)
+
+
+if __name__ == "__main__":
+    main()

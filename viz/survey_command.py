@@ -1,0 +1,97 @@
+"""`headlight survey FILE`, `headlight survey find DIR`, `headlight survey report DIR`: every head in many sentences."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from headlight.model.commands.common import DEFAULT_MODEL, ProgressLine, model_folder
+from headlight.model.errors import CommandError
+from headlight.model.experiments.survey import DEFAULT_MEASURES, check_measures
+from headlight.model.experiments.survey_cluster import survey_on_cluster
+from headlight.model.experiments.survey_files import make_plan, polars, read_plan, run_survey, start_survey
+from headlight.model.experiments.survey_search import find_looks
+from headlight.viz.export.survey_report import survey_report_page
+from headlight.viz.service.ray_cluster import join_or_start
+
+REPORT = "report.html"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("what", metavar="FILE|find|report", help="sentences, a line each: [⇥ translation [⇥ links]]")
+    parser.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="the survey to search, or to draw")
+    parser.add_argument(
+        "--model", default=DEFAULT_MODEL, help=f"a folder, or a name in assets/models ({DEFAULT_MODEL})"
+    )
+    parser.add_argument(
+        "--measure",
+        default=",".join(DEFAULT_MEASURES),
+        metavar="A,B",
+        help=f"measures or groups ({','.join(DEFAULT_MEASURES)})",
+    )
+    parser.add_argument("--output", type=Path, metavar="DIR", help="where the survey goes, and goes on")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (1; of a cluster: one for each core)")
+    parser.add_argument("--cluster", action="store_true", help="on the Ray that runs here, or one that it starts")
+    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+    parser.add_argument("--from", dest="start", metavar="WORD", help="find: the word that a row belongs to")
+    parser.add_argument("--to", dest="end", metavar="WORD", help="find: the word that it looks at most")
+    parser.add_argument("--least", type=float, default=0.3, metavar="X", help="find: the least weight (0.3)")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="find: how many heads (10)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Survey, search or draw."""
+    polars()  # said before anything is measured
+    if arguments.what in ("find", "report") and arguments.folder is None:
+        raise CommandError(f"Name the folder of a survey: headlight survey {arguments.what} DIR.")
+    if arguments.what == "find":
+        return _find(arguments)
+    if arguments.what == "report":
+        path = arguments.folder / REPORT
+        path.write_text(survey_report_page(arguments.folder), encoding="utf-8")
+        print(path)
+        return 0
+    return _survey(arguments)
+
+
+def _survey(arguments: argparse.Namespace) -> int:
+    if arguments.output is None:
+        raise CommandError("Name a folder for the survey: --output DIR.")
+    if arguments.workers is not None and arguments.workers < 1:
+        raise CommandError(f"--workers {arguments.workers}: one process at least.")
+    file, model = Path(arguments.what), model_folder(arguments.model)
+    names = [name.strip() for name in arguments.measure.split(",") if name.strip()]
+    wanted = make_plan(model, file, check_measures(names))
+    start_survey(arguments.output, wanted)
+    more = {"device": arguments.device, "on_progress": ProgressLine(wanted.lines).add}
+    if arguments.cluster:
+        _join_cluster()
+        survey_on_cluster(arguments.output, model, file, workers=arguments.workers, **more)
+    else:
+        run_survey(arguments.output, model, file, workers=arguments.workers or 1, **more)
+    print(f"{wanted.lines:,} lines in {wanted.parts} parts: {arguments.output}")
+    return 0
+
+
+def _join_cluster() -> None:
+    try:
+        join_or_start("data", start_local=False)
+    except CommandError:
+        join_or_start("data", start_local=True)  # which says so where Ray itself is missing
+
+
+def _find(arguments: argparse.Namespace) -> int:
+    if not (arguments.start and arguments.end):
+        raise CommandError("Say what to look for: --from WORD --to WORD.")
+    begun = read_plan(arguments.folder)
+    found = find_looks(arguments.folder, arguments.start, arguments.end, arguments.least)
+    if not found:
+        print(f"No head of {begun.model} looks from {arguments.start!r} to {arguments.end!r} with {arguments.least:g}.")
+    for each in found[: arguments.top]:
+        kind, layer, head = each.head
+        mean = each.weight / each.looks
+        print(f"{kind} layer {layer + 1} head {head + 1}: {each.looks} of {each.total} rows, {mean:.2f}")
+        for weight, number, source, target in each.examples:
+            print(f"    {weight:.2f}  line {number + 1}: {source} → {target}")
+    return 0

@@ -1,0 +1,227 @@
+"""Word tab: attribution of a target word by twelve methods, and its logit decomposition.
+
+Each method is one call, and each curve of hidden words another, so that a browser may stop between two of them and
+other visitors take their turn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import gradio as gr
+
+from headlight.model.checkpoints.reports import is_current
+from headlight.model.checkpoints.shipped import ASSETS
+from headlight.model.experiments.attribution import (
+    METHODS,
+    Attribution,
+    AttributionQuery,
+    attribution_query,
+    source_words,
+)
+from headlight.model.experiments.faithfulness import RANDOM_ORDERS, agreement, random_orders, removal_order
+from headlight.model.experiments.logit_lens import LayerPrediction, LogitDecomposition, decompose_logit, logit_lens
+from headlight.model.experiments.queries import WordQuery, attribute_word, word_erasure_curve
+from headlight.model.measures.alignment_head import AlignmentHead
+from headlight.model.records import Translation
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.field_values import check_choice, check_int
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.model_json import model_json
+from headlight.viz.service.service import Service
+from headlight.viz.token_labels import make_visible, truncate
+
+MAX_SECONDS = 3.0  # that integrated gradients may take, so that others get their turn
+MAX_WORD_TOKENS = 40  # tokens of one written word
+FAITHFULNESS_FOLDER = ASSETS / "faithfulness"
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+    functions = (method_function(service), erasure_curve_function(service), inside_function(service))
+    known = rpc_function(faithfulness_function(service), computes=False)
+    return widget(
+        "attribution/attribution-tab",
+        "word",
+        server=[known, *map(rpc_function, functions)],
+        config=json.dumps({"methods": METHODS, "chances": RANDOM_ORDERS}),
+    )
+
+
+def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that tells what is known of a model: which methods are true of it, over many sentences."""
+
+    def tell_faithfulness(values: Mapping[str, Any]) -> dict[str, Any]:
+        request = service.check(values.get("request"))
+        return {"report": stored_report(service, request.model or service.default)}
+
+    return tell_faithfulness
+
+
+def stored_report(service: Service, name: str) -> dict[str, Any] | None:
+    """What `headlight faithfulness` measured of these very weights; None: nothing."""
+    card = service.catalogue.card(name, "transformer")
+    report = _read(card.name)
+    folder = service.catalogue.folder(card) if report and card.downloaded else None
+    return report if report and folder and is_current(report, folder) else None
+
+
+@cache
+def _read(name: str) -> dict[str, Any] | None:
+    path = FAITHFULNESS_FOLDER / f"{name}.json"
+    if "/" in name or not path.exists():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that asks one method about a written word, and compares it with those that are `known` already."""
+
+    def ask_method(values: Mapping[str, Any]) -> dict[str, Any]:
+        name = check_choice("method", values.get("method"), choices=METHODS)
+        translation = service.translate(service.check(values.get("request")))
+        question = parse_word_query(service, translation, values)
+        word = WordQuery(question.places, question.head, question.aligning, MAX_SECONDS)
+        found: Attribution = service.run_on_translator(
+            translation.request.model, attribute_word, translation, word, name
+        )
+        known = parse_scores(values.get("known"), len(found.scores))
+        return {
+            "words": word_values(translation),
+            "scores": [None if score is None else round(score, 6) for score in found.scores],
+            "order": removal_order(question, found.scores),
+            "ms": round(1000 * found.seconds, 1),
+            "gap": found.gap and {name: round(value, 4) for name, value in found.gap._asdict().items()},
+            "head": question.head if name == "head" else question.aligning[:2] if name == "aligning" else None,
+            "agrees": {
+                other: [
+                    None if math.isnan(each) else round(each, 4) for each in agreement(question, found.scores, scores)
+                ]
+                for other, scores in known.items()
+            },
+        }
+
+    return ask_method
+
+
+def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that hides source words in a given order, or in one by `chance`, and scores the word after each."""
+
+    def hide_words(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation = service.translate(service.check(values.get("request")))
+        question = parse_word_query(service, translation, values)
+        if values.get("order") is None:
+            order = random_orders(question)[check_int("chance", values.get("chance"), low=0, high=RANDOM_ORDERS - 1)]
+        else:
+            order = parse_order(values["order"], question)
+        curve = service.run_on_translator(
+            translation.request.model, word_erasure_curve, translation, question.places, order
+        )
+        return {"curve": [round(each, 6) for each in curve]}
+
+    return hide_words
+
+
+def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that looks inside a word: what each layer would say, and the parts of its logit."""
+
+    def look_inside(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation = service.translate(service.check(values.get("request")))
+        tokens = len(translation.target_tokens)
+        place = check_int("token", values.get("token"), low=0, high=tokens - 1)  # "place" is that in the queue
+        name = translation.request.model
+        layers: list[LayerPrediction] = service.run_on_translator(name, logit_lens, translation)
+        inside: LogitDecomposition = service.run_on_translator(name, decompose_logit, translation, place)
+        tokenizer = service.model_info(name).target_tokenizer
+
+        def label(token: int) -> str:
+            return truncate(make_visible(tokenizer.label(token)))
+
+        return {
+            "layers": [
+                [
+                    {"says": label(best), "chance": round(chance, 4), "own": round(own, 4), "rank": rank}
+                    for best, chance, own, rank in zip(
+                        layer.best_ids, layer.best_probabilities, layer.probabilities, layer.ranks, strict=True
+                    )
+                ]
+                for layer in layers
+            ],
+            "words": [label(token) for token in inside.ids],
+            "logits": [round(float(each), 5) for each in inside.logits],
+            "terms": [
+                {
+                    "part": term.part,
+                    "kind": term.kind,
+                    "layer": term.layer,
+                    "head": term.head,
+                    "effects": [round(float(each), 6) for each in term.effects],
+                }
+                for term in inside.terms
+            ],
+        }
+
+    return look_inside
+
+
+def parse_word_query(service: Service, translation: Translation, values: Mapping[str, Any]) -> AttributionQuery:
+    """The written word that a browser asks about, and the heads that two methods read."""
+    given = values.get("places")
+    if not isinstance(given, list) or not 0 < len(given) <= MAX_WORD_TOKENS or len(set(map(repr, given))) < len(given):
+        raise PageError("places", "wrong_field", {"name": "places"})
+    tokens = len(translation.target_tokens)
+    places = [check_int("places", place, low=0, high=tokens - 1) for place in given]
+    layers, heads = translation.attention.cross.shape[:2]
+    head = None
+    if values.get("head") is not None:
+        head = (
+            check_int("layer", values.get("layer"), low=0, high=layers - 1),
+            check_int("head", values.get("head"), low=0, high=heads - 1),
+        )
+    measured = model_json(service, translation)["best_head"]
+    aligning = None
+    if measured and measured["layer"] < layers and measured["head"] < heads:
+        aligning = AlignmentHead(measured["layer"], measured["head"], measured.get("shift", 0))
+    outline = service.model_info(translation.request.model)
+    return attribution_query(outline, translation, places, head=head, aligning=aligning)
+
+
+def word_values(translation: Translation) -> list[dict[str, Any]]:
+    """The words of the source, as they are shown."""
+    found = []
+    for word in source_words(translation):
+        full = make_visible(word.text)
+        special = translation.source_tokens[word.places[0]].special
+        found.append({"label": truncate(full), "full": full, "special": special, "places": list(word.places)})
+    return found
+
+
+def parse_scores(given: Any, words: int) -> dict[str, list[float | None]]:
+    """The scores of other methods, as a browser sends them back."""
+    if given is None:
+        return {}
+    if not isinstance(given, dict) or not set(given) <= set(METHODS):
+        raise PageError("known", "wrong_field", {"name": "known"})
+    for scores in given.values():
+        numbers = isinstance(scores, list) and len(scores) == words and all(map(_is_score, scores))
+        if not numbers:
+            raise PageError("known", "wrong_field", {"name": "known"})
+    return given
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
+
+
+def parse_order(given: Any, question: AttributionQuery) -> list[int]:
+    """An order of the words that can be hidden, each of them once."""
+    places = removal_order(question, [0.0] * len(question.words))
+    if not isinstance(given, list) or any(type(place) is not int for place in given) or sorted(given) != places:
+        raise PageError("order", "wrong_field", {"name": f"order ({repr_short(given)})"})
+    return given

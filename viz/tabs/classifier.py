@@ -1,0 +1,125 @@
+"""Classifiers: verdict, contribution of each word, and attention maps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from headlight.model.experiments.queries import ErasureEffects
+from headlight.model.records import Judgement
+from headlight.viz.errors import PageError, repr_short
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.model_json import classifiers
+from headlight.viz.service.payload import encode_tensor, tokens_values
+from headlight.viz.service.service import REVIEW_FACTOR, Service
+
+# Up to this size all weights are sent: 0.9 MB for 200 tokens and 8 heads; beyond it, column means per head.
+MAX_TOKENS, MAX_CELLS = 200, 2_000_000
+# Multiplications that leaving out each word may take: at once, about a second of two cores; when asked again, twenty.
+FAST_WORK, MAX_WORK = 2e10, 5e11
+
+
+class Review(NamedTuple):
+    """One example; its phrase is `sentiment_example_NAME`."""
+
+    name: str
+    text: str
+
+
+REVIEWS = (
+    Review(
+        "warm",
+        "A quiet film with a warm heart. The two leads play so well together that I forgot the time, and the music "
+        "stayed with me for days.",
+    ),
+    Review(
+        "dull",
+        "The first half hour is dull, the jokes are tired, and the ending makes no sense. I kept looking at my watch.",
+    ),
+    Review(
+        "mixed",
+        "The pictures are beautiful and the cast does what it can, but the story is so predictable that I nearly fell "
+        "asleep.",
+    ),
+    Review("denial", "It is not bad at all, and I was never bored."),
+    Review("negation", "I never want to see this again."),
+    Review(
+        "long",
+        "I went in expecting very little. The poster promised one more story about a retired detective and his last "
+        "case, and the first ten minutes are exactly that: rain, an empty bar, a telephone that rings too late. Then "
+        "his daughter comes home, and the film turns into something else. She does not ask for help, and he does not "
+        "offer any; they repair an old boat together and hardly talk. The case goes on somewhere in the background, "
+        "as cases do. What I liked most is how much the director trusts the faces. There is a scene at a kitchen "
+        "table, four minutes long, in which nothing happens but a cup of tea getting cold, and it moved me more than "
+        "all the chases of last summer. Not everything works. The younger brother is a cliché, the music explains "
+        "what we have already understood, and the villain is so silly that people around me laughed. The end comes "
+        "twenty minutes too late. Still, I walked home slowly, and on the way I called my father. I cannot say that "
+        "of many films this year.",
+    ),
+)
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+
+    @rpc_function
+    def judge(values: Mapping[str, Any]) -> dict[str, Any]:
+        return judgement_json(*classify(service, values, most_work=FAST_WORK))
+
+    @rpc_function
+    def erase(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {"erased": erasure_json(classify(service, values, most_work=MAX_WORK)[1])}
+
+    limit = REVIEW_FACTOR * service.settings.max_characters
+    examples = [review._asdict() for review in REVIEWS if len(review.text) <= limit]
+    config = {"examples": examples, "limit": limit, "models": classifiers(service)}
+    return widget(
+        "sentiment/classifier-tab", "sentiment", server=[judge, erase], config=json.dumps(config, ensure_ascii=False)
+    )
+
+
+def classify(
+    service: Service, values: Mapping[str, Any], *, most_work: float = FAST_WORK
+) -> tuple[Judgement, ErasureEffects]:
+    """Classify the browser's text, with erasure effects if the text is short enough."""
+    if "text" not in values:
+        raise PageError("text", "missing", {"name": "text"})
+    model = values.get("model", "")
+    if not isinstance(model, str):
+        raise PageError("model", "not_text", {"name": "model", "given": repr_short(model)})
+    return service.classify_with_erasure(values["text"], model, most_tokens=MAX_TOKENS, most_work=most_work)
+
+
+def judgement_json(judgement: Judgement, erased: ErasureEffects) -> dict[str, Any]:
+    """All that the page shows of a judgement."""
+    shares = judgement.shares
+    few = len(judgement.tokens) <= MAX_TOKENS and judgement.attention.size <= MAX_CELLS
+    return {
+        "text": judgement.text,
+        "shortened": judgement.truncated,
+        "tokens": tokens_values(judgement.tokens),
+        "classes": judgement.classes,
+        "exclusive": judgement.exclusive,
+        "log_odds": [round(each, 6) for each in judgement.class_log_odds],
+        "probabilities": [round(each, 6) for each in judgement.probabilities],
+        "shares": None if shares is None else [round(share, 6) for share in shares],
+        "unknown": list(judgement.unknown),
+        "bias": round(judgement.bias, 6),
+        "erased": erasure_json(erased),
+        "erasable": erased.work <= MAX_WORK,
+        "shape": list(judgement.attention.shape[:2]),
+        "attention": encode_tensor(judgement.attention) if few else None,
+        # How much of an average row each token gets: [layer, head, key], and the keys sum to one.
+        "received": judgement.attention.mean(axis=2).astype(float).round(7).tolist(),
+    }
+
+
+def erasure_json(erased: ErasureEffects) -> list[list[float]] | None:
+    """Erasure effects per class; empty for texts over the limit."""
+    if erased.changes is None:
+        return None
+    return [[round(change, 5) for change in changes] for changes in erased.changes]

@@ -1,0 +1,42 @@
+"""Figures as a tab sends them: in the page's colours and language, without the title, which the page says itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from headlight.viz.field_values import check_choice
+from headlight.viz.figure_phrases import LANGUAGES, figure_words
+from headlight.viz.figures import FIGURES
+from headlight.viz.figures.titles import header_height
+from headlight.viz.theme import THEMES, Theme, ThemeName
+
+TOP_MARGIN = 24  # pixels above an untitled figure, for the labels of its upper axis
+
+
+@dataclass(frozen=True)
+class FigureStyle:
+    """How a figure is to appear."""
+
+    theme: Theme
+    language: str
+
+
+def parse_style(values: Mapping[str, Any]) -> FigureStyle:
+    """Theme and language, from whatever a browser sent."""
+    theme = check_choice("theme", values.get("theme"), choices=get_args(ThemeName))
+    language = check_choice("language", values.get("language"), choices=LANGUAGES)
+    return FigureStyle(THEMES[theme], language)  # type: ignore[index]
+
+
+def figure_json(name: str, look: FigureStyle, *given: Any, **more: Any) -> dict[str, Any]:
+    """A figure as plain JSON."""
+    figure = FIGURES[name](*given, theme=look.theme, words=figure_words(name, look.language), **more)
+    header = header_height(figure.layout.title)
+    margin = figure.layout.margin.t - header + TOP_MARGIN
+    figure.update_layout(title={"text": "", "subtitle": {"text": ""}}, margin={"t": margin})
+    figure.update_layout(height=figure.layout.height - header + TOP_MARGIN)
+    found: dict[str, Any] = json.loads(figure.to_json())
+    return found

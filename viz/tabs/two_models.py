@@ -1,0 +1,97 @@
+"""Two models tab: compares translations and heads of two models.
+
+The translate widget asks for the first translation. The second is asked for here: it reads the same sentence, or on the
+way back the first translation. It comes with the words in which both maps can be shown: those that cover the same
+characters, or are written alike in the same order. Where one model searches twice, neither answer is read back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+from headlight.model.measures.matching import MatchedUnit, TokenMatching, match_tokens
+from headlight.model.records import Translation, TranslationRequest
+from headlight.model.translate.reranking import own_choice
+from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.widget import widget
+from headlight.viz.service.model_json import model_json, translation_dict, translators
+from headlight.viz.service.own_choice import own_translation
+from headlight.viz.service.service import Service
+from headlight.viz.token_labels import make_visible, truncate
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+    config = {"models": model_menu(service), "beam": service.settings.max_beam}
+    return widget(
+        "compare/two-models",
+        "beside",
+        server=[rpc_function(second_answer_function(service))],
+        config=json.dumps(config, ensure_ascii=False),
+    )
+
+
+def model_menu(service: Service) -> list[dict[str, Any]]:
+    """The translators that answer at once: the translate widget fetches the others."""
+    return [model for model in translators(service) if model["downloaded"]]
+
+
+def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Server function: the second translation and its token matching with the first."""
+
+    def answer_beside(values: Mapping[str, Any]) -> dict[str, Any]:
+        back = values.get("back") is True
+        request = service.check(values.get("request"))
+        other = service.check(values.get("other"), model_defaults=True)
+        own = None
+        names = {each.model or service.default for each in (request, other)}
+        if len(names) == 1 and not back and other.target is None:
+            first, own = own_translation(service, request)
+            other = own_choice(other)
+        else:
+            first = service.translate(request)
+        second = service.translate(match_languages(first, other, service, back=back))
+        read, written = (second.source_tokens, second.source_text), (second.target_tokens, second.text)
+        if back:  # what the first model read is what the second one wrote
+            read, written = written, read
+        sources = match_tokens(first.source_tokens, first.source_text, *read)
+        targets = match_tokens(first.target_tokens, first.text, *written)
+        return {
+            "answer": translation_dict(service, second),
+            "own": own,
+            "source": matching_json(sources),
+            "target": matching_json(targets),
+            "models": model_menu(service),  # one may have been fetched since the page was opened
+        }
+
+    return answer_beside
+
+
+def match_languages(
+    first: Translation, request: TranslationRequest, service: Service, *, back: bool = False
+) -> TranslationRequest:
+    """The second request in the first one's languages, on the way back exchanged, where its model has a choice and the
+    request names none."""
+    spoken, defaults = model_json(service, first), service.model_defaults(request.model)
+    source, target = (spoken["target"], spoken["source"]) if back else (spoken["source"], spoken["target"])
+    if not request.source_language and source in defaults.sources:
+        request = replace(request, source_language=source)
+    if not request.target_language and target in defaults.targets:
+        request = replace(request, target_language=target)
+    return request
+
+
+def matching_json(matching: TokenMatching) -> dict[str, Any]:
+    """What goes together, as the browser gets it: units with their places on either side."""
+    return {"same": matching.same_text, "units": [unit_json(unit) for unit in matching.units]}
+
+
+def unit_json(unit: MatchedUnit) -> dict[str, Any]:
+    """One unit with its label."""
+    full = make_visible(unit.text)
+    return {"label": truncate(full), "full": full, "special": unit.special, "first": unit.first, "second": unit.second}

@@ -1,0 +1,219 @@
+"""Token labels: shown literally, with invisible characters made visible and markup escaped.
+
+`Label.text` is plain text for places that take text (`textContent`). Plotly reads tags, entities, `%{…}` and TeX in
+every string, so `Label.plotly` says the same in its spelling. What no eye can see is given a sign: ␣ for a space,
+⇥ for a tab, ↵ for a line's end, the number for other controls.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from headlight.model.records import Token
+
+MAX_COLUMNS = 16  # columns of a label; Chinese characters and emoji take two
+MAX_ACCENTS = 4  # accents drawn on one letter; `full` keeps all
+CONTINUATION_MARK = "·"
+EMPTY = "∅"
+VISIBLE_SIGNS = {" ": "␣", "\u00a0": "␣", "\u3000": "␣", "\t": "⇥", "\n": "↵", "\u2028": "↵", "\u2029": "↵"}
+JOINING_CHARACTERS = "\u200c\u200d\ufe0e\ufe0f"  # joiners and variation selectors shape what stands beside them
+TAGS = range(0xE0020, 0xE0080)  # the letters in a flag of a region
+ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "%": "&#37;"})
+ISOLATE, RELEASE = "\u2068", "\u2069"
+# Scripts in squares: they stand upright in a column, and a word has no visible parts to join by a dot.
+EAST_ASIAN = (
+    (0x1100, 0x11FF),  # Hangul letters
+    (0x2E80, 0x303F),
+    (0x3041, 0x33FF),  # Kana
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),  # Han
+    (0xA960, 0xA97F),
+    (0xAC00, 0xD7FF),  # Hangul
+    (0xF900, 0xFAFF),
+    (0xFE30, 0xFE4F),
+    (0xFF00, 0xFFEF),
+    (0x20000, 0x3FFFF),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLabel:
+    """One token as it is shown."""
+
+    text: str  # plain, visible, short
+    full: str  # the same, not cut
+    special: bool  # not of the sentence: start, end
+    continues_word: bool  # stands right after the token before it, without a space
+
+    @property
+    def plotly(self) -> str:
+        """The text for Plotly."""
+        return plotly_text(self.text)
+
+    @property
+    def plotly_full(self) -> str:
+        """The whole text for Plotly: for what appears under the pointer."""
+        return plotly_text(self.full)
+
+    @property
+    def is_vertical(self) -> bool:
+        """Whether it is of a script that stands upright where others are turned."""
+        return any(is_east_asian(character) for character in self.text)
+
+
+def token_labels(tokens: Sequence[Token]) -> tuple[TokenLabel, ...]:
+    """One label a token. Of a character in pieces, the first shows it, the others say which piece of it: 翻 2/3."""
+    found = []
+    before: Token | None = None
+    for token in tokens:
+        joined = before is not None and _is_adjacent(before, token)
+        if token.piece:
+            text = f"{make_visible(token.text)} {token.piece + 1}/{token.pieces}"
+            found.append(TokenLabel(text, text, token.special, continues_word=True))
+        else:
+            dot = CONTINUATION_MARK if joined and before is not None and _continues(before, token) else ""
+            text = make_visible(token.text)
+            found.append(TokenLabel(dot + truncate(text), dot + text, token.special, joined))
+        before = token
+    return tuple(found)
+
+
+def candidate_label(text: str) -> TokenLabel:
+    """The label of a token that might have been written: without a space before it, it goes on with the word."""
+    dot = CONTINUATION_MARK if text and _is_letter(text[0]) else ""
+    shown = make_visible(text)
+    return TokenLabel(dot + truncate(shown), dot + shown, special=False, continues_word=text[:1] != " ")
+
+
+def make_visible(text: str) -> str:
+    """The text with a sign for everything that cannot be seen; spaces between words stay spaces."""
+    text = text.strip(" ") or text  # tokens of a sentence may carry the space before them
+    if not text:
+        return EMPTY
+    if text.isspace():
+        return "".join(_sign(character) for character in text)
+    shown = []
+    for place, character in enumerate(text):
+        if character in JOINING_CHARACTERS or ord(character) in TAGS:
+            shown.append(character if place > 0 else _sign(character))
+        elif not place and unicodedata.combining(character):
+            shown.append("◌" + character)
+        else:
+            shown.append(character if character == " " else _sign(character))
+    return "".join(shown)
+
+
+@lru_cache(maxsize=4096)  # a vocabulary's pieces come again and again
+def truncate(text: str, longest: int = MAX_COLUMNS) -> str:
+    """Cut with an ellipsis where it would take more columns; letters keep their accents, emoji their parts."""
+    clusters = [_limit_accents(cluster) for cluster in grapheme_clusters(text)]
+    if sum(map(display_width, clusters)) <= longest:
+        return "".join(clusters)
+    kept, used = [], 1  # the ellipsis
+    for cluster in clusters:
+        used += display_width(cluster)
+        if used > longest:
+            break
+        kept.append(cluster)
+    return "".join(kept).rstrip() + "…"
+
+
+def plotly_text(text: str) -> str:
+    """Plain text in Plotly's spelling: no tag, entity, template or TeX is in it, and its direction ends with it."""
+    safe = text.translate(ENTITIES)
+    turned = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
+    return f"{ISOLATE}{safe}{RELEASE}" if turned else safe
+
+
+def vertical_text(text: str) -> str:
+    """Plotly's spelling of a label from top to bottom, one character below the other."""
+    return "<br>".join(plotly_text(cluster) for cluster in grapheme_clusters(text))
+
+
+def grapheme_clusters(text: str) -> list[str]:
+    """Grapheme clusters of a text."""
+    found: list[str] = []
+    for character in text:
+        flag = "\U0001f1e6" <= character <= "\U0001f1ff"
+        tied = (
+            unicodedata.category(character) in ("Mn", "Me", "Mc")
+            or character in JOINING_CHARACTERS
+            or ord(character) in TAGS
+            or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones
+        )
+        if found and (tied or found[-1].endswith("\u200d") or (flag and len(found[-1]) == 1 and _is_flag(found[-1]))):
+            found[-1] += character
+        else:
+            found.append(character)
+    return found
+
+
+def display_width(text: str) -> int:
+    """How many columns a text takes, as in a terminal: squares and emoji take two."""
+    return sum(2 if unicodedata.east_asian_width(cluster[0]) in "WF" else 1 for cluster in grapheme_clusters(text))
+
+
+def text_width(text: str, size: float) -> float:
+    """About how many pixels a text takes in this size."""
+    return display_width(text) * size * 0.56
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """Words of the page in lines of so many columns; Chinese may break between any two characters."""
+    lines, line = [], ""
+    for piece in _breakable(text):
+        if line and display_width(line + piece.rstrip()) > columns:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece if line else piece.lstrip()
+    return [*lines, line.rstrip()]
+
+
+def is_east_asian(character: str) -> bool:
+    """Whether a character is of a script written in squares: Han, Kana, Hangul, and their punctuation."""
+    return any(low <= ord(character) <= high for low, high in EAST_ASIAN)
+
+
+def _breakable(text: str) -> Iterator[str]:
+    piece = ""
+    for character in text:
+        closing = unicodedata.category(character) in ("Pe", "Pf", "Po")
+        if piece and (piece[-1] == " " or is_east_asian(piece[-1]) or is_east_asian(character)) and not closing:
+            yield piece
+            piece = ""
+        piece += character
+    yield piece
+
+
+def _sign(character: str) -> str:
+    if character in VISIBLE_SIGNS:
+        return VISIBLE_SIGNS[character]
+    category = unicodedata.category(character)
+    if category == "Zs":
+        return VISIBLE_SIGNS[" "]
+    return f"[U+{ord(character):04X}]" if category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") else character
+
+
+def _is_adjacent(before: Token, token: Token) -> bool:
+    apart = before.text[-1:].isspace() or token.text[:1].isspace()
+    return not (before.special or token.special or apart) and before.end == token.start and token.end > token.start
+
+
+def _continues(before: Token, token: Token) -> bool:
+    return _is_letter(token.text[0]) and token.word is not None and token.word == before.word
+
+
+def _is_letter(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LNM" and not is_east_asian(character)
+
+
+def _limit_accents(cluster: str) -> str:
+    marks = [place for place, character in enumerate(cluster) if unicodedata.combining(character)]
+    return "".join(character for place, character in enumerate(cluster) if place not in marks[MAX_ACCENTS:])
+
+
+def _is_flag(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -1,0 +1,39 @@
+// How far each two methods agree: Kendall's τ below the diagonal, the overlap of their first three words above it.
+
+import { fadeScrollEdges, make, replace } from '../core/dom.js';
+import { signed, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+export class AgreementTable {
+  constructor() {
+    this.name = make('summary', {});
+    this.says = make('p', { class: 'quiet' });
+    this.table = make('table', {});
+    this.region = make('div', { class: 'scrolls', tabindex: 0, role: 'region' }, this.table);
+    this.element = make('details', { class: 'agreement', hidden: true }, this.name, this.says, this.region);
+    fadeScrollEdges(this.region);
+  }
+
+  draw(methods, known) {
+    const done = methods.filter((method) => known[method]);
+    this.element.hidden = done.length < 2;
+    this.name.textContent = t('word_agreement');
+    this.says.textContent = t('word_agreement_says');
+    this.region.setAttribute('aria-label', t('word_agreement'));
+    const names = done.map((method, place) => make('th', { scope: 'col', title: t(`method_${method}`) }, place + 1));
+    const head = make('thead', {}, make('tr', {}, make('th', {}), ...names));
+    const rows = done.map((method, place) => {
+      const cells = done.map((other, at) => {
+        if (at === place) return make('td', { class: 'same' });
+        const [tau, overlap] = known[method].agrees[other] ?? known[other].agrees[method] ?? [null, null];
+        const value = at < place ? tau : overlap;
+        const share = Math.round(32 * Math.abs(value ?? 0));
+        const colour = (value ?? 0) < 0 ? '--head-b' : '--accent';
+        const style = `background:color-mix(in srgb, var(${colour}) ${share}%, transparent)`;
+        return make('td', { class: 'numeric', style }, value === null ? '–' : at < place ? signed(value, 2) : twoDecimals(value));
+      });
+      return make('tr', {}, make('th', { scope: 'row' }, `${place + 1} ${t(`method_${method}`)}`), ...cells);
+    });
+    replace(this.table, head, make('tbody', {}, ...rows));
+  }
+}

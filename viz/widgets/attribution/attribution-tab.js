@@ -1,0 +1,97 @@
+// One word: which source words a written word rests on, by twelve methods beside raw attention; what each layer would say; and
+// what adds to the word's logit. The server is asked for one method at a time, and only while the tab is open.
+
+import { make, fillElements, replace } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on, state } from '../core/state.js';
+import { axes } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { LogitLens } from './logit-lens.js';
+import { MethodTable } from './method-table.js';
+
+export async function mount({ element, server, props }) {
+  await ready;
+  new AttributionTab(element, server, JSON.parse(props.config));
+}
+
+class AttributionTab {
+  constructor(root, server, config) {
+    this.root = root;
+    this.chosen = null; // the place of the written word's first token
+    this.key = '';
+    this.title = make('h2', {});
+    this.writing = make('span', { class: 'quiet', id: 'word-writing' });
+    this.strip = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
+    this.methods = new MethodTable(server, config);
+    this.inside = new LogitLens(server);
+    const strip = make('div', { class: 'pick' }, this.writing, this.strip);
+    root.append(this.title, strip, this.methods.element, this.inside.element);
+    this.strip.addEventListener('keydown', (event) => this.press(event));
+    on(['tab', 'translation', 'row', 'kind', 'layer', 'head', 'language', 'theme', 'palette'], () => this.update());
+    on(['busy'], () => root.classList.toggle('busy', state.busy));
+    this.update();
+  }
+
+  update() {
+    if (state.tab !== 'word' || !state.translation) {
+      this.methods.stop();
+      return;
+    }
+    const { translation } = state;
+    const key = JSON.stringify(translation.requestValues());
+    if (key !== this.key) [this.key, this.chosen] = [key, null];
+    const words = writtenWords(translation);
+    const pinned = pinnedPlace(translation);
+    if (pinned !== null && pinned !== this.pinned) this.chosen = pinned;
+    this.pinned = pinned;
+    const at = Math.max(
+      0,
+      words.findIndex(({ places }) => places.includes(this.chosen ?? firstWord(words))),
+    );
+    this.draw(words, at);
+    this.methods.show(translation, words[at]);
+    this.inside.show(translation, words[at]);
+  }
+
+  draw(words, at) {
+    replace(this.title, ...fillElements(t('word_title'), { word: make('b', {}, make('bdi', {}, words[at].label)) }));
+    this.writing.textContent = t('word_writing');
+    const focused = this.strip.contains(document.activeElement);
+    const buttons = words.map((word, place) => {
+      const about = { type: 'button', role: 'radio', 'aria-checked': String(place === at), tabindex: place === at ? 0 : -1 };
+      const pick = () => this.pick(word.places[0]);
+      return make('button', { ...about, class: word.special ? 'token special' : 'token', onclick: pick }, make('bdi', {}, word.label));
+    });
+    replace(this.strip, ...buttons);
+    if (focused) buttons[at].focus({ preventScroll: true });
+  }
+
+  pick(place) {
+    this.chosen = place;
+    this.update();
+  }
+
+  press(event) {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const words = writtenWords(state.translation);
+    const at = words.findIndex(({ places }) => places.includes(this.chosen ?? firstWord(words)));
+    this.pick(words[(at + step + words.length) % words.length].places[0]);
+  }
+}
+
+/** The words of the translation; each special token stands by itself. */
+function writtenWords(translation) {
+  const found = axes(translation, 'cross', { words: true, special: true }).rows;
+  return found.map(({ label, places, special }) => ({ label, places: [...places], special }));
+}
+
+/** The first token of the row that is pinned anywhere on the page. */
+function pinnedPlace(translation) {
+  if (state.row === null || state.kind === 'encoder') return null;
+  return axes(translation, state.kind, state).rows[state.row]?.places[0] ?? null;
+}
+
+const firstWord = (words) => (words.find(({ label, special }) => !special && /[\p{L}\p{N}]/u.test(label)) ?? words[0]).places[0];

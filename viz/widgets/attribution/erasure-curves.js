@@ -1,0 +1,53 @@
+// The probability of the written word as more and more source words are hidden: by chance, and in the order of each method.
+
+import { make, replace, svg } from '../core/dom.js';
+import { twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [560, 200, 40, 28];
+
+export class ErasureCurves {
+  constructor() {
+    this.picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img' });
+    this.legend = make('p', { class: 'quiet' });
+    this.element = make('div', { class: 'curves', hidden: true }, this.picture, this.legend);
+  }
+
+  /** `light`: the method whose curve stands out. */
+  draw(chance, curves, light) {
+    this.element.hidden = !chance;
+    if (!chance) return;
+    const most = Math.max(...chance, ...Object.values(curves).flat(), 1e-9);
+    const x = (place, count) => LEFT + ((WIDTH - LEFT - 8) * place) / Math.max(1, count - 1);
+    const y = (value) => 8 + (HEIGHT - BOTTOM - 8) * (1 - value / most);
+    const path = (curve) =>
+      curve.map((value, place) => `${place ? 'L' : 'M'}${x(place, curve.length).toFixed(1)} ${y(value).toFixed(1)}`).join('');
+    const line = (curve, name) => svg('path', { d: path(curve), class: name });
+    const text = (at, up, says, anchor) => {
+      const made = svg('text', { x: at, y: up, 'text-anchor': anchor });
+      made.textContent = says;
+      return made;
+    };
+    const others = Object.keys(curves).filter((name) => name !== light);
+    replace(
+      this.picture,
+      svg('path', { d: `M${LEFT} 8V${HEIGHT - BOTTOM}H${WIDTH - 8}`, class: 'axis' }),
+      text(LEFT - 6, 14, twoDecimals(most), 'end'),
+      text(LEFT - 6, HEIGHT - BOTTOM, '0', 'end'),
+      text(LEFT, HEIGHT - 8, '0', 'middle'),
+      text(WIDTH - 8, HEIGHT - 8, t('word_all_hidden'), 'end'),
+      ...others.map((name) => line(curves[name], 'other')),
+      line(chance, 'chance'),
+      ...(curves[light] ? [line(curves[light], 'light')] : []),
+    );
+    this.picture.setAttribute('aria-label', t('word_curves'));
+    this.legend.textContent = curves[light] ? t('word_curve_light', { method: t(`method_${light}`) }) : t('word_curve_none');
+  }
+}
+
+/** The mean height of chance above a curve, by trapezoids. */
+export function area(curve, chance) {
+  const gaps = curve.map((value, place) => chance[place] - value);
+  const pieces = gaps.slice(1).map((gap, place) => (gap + gaps[place]) / 2);
+  return pieces.reduce((sum, piece) => sum + piece, 0) / Math.max(1, pieces.length);
+}

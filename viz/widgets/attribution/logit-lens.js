@@ -1,0 +1,130 @@
+// Inside a word: what each layer would say at each place, and what every part of the decoder adds to the word's logit.
+
+import { callLatest } from '../core/boot.js';
+import { fadeScrollEdges, make, fillElements, replace } from '../core/dom.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { state } from '../core/state.js';
+import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
+import { signed, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+const STRONGEST = 12; // parts with a line of their own
+
+export class LogitLens {
+  constructor(server) {
+    this.server = server;
+    this.key = ''; // of what is told
+    this.told = null;
+    this.rival = 1; // among the words: which of them the parts are compared with
+    this.title = make('h2', {});
+    this.lensTitle = make('h3', {});
+    this.lensSays = make('p', { class: 'says' });
+    this.lens = make('table', { class: 'lens' });
+    this.region = make('div', { class: 'scrolls', tabindex: 0, role: 'region' }, this.lens);
+    this.partsTitle = make('h3', {});
+    this.partsSays = make('p', { class: 'says' });
+    this.rivals = make('div', { class: 'segments', role: 'group' });
+    this.parts = make('table', { class: 'parts' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.found = make('div', {}, this.lensTitle, this.lensSays, this.region, this.partsTitle, this.partsSays, this.rivals, this.parts);
+    this.element = make('section', { class: 'inside' }, this.title, this.error, this.found);
+    this.latest = new LatestRequest(this.found, this.error, 'error_our_fault');
+    fadeScrollEdges(this.region);
+  }
+
+  /** A word of several tokens is asked about at its first. */
+  show(translation, word) {
+    this.title.textContent = t('word_inside');
+    const asked = { request: translation.requestValues(), token: word.places[0] };
+    const key = JSON.stringify(asked);
+    if (this.told && key === this.key) {
+      this.latest.cancel(); // another word's answer may be on its way
+      this.draw(translation, asked.token); // in another language or other colours
+      return;
+    }
+    this.latest.load(
+      key,
+      () => callLatest(this.server.look_inside, asked),
+      (told) => {
+        [this.key, this.told] = [key, told];
+        this.draw(translation, asked.token);
+      },
+    );
+  }
+
+  draw(translation, place) {
+    this.drawLens(translation, place);
+    this.drawParts();
+  }
+
+  drawLens(translation, chosen) {
+    const { layers } = this.told;
+    this.lensTitle.textContent = t('word_lens');
+    this.lensSays.textContent = t('word_lens_says');
+    this.region.setAttribute('aria-label', t('word_lens'));
+    const heads = translation.target.map(({ label }, place) =>
+      make('th', { scope: 'col', class: place === chosen ? 'chosen' : '' }, make('bdi', {}, label)),
+    );
+    const rows = layers.map((cells, layer) => {
+      const drawn = cells.map(({ says, chance, own, rank }, place) => {
+        const colour = scaleColour(state.palette, chance);
+        const title = t('word_lens_cell', { chance: twoDecimals(chance), own: twoDecimals(own), rank: rank + 1 });
+        const about = { class: [place === chosen && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
+        return make(
+          'td',
+          { ...about, style: `background:${cssColour(colour)};color:${textColourOn(colour)}` },
+          make('bdi', {}, says.trim()),
+        );
+      });
+      const name = layer ? t('word_layer', { layer }) : t('word_embedding');
+      return make('tr', {}, make('th', { scope: 'row' }, name), ...drawn);
+    });
+    replace(this.lens, make('thead', {}, make('tr', {}, make('th', {}), ...heads)), make('tbody', {}, ...rows));
+  }
+
+  drawParts() {
+    const { words, logits, terms } = this.told;
+    const name = (word) => make('b', {}, make('bdi', {}, word.trim()));
+    this.partsTitle.textContent = t('word_parts');
+    replace(this.partsSays, ...fillElements(t('word_parts_says', { logit: twoDecimals(logits[0]) }), { word: name(words[0]) }));
+    const buttons = words.slice(1).map((word, at) => {
+      const pick = () => {
+        this.rival = at + 1;
+        this.drawParts();
+        this.rivals.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
+      };
+      return make('button', { type: 'button', 'aria-pressed': String(at + 1 === this.rival), onclick: pick }, make('bdi', {}, word.trim()));
+    });
+    this.rivals.setAttribute('aria-label', t('word_rivals'));
+    replace(this.rivals, make('span', { class: 'quiet' }, t('word_against')), ...buttons);
+    const values = terms.map(({ effects }) => [effects[0], effects[0] - effects[this.rival]]);
+    const order = [...terms.keys()].filter((place) => terms[place].part !== 'bias');
+    order.sort((one, other) => Math.abs(values[other][0]) - Math.abs(values[one][0]));
+    const reach = Math.max(1e-9, ...values.flat().map(Math.abs));
+    const sum = (places) => [0, 1].map((column) => places.reduce((all, place) => all + values[place][column], 0));
+    const lines = order.slice(0, STRONGEST).map((place) => partLine(partName(terms[place]), values[place], reach));
+    const rest = order.slice(STRONGEST);
+    if (rest.length) lines.push(partLine(t('why_more', { count: rest.length }), sum(rest), reach));
+    const biases = [...terms.keys()].filter((place) => terms[place].part === 'bias');
+    lines.push(partLine(t('word_biases'), sum(biases), reach));
+    const heads = [t('word_part'), words[0].trim(), t('word_less', { word: words[this.rival].trim() })];
+    const head = make('thead', {}, make('tr', {}, ...heads.map((each) => make('th', { scope: 'col' }, make('bdi', {}, each)))));
+    const total = partLine('Σ', [logits[0], logits[0] - logits[this.rival]], null);
+    replace(this.parts, head, make('tbody', {}, ...lines), make('tfoot', {}, total));
+  }
+}
+
+function partName({ part, kind, layer, head }) {
+  if (part === 'head') return `${t(`kind_${kind}_short`)} · ${t('one_head', { layer: layer + 1, head: head + 1 })}`;
+  return part === 'feed_forward' ? t('word_network', { layer: layer + 1 }) : t(`word_${part}`);
+}
+
+function partLine(name, values, reach) {
+  const cells = values.map((value) => {
+    const bar = reach && make('i', { class: 'signed' }, make('i', { class: value < 0 ? 'less' : '', style: barStyle(value / reach) }));
+    return make('td', { class: 'numeric' }, bar, make('span', {}, signed(value, 3)));
+  });
+  return make('tr', {}, make('th', { scope: 'row' }, name), ...cells);
+}
+
+const barStyle = (share) => `${share < 0 ? 'right' : 'left'}:50%;width:${50 * Math.min(1, Math.abs(share))}%`;

@@ -1,0 +1,282 @@
+// Twelve methods in parallel rows over the source words, how far they agree, and which of them is true of this word: what becomes
+// of it when source words are hidden in the order that each one gives.
+
+import { callLatest } from '../core/boot.js';
+import { make, fillElements, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
+import { signed, threeDecimals, twoDecimals } from '../core/map-view.js';
+import { faultText, t } from '../core/i18n.js';
+import { columnClass } from '../parts/column-name.js';
+import { AgreementTable } from './agreement.js';
+import { ErasureCurves, area } from './erasure-curves.js';
+import { completenessText, faithfulnessText } from './faithfulness-text.js';
+
+const SIGNED = new Set(['input_gradient', 'integrated', 'erasure']);
+
+const NO_HEAD = { layer: null, head: null };
+
+export class MethodTable {
+  constructor(server, config) {
+    this.server = server;
+    this.config = config;
+    this.key = '';
+    /** @type {any} */
+    this.asked = null; // what the server is asked with
+    this.turn = 0;
+    this.forget();
+    this.title = make('h3', {});
+    this.says = make('p', { class: 'says' });
+    this.follows = make('p', { class: 'follows', 'aria-live': 'polite' });
+    this.table = make('div', { class: 'methods' });
+    this.scale = make('p', { class: 'quiet' });
+    this.gap = make('p', { class: 'quiet gap' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.hide = make('button', { type: 'button', class: 'link', onclick: () => this.erase() });
+    this.halt = make('button', { type: 'button', class: 'link', onclick: () => this.stop() });
+    this.state = make('span', { class: 'quiet numeric', role: 'status' });
+    this.agreement = new AgreementTable();
+    this.curves = new ErasureCurves();
+    this.faithTitle = make('h3', {});
+    this.faithSays = make('p', { class: 'says' });
+    this.verdict = make('p', { class: 'follows' });
+    const line = make('div', { class: 'more' }, this.hide, this.halt, this.state);
+    this.element = make('section', {}, this.title, this.says, this.follows, this.table, this.scale, this.gap, this.agreement.element);
+    this.element.append(this.error, this.faithTitle, this.faithSays, this.verdict, line, this.curves.element);
+  }
+
+  forget() {
+    this.known = {}; // of each method what the server told
+    this.failed = {};
+    this.drawn = {}; // its curve
+    this.chances = [];
+    this.running = '';
+    this.light = null; // the method whose curve stands out
+  }
+
+  stop() {
+    this.turn += 1;
+    this.stopped = true; // until another word is asked about
+    this.running = '';
+    this.draw();
+  }
+
+  /** The written word to ask about. */
+  show(translation, word) {
+    const single = state.kind === 'cross' && typeof state.layer === 'number' && typeof state.head === 'number';
+    const head = single ? { layer: state.layer, head: state.head } : {};
+    const asked = { request: translation.requestValues(), places: word.places, ...head };
+    const key = JSON.stringify(asked);
+    this.word = word;
+    if (key === this.key) {
+      this.draw();
+      if (!this.running && !this.stopped && this.onLeave().length) this.measure();
+      return;
+    }
+    const same = this.asked && JSON.stringify(this.asked.request) === JSON.stringify(asked.request);
+    const another = JSON.stringify({ ...asked, ...NO_HEAD }) !== JSON.stringify({ ...this.asked, ...NO_HEAD });
+    [this.key, this.asked] = [key, asked];
+    if (another) {
+      this.forget();
+    } else {
+      for (const kept of [this.known, this.failed, this.drawn]) delete kept.head; // the only method that reads the chosen head
+    }
+    this.stopped = false;
+    if (!same) {
+      this.report = null;
+      this.loadFaithfulness(asked.request);
+    }
+    this.measure();
+  }
+
+  onLeave() {
+    return this.config.methods.filter((name) => !this.known[name] && !this.failed[name]);
+  }
+
+  /** What is known of the model from many sentences. */
+  async loadFaithfulness(request) {
+    try {
+      const { report } = await callLatest(this.server.tell_faithfulness, { request });
+      if (request === this.asked.request) this.report = report;
+      this.draw();
+    } catch (error) {
+      if (!error.fault) console.warn(error);
+    }
+  }
+
+  /** Run the methods one by one; stop on tab change or when another word is selected. */
+  async measure() {
+    const turn = ++this.turn;
+    this.running = 'methods';
+    this.error.textContent = '';
+    this.draw();
+    for (const method of this.onLeave()) {
+      const known = Object.fromEntries(Object.entries(this.known).map(([name, { scores }]) => [name, scores]));
+      try {
+        const told = await callLatest(this.server.ask_method, { ...this.asked, method, known });
+        if (turn !== this.turn) return;
+        this.known[method] = told;
+      } catch (error) {
+        if (turn !== this.turn) return;
+        this.failed[method] = faultText(error);
+      }
+      this.draw();
+    }
+    if (turn === this.turn) this.running = '';
+    this.draw();
+  }
+
+  /** What becomes of the word when source words are hidden: by chance, then in the order of each method. */
+  async erase() {
+    const turn = ++this.turn;
+    this.running = 'curves';
+    this.draw();
+    try {
+      for (let chance = this.chances.length; chance < this.config.chances; chance++) {
+        const told = await callLatest(this.server.hide_words, { ...this.asked, chance });
+        if (turn !== this.turn) return;
+        this.chances.push(told.curve);
+        this.draw();
+      }
+      for (const name of this.config.methods.filter((each) => this.known[each] && !this.drawn[each])) {
+        const told = await callLatest(this.server.hide_words, { ...this.asked, order: this.known[name].order });
+        if (turn !== this.turn) return;
+        this.drawn[name] = told.curve;
+        this.draw();
+      }
+    } catch (error) {
+      if (turn === this.turn) this.error.textContent = faultText(error);
+    }
+    if (turn === this.turn) this.running = '';
+    this.draw();
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    if (!this.word) return;
+    const name = make('b', {}, make('bdi', {}, this.word.label));
+    this.title.textContent = t('word_beside');
+    replace(this.says, ...fillElements(t('word_beside_says'), { word: name }));
+    const words = Object.values(this.known)[0]?.words ?? [];
+    const focused = this.table.contains(document.activeElement) ? document.activeElement?.getAttribute('data-method') : null;
+    replace(this.table, this.heading(words), ...this.config.methods.map((method) => this.line(method, words)));
+    if (focused) this.table.querySelector(`[data-method=${focused}]`)?.focus({ preventScroll: true });
+    this.scale.textContent = t('word_scale');
+    this.gap.textContent = completenessText(this.known.integrated?.gap);
+    replace(this.follows, ...this.summaryText(words));
+    this.agreement.draw(this.config.methods, this.known);
+    this.drawFaithfulness();
+  }
+
+  heading(words) {
+    const labels = words.map(({ label, full, special }) =>
+      make('span', { class: `${columnClass(label)}${special ? ' special' : ''}`, title: full }, make('bdi', {}, label)),
+    );
+    return make(
+      'div',
+      { class: 'method heads' },
+      make('span', { class: 'name' }),
+      make('div', { class: 'cells' }, ...labels),
+      make('span', { class: 'cost quiet' }, t('word_cost')),
+      make('span', { class: 'area quiet' }, this.chances.length ? t('word_area') : ''),
+      make('span', { class: 'area quiet' }, this.report ? t('word_area_many', { count: this.report.sentences }) : ''),
+    );
+  }
+
+  line(method, words) {
+    const told = this.known[method];
+    const pick = () => {
+      this.light = this.light === method ? null : method;
+      this.draw();
+    };
+    const button = make(
+      'button',
+      {
+        type: 'button',
+        class: 'name',
+        data: { method },
+        title: t(`method_${method}_says`),
+        'aria-pressed': String(this.light === method),
+        onclick: pick,
+      },
+      t(`method_${method}`),
+    );
+    const line = make('div', { class: 'method' }, button);
+    if (!told) {
+      const waits = this.failed[method] ?? (this.running === 'methods' ? '…' : '');
+      line.append(make('span', { class: 'waiting quiet' }, waits), make('span', { class: 'cost' }));
+    } else {
+      line.append(this.cells(method, told, words), make('span', { class: 'cost numeric' }, milliseconds(told.ms)));
+    }
+    const drawn = this.drawn[method];
+    line.append(make('span', { class: 'area numeric' }, drawn ? signed(area(drawn, mean(this.chances)), 2) : ''));
+    const many = this.report?.methods[method];
+    const bounds = many && `${signed(many.low, 2)} … ${signed(many.high, 2)}`;
+    line.append(make('span', { class: 'area numeric', title: bounds }, many ? signed(many.area, 2) : ''));
+    return line;
+  }
+
+  cells(method, { scores }, words) {
+    const most = Math.max(1e-12, ...scores.map((score) => Math.abs(score ?? 0)));
+    const best = strongest(scores, words);
+    const cells = scores.map((score, place) => {
+      const classes = [score === null && 'none', place === best && 'best'].filter(Boolean).join(' ');
+      const says =
+        score === null ? t('word_not_hidden') : `${words[place].full}: ${SIGNED.has(method) ? signed(score, 3) : threeDecimals(score)}`;
+      return make('i', { class: classes, title: says, style: score === null ? '' : fill(score / most) });
+    });
+    const told = words.map(({ full }, place) => `${full} ${scores[place] === null ? '–' : twoDecimals(scores[place])}`).join(', ');
+    return make('div', { class: 'cells', role: 'img', 'aria-label': `${t(`method_${method}`)}: ${told}` }, ...cells);
+  }
+
+  /** Summary sentence: how many methods agree, and whether raw attention does. */
+  summaryText(words) {
+    const done = this.config.methods.filter((method) => this.known[method]);
+    if (done.length < this.config.methods.length && (this.running || done.length < 3))
+      return [t('word_measuring', { done: done.length, all: this.config.methods.length })];
+    const named = done.map((method) => strongest(this.known[method].scores, words));
+    const counts = named.map((place) => named.filter((other) => other === place).length);
+    const first = named[counts.indexOf(Math.max(...counts))];
+    const word = (place) => make('b', {}, make('bdi', {}, words[place]?.label ?? ''));
+    const parts = fillElements(t('word_follows', { count: Math.max(...counts), all: done.length }), { word: word(first) });
+    const { average, erasure } = this.known;
+    if (!average || !erasure) return parts;
+    const [raw, hidden] = [average, erasure].map(({ scores }) => strongest(scores, words));
+    const tau = erasure.agrees.average?.[0] ?? average.agrees.erasure?.[0] ?? null;
+    if (tau === null) return parts; // a single word has no order
+    const says = t(raw === hidden ? 'word_follows_same' : 'word_follows_other', { tau: signed(tau, 2) });
+    return [...parts, ' ', ...fillElements(says, { raw: word(raw), hidden: word(hidden) })];
+  }
+
+  drawFaithfulness() {
+    this.faithTitle.textContent = t('word_faith');
+    this.faithSays.textContent = t('word_faith_says');
+    const done = this.config.methods.filter((method) => this.drawn[method]);
+    const ready = this.config.methods.filter((method) => this.known[method]);
+    this.hide.textContent = t('word_hide');
+    this.hide.hidden =
+      Boolean(this.running) || !ready.length || (done.length === ready.length && this.chances.length === this.config.chances);
+    this.halt.textContent = t('word_stop');
+    this.halt.hidden = !this.running;
+    const all = this.config.methods.length + this.config.chances;
+    this.state.textContent = this.running === 'curves' ? t('word_hidden', { done: done.length + this.chances.length, all }) : '';
+    this.verdict.textContent = this.report ? faithfulnessText(this.report) : t('word_no_report');
+    this.curves.draw(this.chances.length ? mean(this.chances) : null, this.drawn, this.light);
+  }
+}
+
+/** The word with the highest score; special tokens only where nothing else is there. */
+function strongest(scores, words) {
+  const places = [...scores.keys()].filter((place) => scores[place] !== null && !words[place]?.special);
+  return places.reduce((best, place) => (best < 0 || scores[place] > scores[best] ? place : best), -1);
+}
+
+function fill(share) {
+  if (share < 0) return `background:color-mix(in srgb, var(--head-b) ${Math.round(-100 * share)}%, var(--tint))`;
+  const colour = scaleColour(state.palette, share);
+  return `background:${cssColour(colour)};color:${textColourOn(colour)}`;
+}
+
+const mean = (curves) => curves[0].map((_, place) => curves.reduce((sum, curve) => sum + curve[place], 0) / curves.length);
+const milliseconds = (ms) => (ms < 1 ? '< 1 ms' : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

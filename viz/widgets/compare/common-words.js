@@ -1,0 +1,81 @@
+// Aligns two translations on common words.
+
+import { make, fillElements } from '../core/dom.js';
+import { axes, argMax, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { isMatched } from './token-matching.js';
+import { badge } from './model-panel.js';
+
+/** The text that the words of one side make, with the words that it lacks struck and those that it has alone in bold. */
+export function diffText(units, texts, tokens) {
+  const nodes = [];
+  let end = 0;
+  const words = units.filter(({ special, key }) => !special && key !== 'b');
+  const spanOf = (side, places) => [
+    Math.min(...places.map((place) => tokens[side][place].start)),
+    Math.max(...places.map((place) => tokens[side][place].end)),
+  ];
+  for (const unit of words) {
+    const [gone, here] = unit.places;
+    if (!here.length) {
+      const [start, last] = spanOf(0, gone);
+      const space = /\s/.test(texts[0][start - 1] ?? '');
+      nodes.push(space ? ' ' : '', make('s', { title: t('beside_lacks') }, texts[0].slice(start, last)));
+      continue;
+    }
+    const [start, last] = spanOf(1, here);
+    nodes.push(texts[1].slice(end, Math.max(start, end)));
+    const text = texts[1].slice(Math.max(start, end), last);
+    nodes.push(isMatched(unit) ? text : make('b', { title: t('beside_alone') }, text));
+    end = Math.max(end, last);
+  }
+  nodes.push(texts[1].slice(end));
+  return nodes.filter((node) => node !== '');
+}
+
+/** What B wrote, beside the words of A that it stands for: on the way back, those of the sentence. */
+export function secondText(first, { translation, partners, back }) {
+  if (!(back ? translation.source_text : translation.text).trim()) return [t('beside_empty')];
+  const both = [first, translation];
+  const units = partners.units('cross', both)[back ? 'columns' : 'rows'];
+  const texts = both.map((each) => (back ? each.source_text : each.text));
+  const tokens = both.map((each) => (back ? each.source : each.target));
+  return diffText(units, texts, tokens);
+}
+
+/** The unit that an item of A's own axis belongs to; null where none does. */
+export function unitOfItem(units, axis, translation, kind, showing, place) {
+  if (place === null) return null;
+  const item = axes(translation, kind, showing)[axis][place];
+  const found = item ? units[axis].findIndex(({ places }) => places[0].some((token) => item.places.includes(token))) : -1;
+  return found < 0 ? null : found;
+}
+
+/** The item of A's own axis that a unit stands for; null where A lacks it. */
+export function itemOfUnit(units, axis, translation, kind, showing, unit) {
+  if (unit === null) return null;
+  const { places } = units[axis][unit];
+  const found = axes(translation, kind, showing)[axis].findIndex((item) => item.places.some((token) => places[0].includes(token)));
+  return found < 0 ? null : found;
+}
+
+/** What one side does at a row or a column: the cell, and its weight. Null where it lacks the word. */
+function cellOf(units, weights, { row, column }) {
+  const wide = units.columns.length;
+  if (row === null && column === null) return null;
+  const at = (each, other) => weights[each * wide + other];
+  const atRow = row ?? argMax(units.rows.map((_, each) => at(each, column)));
+  const atColumn = column ?? argMax(units.columns.map((_, each) => at(atRow, each)));
+  const weight = at(atRow, atColumn);
+  return weight === weight ? { row: atRow, column: atColumn, weight } : null;
+}
+
+/** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. */
+export function comparisonText(side, units, weights, now) {
+  if (now.row === null && now.column === null) return [];
+  const cell = cellOf(units, weights, now);
+  if (!cell) return [badge('AB'[side]), t('beside_no_such')];
+  const name = (axis, place) => make('b', {}, make('bdi', {}, units[axis][place].label));
+  const looks = fillElements(t('looks_at'), { query: name('rows', cell.row), key: name('columns', cell.column) });
+  return [badge('AB'[side]), make('span', {}, ...looks), make('span', { class: 'numeric' }, twoDecimals(cell.weight))];
+}

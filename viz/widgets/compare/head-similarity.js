@@ -1,0 +1,89 @@
+// How alike two heads of two models are: both maps in common words, and how much of each row they share.
+
+import { reduceCells } from '../core/map-view.js';
+import { isMatched } from './token-matching.js';
+
+export class HeadSimilarity {
+  /** `answers`: two translations; `back`: the second is the way back, turned over (transposed.js). */
+  constructor(partners, answers, kind, back = false) {
+    this.answers = answers;
+    this.kind = kind;
+    this.back = back;
+    this.units = partners.units(kind, answers);
+    this.sharedRows = [...this.units.rows.keys()].filter((row) => isMatched(this.units.rows[row]));
+    this.sharedColumns = [...this.units.columns.keys()].filter((column) => isMatched(this.units.columns[column]));
+    this.kept = new Map();
+    this.ranked = new Map();
+  }
+
+  /** One head in common words: sums over keys, means over queries. NaN where this side lacks a word, or may not look. */
+  map(side, { layer, head }) {
+    const key = `${side} ${layer} ${head}`;
+    if (!this.kept.has(key)) this.kept.set(key, this.inCommonWords(side, this.answers[side].map(this.kind, layer, head)));
+    return this.kept.get(key);
+  }
+
+  inCommonWords(side, map) {
+    const { rows, columns } = this.units;
+    const turned = this.back && side === 1; // its keys are rows
+    const weights = new Float32Array(rows.length * columns.length).fill(NaN);
+    for (const [row, { places }] of rows.entries()) {
+      const queries = places[side];
+      if (!queries.length) continue;
+      for (const [column, item] of columns.entries()) {
+        const keys = item.places[side];
+        if (!keys.length) continue;
+        const weight = reduceCells(map, queries, keys);
+        weights[row * columns.length + column] = turned ? (weight * queries.length) / keys.length : weight;
+      }
+    }
+    return weights;
+  }
+
+  /** A − B in common words; NaN where either side has none. */
+  difference(first, second) {
+    const other = this.map(1, second);
+    return this.map(0, first).map((weight, cell) => weight - other[cell]);
+  }
+
+  /**
+   * What both give to the same words: of each row that both have the sum of the smaller weights, on average over the rows, which
+   * is one minus the total variation distance. Rows without a choice say nothing. A map that is turned over has rows that sum
+   * to anything, so there both are rescaled over the columns that both have. Null where there is no such row, or where rows
+   * of a maximum do not sum to one.
+   */
+  sharedAttention(first, second) {
+    if (first.head === 'max' || second.head === 'max') return null;
+    const [one, other] = [this.map(0, first), this.map(1, second)];
+    const wide = this.units.columns.length;
+    const columns = this.back ? this.sharedColumns : [...Array(wide).keys()];
+    let [sum, count] = [0, 0];
+    for (const row of this.sharedRows) {
+      const cells = columns.map((column) => row * wide + column);
+      if (cells.filter((cell) => one[cell] === one[cell] || other[cell] === other[cell]).length < 2) continue;
+      const whole = [one, other].map((map) => (this.back ? cells.reduce((all, cell) => all + (map[cell] || 0), 0) : 1));
+      if (whole[0] > 0 && whole[1] > 0)
+        sum += cells.reduce((all, cell) => all + Math.min((one[cell] || 0) / whole[0], (other[cell] || 0) / whole[1]), 0);
+      count += 1;
+    }
+    return count ? { share: sum / count, rows: count } : null;
+  }
+
+  /** The single heads of the second model, the one most like this head of the first before all others. */
+  ranking(first) {
+    const key = `${first.layer} ${first.head}`;
+    if (!this.ranked.has(key)) this.ranked.set(key, this.rank(first));
+    return this.ranked.get(key);
+  }
+
+  rank(first) {
+    const found = [];
+    for (let layer = 0; layer < this.answers[1].layers(this.kind); layer++) {
+      for (let head = 0; head < this.answers[1].heads(this.kind); head++) {
+        const shared = this.sharedAttention(first, { layer, head });
+        if (shared) found.push({ layer, head, share: shared.share });
+      }
+    }
+    return found.sort((one, other) => other.share - one.share);
+  }
+}

@@ -1,0 +1,64 @@
+// One of two models: which it is, what it wrote, and all its heads, small.
+
+import { make, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { HeadGrid } from '../headview/head-grid.js';
+import { TranslationSource } from '../headview/translation-source.js';
+import { unsupportedText } from '../parts/unsupported-rules.js';
+import { pairName, searchDescription } from './second-model.js';
+
+/** Single heads alone: averages and maxima are for one model. */
+class Heads extends TranslationSource {
+  wallLayout(kind) {
+    return super
+      .wallLayout(kind)
+      .slice(0, -1)
+      .map((layer) => layer.slice(0, -2));
+  }
+}
+
+export const badge = (letter) => make('i', { class: letter === 'A' ? 'badge first' : 'badge second', 'aria-hidden': 'true' }, letter);
+
+export class ModelPanel {
+  /** `choose(head)`: one was clicked; `preview(head)`: the pointer rests on one, null when it has left. */
+  constructor(letter, does) {
+    this.letter = letter;
+    this.name = make('span', {});
+    this.title = make('h2', {}, badge(letter), this.name);
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.reads = make('p', { class: 'reads', dir: 'auto' });
+    this.rules = make('p', { class: 'quiet rules' });
+    this.grid = new HeadGrid(does);
+    this.element = make('section', { class: 'one', tabindex: -1 }, this.title, this.error, this.reads, this.rules, this.grid.element);
+    this.maps = null;
+  }
+
+  /** The wall of a translation, which may be turned over; `text`: what it wrote, as nodes. */
+  draw(translation, { kind, text, back = false }) {
+    if (this.maps?.translation !== translation) this.maps = new Heads(translation);
+    const { name } = translation.model;
+    const how = back ? t('beside_reads_back', { pair: pairName(translation.model) }) : null;
+    this.name.textContent = how ?? t('beside_how', { pair: pairName(translation.model), search: searchDescription(translation) });
+    this.title.title = name;
+    this.element.setAttribute('aria-label', t('beside_side', { letter: this.letter, model: name }));
+    this.element.classList.remove('vacant');
+    this.reads.lang = back ? translation.model.target : (translation.model.target ?? '');
+    replace(this.reads, ...text);
+    this.rules.textContent = unsupportedText(translation.model);
+    this.grid.element.setAttribute('aria-label', t('beside_wall', { model: name }));
+    this.grid.draw(this.maps, kind, state);
+  }
+
+  mark(head) {
+    this.head = head;
+    this.grid.updateMarks(head, (here) => (here.layer === head.layer && here.head === head.head ? this.letter : ''));
+  }
+
+  /** Empty state: loading, or no translation. */
+  clear(says = '') {
+    this.name.textContent = '';
+    this.reads.textContent = says;
+    this.element.classList.add('vacant');
+  }
+}

@@ -1,0 +1,167 @@
+// Chooses the second model: the reverse model, the same model with another search, or another model.
+
+import { make, replace } from '../core/dom.js';
+import { pageOptions } from '../core/fields.js';
+import { set, state } from '../core/state.js';
+import { languageTag } from '../core/language-tags.js';
+import { languageName, t } from '../core/i18n.js';
+
+const TOY = 'toy'; // knows two sentences: it is used only where it is named
+const DEFAULT_BEAM = 4; // the beam beside a greedy search
+/** Options that the second model takes over where the visitor changed them; the others are its own defaults. */
+const changeable = () => pageOptions().filter((name) => name !== 'beam_size');
+
+/** Models write a language in two letters, in three, or as a word. */
+const sameLanguage = (one, other) => Boolean(one && other) && languageTag(one) === languageTag(other);
+
+/** Whether a model reads what the other writes, and writes what it reads. */
+const isReverse = (model, other) =>
+  sameLanguage(model.source, other.target) && sameLanguage(model.target, other.source) && !sameLanguage(model.source, model.target);
+
+/** The model of the way back, if one ships. Never the toy. */
+export function reverseModel({ models }, { model }) {
+  return models.find((each) => each.name !== TOY && isReverse(each, model)) ?? null;
+}
+
+/** The second model: the chosen one, else the reverse model, else the first model with another beam. */
+export function secondModelName(config, translation) {
+  if (state.beside) return state.beside;
+  return (translation.text.trim() && reverseModel(config, translation)?.name) || translation.model.name;
+}
+
+/** What is known of the second model: most from a translation of its own, as it may write several languages. */
+function secondModel(config, translation, second) {
+  const name = secondModelName(config, translation);
+  return second?.model.name === name ? second.model : (config.models.find((each) => each.name === name) ?? { name });
+}
+
+/** How the second translation comes to be: `back` reads the first one's answer, `same` is the first model, `other` another one. */
+export function comparisonMode(config, translation, second) {
+  const model = secondModel(config, translation, second);
+  if (model.name === translation.model.name) return 'same';
+  return isReverse(model, translation.model) && translation.text.trim() ? 'back' : 'other';
+}
+
+/** Whether the second model may be given what the first one wrote. */
+const sameTargetLanguage = (model, translation) => model.target === translation.model.target && translation.text.trim() !== '';
+
+/** The second request for the page's translation, as the server takes it. `second`: the last translation of the second model. */
+export function secondRequest(config, translation, second) {
+  const asked = translation.requestValues();
+  const defaults = translation.model.defaults ?? {};
+  const model = secondModel(config, translation, second);
+  const back = comparisonMode(config, translation, second) === 'back';
+  const request = { text: back ? translation.text : asked.text, model: model.name };
+  // Ignore the reverse weight for greedy search, where it has no effect.
+  const names = changeable().filter((name) => name !== 'back_weight' || asked.beam_size > 1);
+  for (const name of names) if (asked[name] !== defaults[name]) request[name] = asked[name];
+  const beam =
+    state.besideBeam ?? withOtherBeam(config, translation, model) ?? (asked.beam_size === defaults.beam_size ? null : asked.beam_size);
+  if (beam !== null && !(asked.temperature > 0)) request.beam_size = Math.min(beam, config.beam);
+  if (!back && state.besideSame && sameTargetLanguage(model, translation)) request.target = translation.text;
+  return request;
+}
+
+/** Where nothing is chosen and there is no way back, the same model searches otherwise. */
+function withOtherBeam(config, translation, model) {
+  return state.beside || model.name !== translation.model.name ? null : otherBeamSize(config, translation);
+}
+
+/** Greedily beside a beam, with a beam beside a greedy search. */
+const otherBeamSize = ({ beam }, translation) => (translation.requestValues().beam_size === 1 ? Math.min(DEFAULT_BEAM, beam) : 1);
+
+/** "German → English", or the name of a model of unknown languages. */
+export const pairName = ({ name, source, target }) =>
+  source && target ? t('beside_pair', { source: languageName(source), target: languageName(target) }) : name;
+
+const searchName = (beam) => (beam === 1 ? t('beside_greedy') : t('beside_beam_of', { beam }));
+
+/** How a translation was searched for. */
+export function searchDescription({ request }) {
+  if (typeof request.target === 'string') return t('beside_given');
+  return request.options.temperature > 0 ? t('beside_sampled') : searchName(request.options.beam_size);
+}
+
+export class SecondModelChooser {
+  constructor(config) {
+    this.config = config;
+    this.name = make('span', { class: 'quiet' });
+    this.modes = make('div', { class: 'segments', role: 'group' });
+    this.other = make('select', { class: 'model', onchange: () => this.choose({ beside: this.other.value }) });
+    this.beam = make('select', { class: 'numeric', onchange: () => set({ besideBeam: Number(this.beam.value) }) });
+    this.beamName = make('span', {});
+    this.same = make('input', { type: 'checkbox', onchange: () => set({ besideSame: this.same.checked }) });
+    this.sameName = make('span', {});
+    this.sameLabel = make('label', { class: 'check' }, this.same, this.sameName);
+    this.more = make('span', { class: 'more' }, make('label', { class: 'check' }, this.beamName, this.beam), this.sameLabel);
+    this.note = make('p', { class: 'quiet note' });
+    this.element = make('div', { class: 'choices' }, this.name, this.modes, this.other, this.more);
+  }
+
+  choose(changes) {
+    set({ besideBeam: null, besideSame: false, besideHead: null, ...changes });
+  }
+
+  draw(translation, second) {
+    const mode = comparisonMode(this.config, translation, second);
+    const back = reverseModel(this.config, translation);
+    this.name.textContent = t('beside_compare_with');
+    this.modes.setAttribute('aria-label', t('beside_compare_with'));
+    const { activeElement } = document;
+    const focused = activeElement instanceof HTMLElement && this.modes.contains(activeElement) ? activeElement.dataset.mode : null;
+    const button = (name, says, changes) => {
+      const about = { type: 'button', data: { mode: name }, 'aria-pressed': String(mode === name), onclick: () => this.choose(changes) };
+      return make('button', about, says);
+    };
+    const search = otherBeamSize(this.config, translation);
+    const sameModel = { beside: back ? translation.model.name : '', besideBeam: search };
+    replace(
+      this.modes,
+      button('same', t('beside_same_model', { search: searchName(search) }), sameModel),
+      back && button('back', t('beside_reads_back', { pair: pairName(back) }), { beside: '' }),
+    );
+    if (focused) this.modes.querySelector(`[data-mode=${focused}]`)?.focus({ preventScroll: true });
+    this.drawOther(translation, second, mode);
+    this.drawMore(translation, second, mode);
+  }
+
+  drawOther(translation, second, mode) {
+    const chosen = secondModel(this.config, translation, second);
+    const known = this.config.models.filter(
+      ({ name }) => name !== translation.model.name && name !== reverseModel(this.config, translation)?.name,
+    );
+    const listed = mode !== 'other' || known.some(({ name }) => name === chosen.name) ? known : [...known, chosen];
+    const called = (model) => (model.source && model.target ? `${pairName(model)} · ${model.name}` : model.name);
+    const option = (model) => make('option', { value: model.name }, called(model));
+    replace(this.other, make('option', { value: '', disabled: true }, t('beside_another')), ...listed.map(option));
+    this.other.value = mode === 'other' ? chosen.name : '';
+    this.other.classList.toggle('chosen', mode === 'other');
+    this.other.setAttribute('aria-label', t('beside_another'));
+    this.other.hidden = !listed.length;
+  }
+
+  drawMore(translation, second, mode) {
+    const model = secondModel(this.config, translation, second);
+    const asked = secondRequest(this.config, translation, second);
+    this.more.hidden = mode === 'back';
+    const width = asked.beam_size ?? (second?.model.name === model.name ? second.requestValues().beam_size : model.defaults?.beam_size);
+    replace(this.beam, ...Array.from({ length: this.config.beam }, (_, number) => make('option', { value: number + 1 }, number + 1)));
+    this.beam.value = width ?? '';
+    this.beam.disabled = asked.temperature > 0 || asked.target !== undefined;
+    this.beamName.textContent = t('beside_beam');
+    this.same.checked = state.besideSame;
+    this.sameLabel.hidden = !sameTargetLanguage(model, translation);
+    this.sameName.textContent = t('beside_same');
+    this.sameLabel.title = t('beside_same_says');
+    const foreign = mode === 'other' && differentLanguages(model.source, translation.model.source);
+    this.note.hidden = !foreign;
+    const languages = foreign && { reads: languageName(model.source), typed: languageName(translation.model.source) };
+    this.note.textContent = foreign ? t('beside_foreign', { model: model.name, ...languages }) : '';
+  }
+}
+
+/** Whether two codes surely mean two languages. */
+function differentLanguages(one, other) {
+  const [language, typed] = [one, other].map((code) => languageTag(code ?? '').split('-')[0]);
+  return language.length === 2 && typed.length === 2 && language !== typed;
+}

@@ -1,0 +1,45 @@
+// The heads of the second model that come closest to the chosen head of the first.
+
+import { make, replace, iconToggle } from '../core/dom.js';
+import { sameHead } from '../core/store.js';
+import { twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { shortName } from '../parts/head-names.js';
+
+const MAX_LISTED = 5;
+// Two circles that share a part.
+const OVERLAP_ICON = [{ d: 'M1.2 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0M5.4 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0' }];
+
+export class SimilarHeads {
+  /** `choose(head)` of the second model; `follow()`: it follows the first, or stays. */
+  constructor({ choose, follow }) {
+    this.title = make('h2', {});
+    this.says = make('p', { class: 'quiet' });
+    this.list = make('ol', { class: 'rank' });
+    const [button, name] = iconToggle(OVERLAP_ICON, follow);
+    this.follow = button;
+    this.followName = name;
+    this.element = make('section', { class: 'ranked' }, this.title, this.says, this.list, this.follow);
+    this.list.addEventListener('click', (event) => {
+      const row = event.target.closest('button');
+      if (row) choose({ layer: Number(row.dataset.layer), head: Number(row.dataset.head) });
+    });
+  }
+
+  draw(ranking, heads, follows) {
+    this.title.textContent = t('beside_most_like', { head: shortName(heads[0]) });
+    this.says.textContent = t(ranking.length ? 'beside_rank_says' : heads[0].head === 'max' ? 'beside_maximum' : 'beside_no_rows');
+    const focused = this.list.contains(document.activeElement);
+    const row = ({ layer, head, share }) => {
+      const bar = make('span', { class: 'part' }, make('i', { style: `width:${(100 * share).toFixed(1)}%` }));
+      const about = { type: 'button', 'aria-pressed': String(sameHead({ layer, head }, heads[1])), data: { layer, head } };
+      const value = make('span', { class: 'numeric' }, twoDecimals(share));
+      return make('li', {}, make('button', about, make('span', {}, shortName({ layer, head })), bar, value));
+    };
+    replace(this.list, ...ranking.slice(0, MAX_LISTED).map(row));
+    if (focused) (this.list.querySelector('[aria-pressed=true]') ?? this.list.querySelector('button'))?.focus({ preventScroll: true });
+    this.follow.setAttribute('aria-pressed', String(follows));
+    this.followName.textContent = t('beside_follow');
+    this.follow.title = t('beside_follow_says');
+  }
+}

@@ -1,0 +1,118 @@
+// Three maps in a row on the same axes: A, B, and A − B. Where a side lacks a word, its cells are hatched.
+
+import { make, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { viewMode } from '../headview/view-modes.js';
+import { Heatmap } from '../headview/heatmap.js';
+import { largestDifferences } from '../headview/largest-differences.js';
+import { NO_HIGHLIGHT } from '../headview/highlights.js';
+import { NumberTable } from '../headview/number-table.js';
+import { cellOfLabel, mountPointer } from '../headview/pointer.js';
+import { rowLabelWidth } from '../headview/label-size.js';
+import { differenceKey, colourLegend } from '../parts/legend.js';
+import { headName } from '../parts/head-names.js';
+import { canvasPlotly } from '../parts/canvas-plotly.js';
+import { badge } from './model-panel.js';
+
+export const FORMS = ['matrix', 'numbers'];
+const GAP = 20; // pixels between two maps
+const ROW_FROM_WIDTH = 860; // pixels from which on three maps stand in a row
+const MIN_DIFFERENCE = 0.0005; // a smaller difference reads 0.000
+const MAX_WIDTH = 612; // pixels of a map that stands alone
+
+export class ThreeMaps {
+  /** `does`: `onHover(row, column)` and `onPin(row, column)`, places in the common words. */
+  constructor(does) {
+    this.marks = NO_HIGHLIGHT;
+    this.titles = [0, 1, 2].map(() => make('h3', {}));
+    this.frames = this.titles.map((title) => make('div', { class: 'frame' }, title));
+    this.row = make('div', { class: 'trio' }, ...this.frames);
+    this.legend = make('div', { class: 'legend' });
+    this.pairs = make('div', { class: 'pairs' });
+    this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.pairs);
+    const cellAt = (event) => this.maps?.find((map) => map.plane?.contains(event.target))?.cellAt(event);
+    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), does);
+    new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.about)).observe(
+      this.row,
+    );
+  }
+
+  /** `likeness` has both maps, `heads` says which; `back`: the second one is turned over. */
+  show(about) {
+    const { likeness, heads, kind, back } = about;
+    this.about = about;
+    const { rows, columns } = likeness.units;
+    const base = { kind, rows, columns, maximum: true, gaps: true };
+    this.views = [0, 1].map((side) => ({ ...base, weights: likeness.map(side, heads[side]) }));
+    const difference = { ...base, weights: likeness.difference(...heads) };
+    this.width = this.row.clientWidth || ROW_FROM_WIDTH;
+    const form = viewMode(FORMS, state);
+    this.element.hidden = !rows.length || !columns.length;
+    if (this.element.hidden) return;
+    for (const [side, head] of heads.entries()) replace(this.titles[side], badge('AB'[side]), headName(head.layer, head.head));
+    replace(this.titles[2], t('beside_minus'));
+    if (form === 'numbers') this.showNumbers([...this.views, difference]);
+    else this.showMaps([...this.views, difference]);
+    this.drawLegend(form, back, base);
+    this.drawLargest(difference);
+    this.highlight(this.marks);
+  }
+
+  showMaps(views) {
+    const inRow = this.width >= ROW_FROM_WIDTH;
+    if (this.form !== `matrix ${inRow}`) {
+      const options = [{}, { rowLabels: !inRow }, { rowLabels: !inRow, difference: true }];
+      this.switchMode(
+        `matrix ${inRow}`,
+        options.map((each) => new Heatmap(canvasPlotly(), state, each)),
+      );
+    }
+    const labels = rowLabelWidth(views[0], state.fit);
+    const plane = inRow ? Math.floor((this.width - labels - 2 * GAP) / 3) : Math.min(MAX_WIDTH, this.width) - labels;
+    for (const [number, view] of views.entries()) {
+      const wide = inRow && number ? plane : plane + labels;
+      this.maps[number].show(view, wide, this.titles[number].textContent);
+      this.titles[number].style.paddingInlineStart = inRow && number ? '0' : `${labels}px`;
+    }
+  }
+
+  showNumbers(views) {
+    if (this.form !== 'numbers')
+      this.switchMode(
+        'numbers',
+        views.map(() => new NumberTable()),
+      );
+    for (const [number, view] of views.entries()) {
+      this.titles[number].style.paddingInlineStart = '0';
+      this.maps[number].show(number < 2 ? [view] : [this.views[0], this.views[1]], this.titles[number].textContent);
+    }
+  }
+
+  /** Another form: what showed the last one leaves. */
+  switchMode(form, maps) {
+    for (const map of this.maps ?? []) map.destroy?.();
+    this.maps = maps;
+    this.form = form;
+    this.row.className = `trio ${form}`;
+    for (const [number, map] of maps.entries()) replace(this.frames[number], this.titles[number], map.element);
+  }
+
+  drawLegend(form, back, view) {
+    const note = (text) => make('span', {}, text);
+    const hatched = make('span', { class: 'sample' }, make('i', { class: 'hatch' }), t('beside_hatched'));
+    const colours = form === 'matrix' ? [...colourLegend(view, state).slice(0, 1), differenceKey(), hatched] : [];
+    replace(this.legend, ...colours, back ? note(t('beside_turned')) : null);
+  }
+
+  drawLargest(difference) {
+    const buttons = largestDifferences(difference, MIN_DIFFERENCE);
+    const name = make('span', { class: 'quiet' }, t(buttons.length ? 'largest_differences' : 'beside_no_difference'));
+    replace(this.pairs, name, ...buttons);
+  }
+
+  highlight(marks) {
+    this.marks = marks;
+    if (this.views && !this.element.hidden) for (const map of this.maps) map.highlight(marks);
+  }
+}

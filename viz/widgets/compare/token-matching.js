@@ -1,0 +1,36 @@
+// Two answers to one sentence: which tokens of one go together with which of the other. The server matched them.
+
+import { sideOf } from '../core/translation.js';
+
+/** Decoder columns begin with the start token, one before the sentence. */
+const shiftOf = (kind, axis) => (kind === 'decoder' && axis === 'columns' ? 1 : 0);
+
+export class TokenMatching {
+  constructor({ source, target }) {
+    this.sentences = { source, target };
+  }
+
+  /** Whether both sides have one and the same text on an axis. */
+  same(kind, axis) {
+    return this.sentences[sideOf(kind, axis)].same;
+  }
+
+  /** The words that both maps of a kind are shown in: those that either side has, in reading order, with their places on each side. */
+  units(kind, answers) {
+    const axis = (name) => {
+      const shift = shiftOf(kind, name);
+      const counts = answers.map((translation) => translation[name](kind).length);
+      const items = this.sentences[sideOf(kind, name)].units.map(({ first, second, ...unit }, number) => {
+        const places = [first, second].map((side, at) => side.map((place) => place + shift).filter((place) => place < counts[at]));
+        return { ...unit, key: `u${number}`, places };
+      });
+      const start = { ...answers[0].start, full: answers[0].start.label, key: 'b', places: [[0], [0]] };
+      const all = shift ? [start, ...items] : items;
+      return all.filter(({ places }) => places.some((side) => side.length));
+    };
+    return { rows: axis('rows'), columns: axis('columns') };
+  }
+}
+
+/** Whether both sides have a word. */
+export const isMatched = ({ places }) => places.every((side) => side.length > 0);

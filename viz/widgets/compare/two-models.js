@@ -1,0 +1,299 @@
+// Two models on one sentence. The first is the page's own; the second is asked for here: by default it translates the first
+// one's answer back, and its map is turned over onto the same axes. No click on a head asks the server.
+
+import { Translation } from '../core/translation.js';
+import { defaultHead } from '../core/default-head.js';
+import { callLatest } from '../core/boot.js';
+import { make, replace } from '../core/dom.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { ready } from '../core/page.js';
+import { on, pageStore, set, state } from '../core/state.js';
+import { NO_SELECTION, createStore } from '../core/store.js';
+import { nearestHead, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { viewMode, mountViewModes } from '../headview/view-modes.js';
+import { mountKeyboard } from '../headview/keyboard.js';
+import { headBelow, nextHead } from '../headview/head-navigation.js';
+import { TranslationSource } from '../headview/translation-source.js';
+import { chooseKind, mountKinds } from '../parts/kind-buttons.js';
+import { SecondModelChooser, comparisonMode, secondRequest } from './second-model.js';
+import { HeadSimilarity } from './head-similarity.js';
+import { itemOfUnit, comparisonText, secondText, unitOfItem } from './common-words.js';
+import { TokenMatching } from './token-matching.js';
+import { SimilarHeads } from './similar-heads.js';
+import { ModelPanel } from './model-panel.js';
+import { FORMS, ThreeMaps } from './three-maps.js';
+import { transposedTranslation } from './transposed.js';
+
+const CHOICE_FIELDS = ['beside', 'besideBeam', 'besideSame'];
+const DISPLAY_FIELDS = ['kind', 'scale', 'palette', 'fit', 'theme', 'language', 'view'];
+const NO_CELL = { row: null, column: null };
+
+export async function mount({ element, server, props }) {
+  await ready;
+  new TwoModelsTab(element, server, JSON.parse(props.config));
+}
+
+class TwoModelsTab {
+  constructor(root, server, config) {
+    this.root = root;
+    this.server = server;
+    this.config = config;
+    this.told = null; // the second model's translation, and what goes together
+    this.hover = NO_CELL;
+    this.pinned = NO_CELL; // a word that the first model lacks: any other is the page's
+    this.active = 0;
+    root.classList.add('explorer');
+    on(['tab', 'translation', ...CHOICE_FIELDS], () => this.update());
+    on(['busy'], () => root.classList.toggle('busy', state.busy));
+    this.update();
+  }
+
+  open() {
+    return state.tab === 'beside' && Boolean(this.sides) && Boolean(state.translation);
+  }
+
+  build() {
+    this.store = createStore({ previews: [null, null] });
+    const preview = (number) => (head) => {
+      const previews = [null, null];
+      previews[number] = head;
+      this.store.set({ previews });
+    };
+    this.sides = ['A', 'B'].map(
+      (letter, number) => new ModelPanel(letter, { choose: (head) => this.choose(number, head), preview: preview(number) }),
+    );
+    for (const [number, side] of this.sides.entries()) {
+      for (const name of ['focusin', 'pointerdown']) side.element.addEventListener(name, () => (this.active = number));
+    }
+    this.latest = new LatestRequest(this.root, this.sides[1].error, 'beside_failed');
+    this.choices = new SecondModelChooser(this.config);
+    this.ranked = new SimilarHeads({
+      choose: (head) => this.choose(1, head),
+      follow: () => set({ besideHead: state.besideHead ? null : this.heads()[1] }),
+    });
+    this.trio = new ThreeMaps({ onHover: (row, column) => this.setHover(row, column), onPin: (row, column) => this.pin(row, column) });
+    const [kinds, forms] = [make('div', {}), make('div', {})];
+    this.kinds = kinds;
+    this.drawKinds = mountKinds(kinds, pageStore, () => new TranslationSource(state.translation));
+    this.drawForms = mountViewModes(forms, pageStore, FORMS);
+    this.shares = make('span', { class: 'shares', 'aria-live': 'polite' });
+    this.reads = [0, 1].map(() => make('span', { class: 'look' }));
+    this.line = make('div', { class: 'line' }, this.shares, ...this.reads, forms);
+    const tops = make('div', { class: 'tops' }, ...this.sides.map((side) => side.element), this.ranked.element);
+    this.alone = make('p', { class: 'quiet alone' });
+    this.root.append(this.choices.element, this.choices.note, this.alone, kinds, tops, this.line, this.trio.element);
+    on(DISPLAY_FIELDS, () => this.open() && this.draw());
+    on(['layer', 'head', 'besideHead'], () => this.open() && this.drawHeads());
+    on(['row', 'column', 'words', 'special'], () => this.open() && this.highlight());
+    this.store.on(['previews'], () => this.open() && this.drawHeads());
+    mountKeyboard(() => (this.open() ? this.keyboardTarget() : null));
+  }
+
+  update() {
+    if (state.tab !== 'beside' || !state.translation) return;
+    if (!this.sides) this.build();
+    [this.hover, this.pinned] = [NO_CELL, NO_CELL];
+    const asked = this.request();
+    const key = JSON.stringify(asked);
+    if (key !== this.latest.shown) {
+      if (!this.told) this.sides[1].clear(t('beside_waiting', { model: asked.other.model }));
+      this.told = null;
+      this.sides[1].error.textContent = '';
+    }
+    this.draw();
+    this.latest.load(
+      key,
+      () => this.ask(asked),
+      (told) => this.onAnswer(told, key),
+    );
+  }
+
+  request() {
+    const back = comparisonMode(this.config, state.translation, this.second) === 'back';
+    return { request: state.translation.requestValues(), other: secondRequest(this.config, state.translation, this.second), back };
+  }
+
+  async ask(asked) {
+    const { turn } = this.latest;
+    try {
+      return { ...(await callLatest(this.server.answer_beside, asked)), back: asked.back };
+    } catch (error) {
+      if (turn === this.latest.turn) {
+        this.second = null;
+        this.sides[1].clear();
+      }
+      throw error;
+    }
+  }
+
+  onAnswer(told, key) {
+    this.second = new Translation(told.answer);
+    this.config.models = told.models;
+    const { own, back } = told;
+    const translation = back ? transposedTranslation(this.second) : this.second;
+    this.told = { own: own && new Translation(own), translation, partners: new TokenMatching(told), back };
+    // Only a translation tells which language a model of many writes.
+    if (JSON.stringify(this.request()) !== key) this.update();
+    else this.draw();
+  }
+
+  /** The page's translation; where one model searches twice, what it chooses alone. */
+  get first() {
+    return this.told?.own ?? state.translation;
+  }
+
+  /** The way back has the same axes in cross-attention alone. */
+  get kind() {
+    return comparisonMode(this.config, state.translation, this.second) === 'back' ? 'cross' : state.kind;
+  }
+
+  /** A head of each: the page's, and the chosen one of the second model, or the one most like it. */
+  heads() {
+    const [first, second] = this.store.state.previews;
+    const a = first ?? this.firstHead();
+    if (!this.likeness) return [a, a];
+    const best = () => this.likeness.ranking(a)[0] ?? a;
+    return [a, second ?? nearestHead(this.told.translation, this.kind, state.besideHead ?? best())];
+  }
+
+  firstHead() {
+    const { first: translation } = this;
+    const { layer, head, kind, lastHeads } = state;
+    const look = kind === this.kind ? { layer, head } : (lastHeads[this.kind] ?? defaultHead(translation));
+    return nearestHead(translation, this.kind, look);
+  }
+
+  choose(number, head) {
+    this.store.set({ previews: [null, null] });
+    if (number) set({ besideHead: head });
+    else if (state.kind === this.kind) set(head);
+    else set({ kind: this.kind, ...NO_SELECTION, ...head });
+  }
+
+  draw() {
+    const { kind, told, first: translation } = this;
+    const mode = comparisonMode(this.config, state.translation, this.second);
+    const back = mode === 'back';
+    this.likeness = told && new HeadSimilarity(told.partners, [translation, told.translation], kind, told.back);
+    this.choices.draw(state.translation, this.second);
+    const alone = mode === 'same' && !state.besideSame && state.translation.model.defaults?.back_weight > 0;
+    this.alone.textContent = alone ? t('own_choice') : '';
+    this.kinds.hidden = back;
+    this.drawKinds();
+    this.drawForms();
+    this.sides[0].draw(translation, { kind, text: [translation.text.trim() ? translation.text : t('beside_empty')] });
+    if (told) this.sides[1].draw(told.translation, { kind, back: told.back, text: secondText(translation, told) });
+    this.drawHeads();
+  }
+
+  drawHeads() {
+    const heads = this.heads();
+    this.sides[0].mark(this.firstHead());
+    this.ranked.element.classList.toggle('vacant', !this.likeness);
+    for (const element of [this.line, this.trio.element]) element.hidden = !this.likeness;
+    if (!this.likeness) return;
+    const { previews } = this.store.state;
+    this.sides[1].mark(previews[1] ? nearestHead(this.told.translation, this.kind, state.besideHead ?? heads[1]) : heads[1]);
+    const ranking = this.likeness.ranking(heads[0]);
+    this.ranked.draw(ranking, heads, !state.besideHead);
+    this.trio.show({ likeness: this.likeness, heads, kind: this.kind, back: this.told.back });
+    this.drawShare(heads);
+    this.highlight();
+  }
+
+  drawShare(heads) {
+    const { likeness, kind, told } = this;
+    const shared = likeness.sharedAttention(...heads);
+    const maximum = heads.some(({ head }) => head === 'max');
+    this.shares.textContent = shared
+      ? t('beside_share_of', { share: twoDecimals(shared.share) })
+      : t(maximum ? 'beside_maximum' : 'beside_no_rows');
+    const counted = shared ? t('beside_measure', { rows: shared.rows, all: likeness.units.rows.length }) : '';
+    const matched = t(told.partners.same(kind, told.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
+    this.shares.title = [counted, told.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
+  }
+
+  /** The page's own pin, in common words, or the one of a word that the first model lacks. */
+  pinnedCells() {
+    if (!this.likeness) return NO_CELL;
+    const { translation, kind } = state;
+    if (kind !== this.kind || this.first !== translation) return this.pinned;
+    const place = (axis, at) => unitOfItem(this.likeness.units, axis, translation, kind, state, at);
+    const own = { row: place('rows', state.row), column: place('columns', state.column) };
+    return own.row === null && own.column === null ? this.pinned : own;
+  }
+
+  setHover(row, column) {
+    if (row === this.hover.row && column === this.hover.column) return;
+    this.hover = { row, column };
+    this.highlight();
+  }
+
+  pin(row, column) {
+    const held = this.pinnedCells();
+    const again = held.row === row && held.column === column;
+    this.clearPins();
+    if (again) return;
+    const { translation, kind } = state;
+    const at = (axis, unit) => itemOfUnit(this.likeness.units, axis, translation, kind, state, unit);
+    const own = { row: at('rows', row), column: at('columns', column) };
+    const lost = (row !== null && own.row === null) || (column !== null && own.column === null);
+    if (lost || kind !== this.kind || this.first !== translation) this.pinned = { row, column };
+    else set({ ...NO_SELECTION, ...own });
+    this.highlight();
+  }
+
+  clearPins() {
+    this.pinned = NO_CELL;
+    set(NO_SELECTION);
+    this.highlight();
+  }
+
+  highlight() {
+    if (!this.likeness) return;
+    const held = this.pinnedCells();
+    const listed = ({ row, column }) => ({ rows: row === null ? null : [row], columns: column === null ? null : [column] });
+    this.trio.highlight({ hover: listed(this.hover), pinned: listed(held), missing: '' });
+    const now = { row: this.hover.row ?? held.row, column: this.hover.column ?? held.column };
+    if (this.hover.row !== null || this.hover.column !== null) Object.assign(now, this.hover);
+    const heads = this.heads();
+    for (const [side, look] of this.reads.entries()) {
+      replace(look, ...comparisonText(side, this.likeness.units, this.likeness.map(side, heads[side]), now));
+    }
+  }
+
+  // ---------------------------------------------------------------- keys
+
+  /** What the keys of a view of heads (headview/keyboard.js) act on: the side in use. */
+  keyboardTarget() {
+    const side = this.sides[this.active];
+    const wall = side.maps?.wallLayout(this.kind);
+    const go = (step) => wall && this.choose(this.active, step(wall, side.head));
+    return {
+      view: this.likeness,
+      root: this.root,
+      element: this.trio.element,
+      head: this.trio.element,
+      grid: side.grid,
+      store: pageStore,
+      source: { translation: state.translation, kinds: this.kinds.hidden ? [] : side.maps?.kinds, merges: false },
+      parts: new Set(),
+      forms: FORMS,
+      moveHead: (step) => go((rows, head) => nextHead(rows, head, step)),
+      moveLayer: (step) => go((rows, head) => headBelow(rows, head, step)),
+      chooseKind: (kind) => chooseKind(pageStore, state.translation, kind),
+      nextForm: () => set({ view: FORMS[(FORMS.indexOf(viewMode(FORMS, state)) + 1) % FORMS.length] }),
+      movePin: (axis, step) => this.movePin(axis, step),
+      clearPins: () => this.clearPins(),
+    };
+  }
+
+  /** The pin one row or column on. */
+  movePin(axis, step) {
+    const held = this.pinnedCells();
+    const count = this.likeness.units[`${axis}s`].length;
+    const place = held[axis] === null ? 0 : Math.max(0, Math.min(count - 1, held[axis] + step));
+    if (place !== held[axis]) this.pin(...Object.values({ row: held.row, column: held.column, [axis]: place }));
+  }
+}

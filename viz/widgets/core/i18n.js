@@ -1,0 +1,53 @@
+// The phrases of the page in the reader's language.
+
+import { tables as carried } from './boot.js';
+import { LANGUAGES, isSupported } from './languages.js';
+import { set, state } from './state.js';
+import { languageTag } from './language-tags.js';
+
+const tables = carried.words;
+
+/** A phrase; `{names}` in it stand for values. */
+export function t(key, values = {}) {
+  const table = tables[state.language] ?? tables.en;
+  const text = table[key];
+  if (text === undefined) throw new Error(`no words for ${key}`);
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+export const hasPhrase = (key) => key in (tables[state.language] ?? tables.en);
+
+/** The first of the browser's languages that we speak. */
+export function browserLanguage() {
+  const wanted = (navigator.languages ?? [navigator.language]).map((tag) => tag.toLowerCase());
+  return wanted.map((tag) => tag.slice(0, 2)).find(isSupported) ?? 'en';
+}
+
+export function setLanguage(language) {
+  document.documentElement.lang = LANGUAGES[language].tag;
+  set({ language });
+}
+
+/**
+ * Text of an error of the server or the page. Field names are translated, too.
+ * @param {{ word: string, values?: Record<string, any> }} fault
+ */
+export function errorText({ word, values = {} }) {
+  const field = `field_${values.name}`;
+  return t(`error_${word}`, hasPhrase(field) ? { ...values, name: t(field) } : values);
+}
+
+/** Text of an error thrown by `call`; `otherwise` is the key for other errors. */
+export const faultText = (error, otherwise = 'error_our_fault') => (error.fault ? errorText(error.fault) : t(otherwise));
+
+/** A language by its code, in whatever way a model writes it: "de", "deu_Latn" → "German"; a pair of them with an arrow. */
+export function languageName(code) {
+  if (code.includes('→')) return code.split('→').map(languageName).join(' → ');
+  const tag = languageTag(code);
+  if (hasPhrase(`language_${tag}`)) return t(`language_${tag}`);
+  try {
+    return new Intl.DisplayNames([document.documentElement.lang], { type: 'language', fallback: 'none' }).of(tag) ?? code;
+  } catch {
+    return code;
+  }
+}

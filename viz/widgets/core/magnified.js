@@ -1,7 +1,0 @@
-// Presentation mode zooms the whole page; this converts window pixels to page pixels.
-
-/** Pixels of the window in one of the page. */
-export function magnified() {
-  const root = document.documentElement;
-  return root.classList.contains('beamer') ? root.getBoundingClientRect().width / root.offsetWidth || 1 : 1;
-}

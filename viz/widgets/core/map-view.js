@@ -1,0 +1,146 @@
+// From a map of tokens to the map on the page: whole words, hidden special tokens, rescaled rows.
+
+import { sideOf } from './translation.js';
+
+/** Tokens of one axis, grouped: each item stands for one or more of them. */
+function axis(tokens, text, { words, special }) {
+  const items = [];
+  for (const [place, token] of tokens.entries()) {
+    const last = items.at(-1);
+    if (words && last && token.word != null && token.word === last.word && !token.special) {
+      last.places.push(place);
+      last.label = last.full = text.slice(last.start, token.end);
+      last.joined = false;
+      last.unknown ||= token.unknown;
+      continue;
+    }
+    items.push({ ...token, full: token.full ?? token.label, places: [place] });
+    if (words) items.at(-1).joined = false;
+  }
+  return special ? items : items.filter((item) => !item.special);
+}
+
+const known = new WeakMap(); // translation → the axes of its maps, by kind and display options; all heads share them
+
+export function axes(translation, kind, options) {
+  const key = [kind, Boolean(options.words), Boolean(options.special)].join();
+  const found = known.get(translation) ?? known.set(translation, new Map()).get(translation);
+  if (!found.has(key)) found.set(key, makeAxes(translation, kind, options));
+  return found.get(key);
+}
+
+function makeAxes(translation, kind, options) {
+  const textOf = (name) => (sideOf(kind, name) === 'source' ? translation.source_text : translation.text);
+  const items = (name) => axis(translation[name](kind), textOf(name), options);
+  return { rows: items('rows'), columns: items('columns') };
+}
+
+/** One head as it is shown. `hidden` is what hidden tokens hold of a row, on average. */
+export function view(translation, kind, layer, head, options) {
+  const map = translation.map(kind, layer, head);
+  const { rows, columns } = axes(translation, kind, options);
+  const about = { kind, layer, head, rows, columns, maximum: head === 'max', masked: translation.masked(kind) };
+  if (rows.length === map.rows && columns.length === map.columns) return { ...about, weights: map.weights, hidden: 0 };
+  const weights = new Float32Array(rows.length * columns.length);
+  const sums = options.rescale && !options.special && head !== 'max' ? new Float32Array(rows.length).fill(1) : null;
+  let hidden = 0;
+  for (const [row, { places }] of rows.entries()) {
+    let sum = 0;
+    for (const [column, item] of columns.entries()) {
+      const weight = reduceCells(map, places, item.places);
+      weights[row * columns.length + column] = weight;
+      if (weight === weight) sum += weight;
+    }
+    hidden += (1 - sum) / rows.length;
+    if (sums && sum > 0) {
+      sums[row] = sum;
+      for (let column = 0; column < columns.length; column++) weights[row * columns.length + column] /= sum;
+    }
+  }
+  return { ...about, weights, hidden, sums };
+}
+
+export const WEIGHT_ERROR = 5e-5; // how far a weight may be from the middle of its letter's cell: half a unit of the fourth decimal
+
+/**
+ * How far the weight of some rows and columns together may be from the model's own. A single weight of a head looks right with
+ * four decimals, which is how cells are cut (core/weight-decoding.js); sums over tokens, means of rows and of heads need not.
+ */
+export function errorBound(view, weight, rows, columns) {
+  const tokens = (items) => items.reduce((all, { places }) => all + (places?.length ?? 1), 0);
+  const [own, others] = [rows.map((row) => view.rows[row]), columns.map((column) => view.columns[column])];
+  const single = tokens(own) === 1 && tokens(others) === 1;
+  const averaged = !view.maximum && (view.layer === 'mean' || view.head === 'mean');
+  const doubt = WEIGHT_ERROR * tokens(others);
+  if (!view.sums) return single && !averaged ? 0 : doubt;
+  const gone = WEIGHT_ERROR * tokens(view.columns); // a rescaled row is divided by a sum that is as uncertain
+  return (doubt + weight * gone) / Math.max(gone, Math.min(...rows.map((row) => view.sums[row])) - gone);
+}
+
+/** A number with its certain decimals, at most four: both ends of its error interval round to it. */
+export function formatCertain(number, doubt = 0) {
+  for (let digits = 4; digits > 1; digits--) {
+    const text = number.toFixed(digits);
+    if (!doubt || [number - doubt, number + doubt].every((end) => Math.max(0, end).toFixed(digits) === text)) return text;
+  }
+  return number.toFixed(1);
+}
+
+/** A head that a kind has: the nearest to the wanted one. */
+export function nearestHead(translation, kind, { layer, head }) {
+  const within = (place, count) => (typeof place === 'number' ? Math.min(place, count - 1) : place);
+  return { layer: within(layer, translation.layers(kind)), head: within(head, translation.heads(kind)) };
+}
+
+/** Sums over keys, means over queries: a row still sums to one. NaN where every cell is masked. */
+export function reduceCells(map, rows, columns) {
+  let sum = 0;
+  let seen = false;
+  for (const row of rows) {
+    for (const column of columns) {
+      const weight = map.weights[row * map.columns + column];
+      if (weight !== weight) continue;
+      sum += weight;
+      seen = true;
+    }
+  }
+  return seen ? sum / rows.length : NaN;
+}
+
+/** The strongest weight of a row. */
+export function rowMaximum({ weights, columns }, row) {
+  let most = 0;
+  for (let column = 0; column < columns.length; column++) {
+    const weight = weights[row * columns.length + column];
+    if (weight > most) most = weight;
+  }
+  return most;
+}
+
+export function argMax(values) {
+  let best = 0;
+  for (let place = 1; place < values.length; place++) {
+    if ((values[place] || 0) > (values[best] || 0)) best = place;
+  }
+  return best;
+}
+
+export const rowOf = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
+export const columnOf = ({ weights, rows, columns }, column) => Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
+
+/** Position of a weight on the colour scale, from 0 to 1. */
+export function colourLevel(weight, most, scale) {
+  if (scale === 'log') return Math.max(0, 1 + Math.log10(Math.max(weight, 1e-3)) / 3);
+  if (scale === 'row') return most ? weight / most : 0;
+  return weight;
+}
+
+export const twoDecimals = (number) => number.toFixed(2);
+export const threeDecimals = (number) => number.toFixed(3);
+export const fourDecimals = (number) => number.toFixed(4);
+export const signed = (number, digits) => (number < 0 ? '−' : '+') + Math.abs(number).toFixed(digits);
+/** With a sign as wide as a plus; rounded zeros have no sign. */
+export function formatSigned(number, digits = 4) {
+  const text = number.toFixed(digits);
+  return Number(text) === 0 ? text.replace('-', '') : text.replace('-', '−');
+}

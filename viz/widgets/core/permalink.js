@@ -1,0 +1,186 @@
+// Permalinks: sentence, model, options and selection. Only non-default values are included.
+
+import { KINDS } from './translation.js';
+import { FIELDS, CLASSIFIER_TAB } from './fields.js';
+import { isSupported } from './languages.js';
+import { DEFAULTS, on, state } from './state.js';
+import { defaultHead } from './default-head.js';
+import { informativeRow } from './selection.js';
+import { axes } from './map-view.js';
+
+const within = (number, { low = 0, high }) => (number >= low && number <= high ? number : undefined);
+const parseInteger = (text, row) => (/^\d+$/.test(text) ? within(Number(text), row) : undefined);
+const parseIndex = (text, row) => (row.merged.includes(text) ? text : parseInteger(text ?? '', row));
+
+/** Parsers by field kind; undefined for invalid text. */
+const PARSERS = {
+  text: (text, { longest }) => (text && text.length <= longest ? text : undefined),
+  choice: (text, { choices }) => (choices.includes(text) ? text : undefined),
+  switch: (text) => (text === '0' || text === '1' ? text === '1' : undefined),
+  whole: parseInteger,
+  real: (text, row) => within(Number(text), row),
+  place: parseIndex,
+  head(text, row) {
+    const [layer, head, ...more] = text.split('.');
+    const read = { layer: parseIndex(layer, row.layer), head: parseIndex(head, row.head) };
+    return read.layer === undefined || read.head === undefined || more.length ? undefined : read;
+  },
+};
+/** The server validates request values, so numbers are only parsed here. */
+const REQUEST_PARSERS = {
+  ...PARSERS,
+  text: (text) => text || undefined,
+  words: (text) => text || undefined,
+  whole: parseNumber,
+  real: parseNumber,
+};
+const FORMATTERS = { switch: Number, head: ({ layer, head }) => `${layer}.${head}` };
+const format = ({ kind }, value) => (FORMATTERS[kind] ? FORMATTERS[kind](value) : value);
+
+function parseNumber(text) {
+  return text && Number.isFinite(Number(text)) ? Number(text) : undefined;
+}
+
+/** Token ids, for a prefix or a hypothesis of the search. */
+const parseIds = (text) => (/^\d+(\.\d+)*$/.test(text ?? '') ? text.split('.').map(Number) : undefined);
+
+const isChange = {
+  kind: (value) => KINDS.includes(value),
+  side: (value) => ['encoder', 'decoder'].includes(value),
+  part: (value) => ['feed_forward', 'residual'].includes(value),
+  amount: Number.isFinite,
+  text: (value) => typeof value === 'string',
+  ...Object.fromEntries(['start', 'layer', 'head', 'row', 'column', 'from_layer', 'from_head'].map((name) => [name, Number.isInteger])),
+};
+/** Fields that an intervention's chip needs, by action. */
+const REQUIRED_FIELDS = {
+  ...Object.fromEntries(['remove', 'uniform', 'scale', 'temperature', 'previous', 'next', 'same'].map((name) => [name, ['kind']])),
+  drag: ['kind', 'layer', 'head', 'row', 'column', 'amount'],
+  copy: ['kind', 'layer', 'head', 'from_layer', 'from_head'],
+  borrow: ['kind', 'layer', 'text'],
+  zero: ['side', 'layer', 'part'],
+  no_positions: ['side'],
+  shuffle: ['side'],
+  shift: ['side'],
+  mask: ['start'],
+  erase: ['start'],
+  swap: ['start'],
+};
+
+/** Changes of What if, if each of them can be said: what else is wrong with one, the server says. */
+function parseInterventions(text) {
+  try {
+    const list = JSON.parse(text);
+    return list.every((each) => REQUIRED_FIELDS[each.action].every((name) => isChange[name](each[name]))) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parse the permalink; invalid parts are ignored. */
+export function parsePermalink(hash = location.hash) {
+  const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
+  /** @type {Record<string, any>} */
+  const wanted = { request: {} };
+  const take = (target, name, value) => {
+    if (value !== undefined) target[name] = value;
+  };
+  for (const row of FIELDS.request) {
+    if (row.in_link && row.name in values) take(wanted.request, row.name, REQUEST_PARSERS[row.kind](values[row.name], row));
+    if (row.ids) take(wanted.request, row.name, parseIds(values[`${row.name}_ids`]));
+  }
+  for (const row of FIELDS.selection) if (row.name in values) take(wanted, row.key, PARSERS[row.kind](values[row.name], row));
+  if (/^[a-z]+$/.test(values.tab ?? '')) wanted.tab = values.tab;
+  if (wanted.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) wanted[row.key] = values[row.name] ?? row.default; // its view checks them
+  take(wanted, 'interventions', parseInterventions(values.interventions));
+  if (isSupported(values.language)) wanted.language = values.language;
+  return wanted;
+}
+
+/** Clamp the selection to this translation; invalid rows and columns become null. */
+export function clampSelection(translation, selection) {
+  const within = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);
+  const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((each) => translation.tensors[each]);
+  const [layers, heads] = [translation.layers(kind), translation.heads(kind)];
+  const { rows, columns } = axes(translation, kind, selection); // of whole words there are fewer
+  const inside = (number, count) => (typeof number === 'number' && number < count ? number : null);
+  return {
+    kind,
+    layer: within(selection.layer, layers),
+    head: within(selection.head, heads),
+    pinned: selection.pinned && { layer: within(selection.pinned.layer, layers), head: within(selection.pinned.head, heads) },
+    row: inside(selection.row, rows.length),
+    column: inside(selection.column, columns.length),
+    written: inside(selection.written, translation.target.length),
+  };
+}
+
+/** Parse a permalink for this translation. Missing values are the defaults, or the most informative head and row. */
+export function selectionFor(translation, { request, language, tab, ...wanted }) {
+  const best = translation.tensors.cross && defaultHead(translation);
+  const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
+  const { tab: _, ...defaults } = DEFAULTS; // tabs are there before any translation
+  const look = { ...defaults, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };
+  const found = { ...look, ...clampSelection(translation, look) };
+  const chosen = [found.row, found.column, found.pinned].some((each) => each !== null);
+  return free && !chosen ? { ...found, row: informativeRow(translation, found, found) } : found;
+}
+
+const LIVE_DELAY_MS = 700; // milliseconds: browsers refuse an address that changes with every keystroke
+
+const isGiven = (value) => value !== undefined && value !== null;
+
+/** Permalink of the current state, or of the request that failed. */
+export function formatPermalink() {
+  const values = new URLSearchParams();
+  const asked = state.defaultRequest && (state.unanswered ?? state.translation?.requestValues()); // a saved page has but one, and names none
+  if (asked) {
+    const defaults = { ...state.defaultRequest, ...state.modelDefaults[asked.model] };
+    for (const row of FIELDS.request) {
+      const value = asked[row.name];
+      if (row.ids && Array.isArray(value)) values.set(`${row.name}_ids`, value.join('.'));
+      else if (row.in_link && isGiven(value) && (row.always_in_link || value !== defaults[row.name]))
+        values.set(row.name, format(row, value));
+    }
+  }
+  if (state.tab !== DEFAULTS.tab) values.set('tab', state.tab);
+  if (state.interventions) values.set('interventions', state.interventions);
+  for (const row of FIELDS.selection) {
+    const value = state[row.key];
+    if (row.always_in_link || value !== row.default) values.set(row.name, format(row, value));
+  }
+  if (state.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) if (state[row.key]) values.set(row.name, state[row.key]);
+  if (state.chosenLanguage) values.set('language', state.chosenLanguage);
+  return `#${values}`;
+}
+
+/** Keep the address up to date, also that of a page which shows us in a frame. Each translation is an entry of the browser's history. */
+export function syncAddress() {
+  let waiting = 0;
+  let here = null; // what this entry's translation was asked with; none yet: the next translation is this entry's
+  let typed = false; // this entry's translation came while its sentence was typed: what follows takes its place
+  let known = location.hash;
+  const keep = () => {
+    clearTimeout(waiting);
+    const pause = state.translation?.live ? LIVE_DELAY_MS : 120;
+    waiting = setTimeout(() => {
+      if (state.busy || !state.translation) return; // until the translation arrives, the address holds the request
+      if (location.hash !== known) return; // another history entry was selected just now: do not write the current view into it
+      const asked = JSON.stringify(state.unanswered ?? state.translation.requestValues());
+      const anew = here !== null && asked !== here && !typed;
+      if (asked !== here) typed = Boolean(state.translation.live) && !state.unanswered;
+      here = asked;
+      const hash = formatPermalink();
+      if (hash === location.hash) return;
+      history[anew ? 'pushState' : 'replaceState'](history.state, '', hash);
+      known = location.hash;
+      if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
+    }, pause);
+  };
+  on(['translation', 'busy', 'chosenLanguage', ...FIELDS.judged.map(({ key }) => key), ...Object.keys(DEFAULTS)], keep);
+  addEventListener('hashchange', () => {
+    here = null;
+    known = location.hash;
+    keep();
+  });
+}

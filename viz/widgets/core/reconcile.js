@@ -1,0 +1,50 @@
+// Minimal reconciler: unchanged children keep their elements, so that a click survives a redraw between press
+// and release lie before and after an answer, an open menu stays open, and the focus stays where it is.
+
+import { transferListeners } from './dom.js';
+
+const PRESERVED_ATTRIBUTE = 'aria-describedby';
+
+/** Like `replace`; but of what is there already, a child with the same tag and contents only takes over what else is new. */
+export function reconcile(element, ...children) {
+  const fresh = children.filter((child) => child != null).map(toNode);
+  const old = [...element.childNodes];
+  let first = 0; // of the old ones: those before it are taken or passed over, so that none that stays is ever moved
+  const shown = fresh.map((child, at) => {
+    const fits = (each, place) => place >= first && isSameNode(each, child);
+    // As many as before: each in its place. A sentence may have a word twice, and one of them is not the other.
+    const place = old.length === fresh.length ? (fits(old[at], at) ? at : -1) : old.findIndex(fits);
+    if (place < 0) return child;
+    first = place + 1;
+    return patch(old[place], child);
+  });
+  const stay = new Set(shown);
+  for (const each of old) if (!stay.has(each)) each.remove();
+  for (const [place, child] of shown.entries()) {
+    const here = element.childNodes[place] ?? null;
+    if (here !== child) element.insertBefore(child, here);
+  }
+  return element;
+}
+
+const toNode = (child) => (child instanceof Node ? child : document.createTextNode(child));
+
+function isSameNode(old, fresh) {
+  if (old === fresh) return true;
+  if (old.nodeName !== fresh.nodeName) return false;
+  return old instanceof Element ? old.innerHTML === fresh.innerHTML : old.data === fresh.data;
+}
+
+/**
+ * Attributes, what is chosen, and what is done at a click: of the element and of all in it. The description of the term that
+ * it names stays, which others have written on it meanwhile.
+ */
+function patch(old, fresh) {
+  if (old === fresh || !(old instanceof Element)) return old;
+  for (const { name } of [...old.attributes]) if (name !== PRESERVED_ATTRIBUTE && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const name of ['value', 'checked', 'disabled']) if (name in fresh && old[name] !== fresh[name]) old[name] = fresh[name];
+  transferListeners(old, fresh);
+  for (const [place, child] of [...old.children].entries()) patch(child, fresh.children[place]);
+  return old;
+}

@@ -1,0 +1,97 @@
+// Initial row, and remapping of the selection to another kind or to whole words.
+
+import { aligningHead, defaultHead, isShiftedHead, isWord, openingRow } from './default-head.js';
+import { axes, nearestHead, argMax, view } from './map-view.js';
+
+const MIN_ROW_PEAK = 0.5; // of its weight a row puts on one word
+const DISTANCE_PENALTY = 1.2; // penalty per relative distance, in units of weight
+
+/** The characteristic roles of each kind. The clearest head of the first available role is shown. */
+const INFORMATIVE_ROLES = { encoder: ['previous', 'next', 'same'], decoder: ['just_written', 'back_two'] };
+
+/**
+ * The row to begin with: of the head that one begins with the server's choice, of others the clearest whose strongest word stands far off the diagonal, and best one that shows how words change
+ * places. `look` has the kind, the layer and the head; `showing` says how tokens are shown. Null where there is no row.
+ */
+export function informativeRow(translation, look, showing) {
+  const { rows, columns, weights } = view(translation, look.kind, look.layer, look.head, showing);
+  if (!rows.length || !columns.length) return null;
+  const opens = openingRow(translation, look);
+  const chosen = opens === null ? null : rowOfPosition(rows, opens);
+  if (chosen !== null) return chosen;
+  const back = isShiftedHead(translation, look) ? 1 : 0; // offset in rows of the word that a row belongs to
+  const places = rows.map((item, row) => {
+    const own = weights.subarray(row * columns.length, (row + 1) * columns.length);
+    const [asked, column] = [rows[row - back], argMax(own)];
+    const tells = asked && [asked, item, columns[column]].every(isWord) && !asked.joined && columns[column].key !== asked.key;
+    return { row, column, weight: own[column] || 0, tells, clear: tells && own[column] >= MIN_ROW_PEAK };
+  });
+  const clear = places.filter((place) => place.clear);
+  const scores = places.map((place) => {
+    if (!place.tells) return 0;
+    const distance = Math.abs((place.column + 0.5) / columns.length - (place.row - back + 0.5) / rows.length);
+    const crosses = place.clear && clear.some((other) => (other.row - place.row) * (other.column - place.column) < 0);
+    return place.weight + DISTANCE_PENALTY * distance + (place.clear ? 3 : 0) + (crosses ? 3 : 0);
+  });
+  return argMax(scores);
+}
+
+/** The index of the selected row after the display options `changed`. */
+export function remapRow(translation, { kind, row, words, special }, changed) {
+  if (row === null) return null;
+  const [place] = axes(translation, kind, { words, special }).rows[row].places;
+  return rowOfPosition(axes(translation, kind, { words, special, ...changed }).rows, place);
+}
+
+/**
+ * Where one looks on in another kind: at the head that was looked at there last, else at its most telling one. The chosen word
+ * goes along, and a word of one sentence becomes the word of the other that it depends on.
+ */
+export function selectionInKind(translation, state, kind) {
+  const { kind: from, layer, head, row, lastHeads } = state;
+  const found = { kind, ...nearestHead(translation, kind, lastHeads[kind] ?? firstHead(translation, kind)) };
+  const kept = { lastHeads: { ...lastHeads, [from]: { layer, head } } };
+  const [place] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
+  if (place === null) return { ...found, ...kept, row: null };
+  const crosses = (from === 'encoder') !== (kind === 'encoder');
+  if (crosses && !translation.tensors.cross) return { ...found, ...kept, row: null }; // nothing joins the two sentences
+  const partner = !crosses ? place : kind === 'encoder' ? alignedSource(translation)[place] : alignedTarget(translation, place);
+  return { ...found, ...kept, row: rowOfPosition(axes(translation, kind, state).rows, partner) };
+}
+
+function firstHead(translation, kind) {
+  if (kind === 'cross') return defaultHead(translation);
+  const heads = translation.roles?.[kind] ?? [];
+  const found = heads
+    .slice(0, translation.layers(kind))
+    .flatMap((layer, place) =>
+      layer.slice(0, translation.heads(kind)).map(([name, share, spread], head) => ({ layer: place, head, name, share, spread })),
+    );
+  for (const wanted of INFORMATIVE_ROLES[kind]) {
+    const named = found.filter(({ name }) => name === wanted);
+    if (named.length) return named.reduce((best, each) => (each.share > best.share ? each : best));
+  }
+  return found.length ? found.reduce((best, each) => (each.spread < best.spread ? each : best)) : { layer: 0, head: 0 };
+}
+
+/** Of each written token the source token that it depends on: by the head that aligns words, else by the mean of all heads. */
+function alignedSource(translation) {
+  const { layer, head, shift } = aligningHead(translation) ?? { layer: 'mean', head: 'mean', shift: 0 };
+  const { weights, rows, columns } = translation.map('cross', layer, head);
+  return translation.target.map((_, place) => {
+    const row = Math.min(place + shift, rows - 1);
+    return argMax(translation.source.map(({ special }, column) => (special ? 0 : weights[row * columns + column])));
+  });
+}
+
+/** The written token that depends on a source token; of a word that none depends on, the one that stands nearest to it. */
+function alignedTarget(translation, place) {
+  const sources = alignedSource(translation);
+  const gaps = sources.map((source) => Math.abs(source - place));
+  return gaps.indexOf(Math.min(...gaps));
+}
+
+function rowOfPosition(rows, place) {
+  const found = rows.findIndex(({ places }) => places.includes(place));
+  return found < 0 ? null : found;
+}

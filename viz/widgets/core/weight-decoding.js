@@ -1,0 +1,92 @@
+// Weights as letters: how maps travel (`viz/service/weight_encoding.py` has the same table, and says why).
+
+const LEVELS = 20000; // the finest cells: half a unit of the fourth decimal
+export const LEVEL_OF_ONE = 2 * LEVELS; // stands for a weight of one; a cell's middle is a whole number, too
+const TWO_BYTES = [0x100, 0x800];
+const THREE_BYTES = 0x4e00; // from here on
+
+/** @type {Uint16Array | undefined} by letter */
+let table;
+
+/** The middle of each letter's cell, in the order of letters: nothing and one are exact. */
+function levelCentres() {
+  const found = [];
+  let first = 0;
+  for (let cell = 0; cell <= LEVELS; cell++) {
+    if (begins(cell)) {
+      found.push(0);
+      first = cell;
+    }
+    found[found.length - 1] = first + cell + 1; // of the finest cells from the first to this one
+  }
+  found[0] = 0;
+  found[found.length - 1] = LEVEL_OF_ONE;
+  return found;
+}
+
+/** The middle of the cell that each letter stands for. */
+function centres() {
+  if (table) return table;
+  table = new Uint16Array(1 << 16);
+  const letters = [];
+  for (let code = 0x21; code < 0x7f; code++) if (!'"&\'<>\\'.includes(String.fromCharCode(code))) letters.push(code);
+  for (let code = TWO_BYTES[0]; code < TWO_BYTES[1]; code++) letters.push(code);
+  for (const [place, middle] of levelCentres().entries()) table[letters[place] ?? THREE_BYTES + place - letters.length] = middle;
+  return table;
+}
+
+/** Whether a quantisation cell begins here, at a number with one to four decimals. */
+function begins(cell) {
+  const fourth = (cell + 1) >> 1;
+  const parted = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);
+  return cell % 2 === 1 || parted || cell === 0 || cell === LEVELS;
+}
+
+/**
+ * Weights as whole numbers, `FULL` for one.
+ * @param {string} letters
+ */
+export function decodeWeights(letters) {
+  const values = centres();
+  const numbers = new Uint16Array(letters.length);
+  for (let place = 0; place < numbers.length; place++) numbers[place] = values[letters.charCodeAt(place)];
+  return numbers;
+}
+
+/**
+ * The same of causal maps, of which nothing above the diagonals travels.
+ * @param {string} letters
+ * @param {number[]} shape whose last two numbers are the rows and columns of each map
+ */
+export function decodeCausalWeights(letters, shape) {
+  const values = centres();
+  const [rows, columns] = shape.slice(-2);
+  const numbers = new Uint16Array(shape.reduce((all, each) => all * each, 1));
+  let from = 0;
+  for (let map = 0; map < numbers.length; map += rows * columns) {
+    for (let row = 0; row < rows; row++) {
+      const start = map + row * columns;
+      const end = start + Math.min(row + 1, columns);
+      for (let place = start; place < end; place++) numbers[place] = values[letters.charCodeAt(from++)];
+    }
+  }
+  return numbers;
+}
+
+/**
+ * Weights of which the numbers of their letters came, as bytes: the low ones of all, then the high ones, which compress better.
+ * @param {Uint8Array} bytes
+ */
+export function decodeCodes(bytes) {
+  const count = bytes.length / 2;
+  const values = levelCentres();
+  const numbers = new Uint16Array(count);
+  for (let place = 0; place < count; place++) numbers[place] = values[bytes[place] + 256 * bytes[count + place]];
+  return numbers;
+}
+
+/** A weight as the number that comes back of its finest cell. */
+export const levelOf = (weight) => {
+  const cell = Math.floor(weight * LEVELS);
+  return cell <= 0 ? 0 : cell >= LEVELS ? LEVEL_OF_ONE : 2 * cell + 1;
+};

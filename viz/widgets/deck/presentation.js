@@ -1,0 +1,125 @@
+// The views one after the other, large, with their notes below: for a class that looks at a wall.
+
+import { make, updateScrollable, isTextField } from '../core/dom.js';
+import { on, set } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { stepButtons } from '../parts/step-buttons.js';
+
+const DESIGN_WIDTH = 1024; // pixels of the page that are spread over the window's width
+const MAX_ZOOM = 1.75;
+
+export class Presentation {
+  /** @param {any} deck deck.js */
+  constructor(deck) {
+    this.deck = deck;
+    this.place = -1;
+    /** @type {HTMLElement | null} */
+    this.opener = null;
+    const [back, onward] = stepButtons((by) => this.go(this.place + by));
+    this.back = back;
+    this.onward = onward;
+    this.count = make('span', { class: 'numeric' });
+    this.title = make('h2', {});
+    this.note = make('p', {});
+    this.leaves = make('button', { type: 'button', class: 'link', onclick: () => this.exit() });
+    const words = make('div', { class: 'beamer-words', 'aria-live': 'polite' }, this.title, this.note);
+    this.lookWhetherFull = updateScrollable(words, 'Height');
+    const ways = make('div', { class: 'beamer-ways' }, this.back, this.onward, this.count);
+    this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, ways, words, this.leaves);
+    document.querySelector('.gradio-container').append(this.element);
+    window.addEventListener('keydown', (event) => this.key(event), { capture: true });
+    new ResizeObserver(() => this.fitAboveBar()).observe(this.element);
+    addEventListener('resize', () => this.open && this.applyZoom());
+    on(['language'], () => this.open && this.draw());
+  }
+
+  get open() {
+    return this.place >= 0;
+  }
+
+  start(place) {
+    this.opener = /** @type {HTMLElement | null} */ (document.activeElement);
+    document.documentElement.classList.add('beamer');
+    this.element.hidden = false;
+    this.applyZoom();
+    set({ beamer: true });
+    this.go(place);
+    this.onward.focus({ preventScroll: true });
+  }
+
+  /** As large as leaves the page the width that its parts are made for. */
+  applyZoom() {
+    document.documentElement.style.zoom = String(Math.max(1, Math.min(MAX_ZOOM, innerWidth / DESIGN_WIDTH)));
+  }
+
+  go(place) {
+    const { views } = this.deck;
+    if (place < 0 || place >= views.length) return;
+    this.place = place;
+    const { hash } = views[place];
+    if (location.hash !== hash) location.replace(hash); // the page follows its address; turning pages adds no history entry
+    this.draw();
+    scrollTo(0, 0);
+    document.querySelector('#panel-heads .stage')?.scrollTo(0, 0);
+  }
+
+  draw() {
+    const { views } = this.deck;
+    const { title, note } = views[this.place];
+    this.title.textContent = title;
+    this.note.textContent = note;
+    this.note.hidden = !note;
+    this.lookWhetherFull();
+    this.count.textContent = `${this.place + 1} / ${views.length}`;
+    this.element.setAttribute('aria-label', t('saved_views'));
+    this.leaves.textContent = t('deck_leave');
+    for (const [button, word, end] of [
+      [this.back, 'deck_back', 0],
+      [this.onward, 'deck_next', views.length - 1],
+    ]) {
+      for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
+      button.setAttribute('aria-disabled', String(this.place === end)); // it keeps the focus
+    }
+  }
+
+  /** The view ends above the bar. */
+  fitAboveBar() {
+    document.documentElement.style.setProperty('--beamer-bar', `${this.open ? this.element.offsetHeight : 0}px`);
+  }
+
+  exit() {
+    if (!this.open) return;
+    this.place = -1;
+    this.element.hidden = true;
+    document.documentElement.classList.remove('beamer');
+    document.documentElement.style.zoom = '';
+    set({ beamer: false });
+    const seen = this.opener?.isConnected && this.opener.checkVisibility();
+    if (seen) this.opener.focus();
+    else dispatchEvent(new CustomEvent('headlight-deck', { detail: 'focus' }));
+  }
+
+  /** Whether the key belongs to the focused control. Keys of a clicker and Esc are left to text fields only. */
+  needs({ key, target }) {
+    if (!isTextField(target)) return false;
+    const writes = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);
+    return writes ? key !== 'Escape' : !['Escape', 'PageDown', 'PageUp'].includes(key);
+  }
+
+  key(event) {
+    if (!this.open || event.ctrlKey || event.metaKey || event.altKey || this.needs(event)) return;
+    const act = {
+      ArrowRight: () => this.go(this.place + 1),
+      ArrowLeft: () => this.go(this.place - 1),
+      PageDown: () => this.go(this.place + 1), // keys of a presentation clicker
+      PageUp: () => this.go(this.place - 1),
+      Home: () => this.go(0),
+      End: () => this.go(this.deck.views.length - 1),
+      Escape: () => this.exit(),
+    }[event.key];
+    if (!act || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    act();
+  }
+}

@@ -1,0 +1,105 @@
+// Saved views as data: a title, a note and an address each. They stay in this browser, and travel as a file or as a link.
+
+const KEY = 'headlight-deck';
+const FORMAT = 'headlight-deck';
+export const LIMITS = { views: 40, title: 120, note: 600, hash: 9000 };
+const MAX_BYTES = 400_000; // of all views as text; larger links are rejected
+
+/** @typedef {{ title: string, note: string, hash: string }} View */
+
+const truncate = (text, longest) => (typeof text === 'string' ? text.slice(0, longest) : '');
+
+/** Validate views. @returns {View[] | null} */
+export function validate(values) {
+  if (!Array.isArray(values)) return null;
+  const isView = (each) => typeof each?.hash === 'string' && /^#(?!(.*&)?deck=)[^#]*$/.test(each.hash) && each.hash.length <= LIMITS.hash;
+  const found = values.filter(isView).slice(0, LIMITS.views);
+  if (!found.length) return null;
+  return found.map(({ title, note, hash }) => ({ title: truncate(title, LIMITS.title), note: truncate(note, LIMITS.note), hash }));
+}
+
+/** What this browser keeps. */
+export function read() {
+  try {
+    return validate(JSON.parse(localStorage.getItem(KEY) ?? 'null')) ?? [];
+  } catch {
+    return []; // a browser that keeps nothing
+  }
+}
+
+/** Returns false if localStorage is unavailable. */
+export function write(views) {
+  try {
+    if (views.length) localStorage.setItem(KEY, JSON.stringify(views));
+    else localStorage.removeItem(KEY);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The views with one of them moved; unchanged if the move passes an end. */
+export function moveItem(views, place, by) {
+  const to = place + by;
+  if (to < 0 || to >= views.length) return views;
+  const others = views.filter((_, at) => at !== place);
+  return [...others.slice(0, to), views[place], ...others.slice(to)];
+}
+
+// ---------------------------------------------------------------- as a file
+
+export const fileOf = (views) => `${JSON.stringify({ format: FORMAT, views }, null, 1)}\n`;
+
+/** The views of a file, or null. */
+export function fromFile(text) {
+  try {
+    const { format, views } = JSON.parse(text);
+    return format === FORMAT ? validate(views) : null;
+  } catch {
+    return null;
+  }
+}
+
+// ---------------------------------------------------------------- as a link
+
+/** The views as a part of an address. */
+export async function encodeViews(views) {
+  const text = new TextEncoder().encode(JSON.stringify(views.map(({ title, note, hash }) => [title, note, hash])));
+  const bytes = new Uint8Array(await new Response(through(text, new CompressionStream('deflate-raw'))).arrayBuffer());
+  const letters = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  return btoa(letters).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** The views of an address, or null. */
+export async function decodeViews(text) {
+  try {
+    const letters = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+    const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+    const rows = JSON.parse(await limitStream(through(bytes, new DecompressionStream('deflate-raw'))));
+    return validate(rows.map(([title, note, hash]) => ({ title, note, hash })));
+  } catch {
+    return null;
+  }
+}
+
+const through = (bytes, stream) => new Blob([bytes]).stream().pipeThrough(stream);
+
+/** A short address may unpack to anything: no more is read than views may hold. */
+async function limitStream(stream) {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let [text, size] = ['', 0];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return text + decoder.decode();
+    size += value.length;
+    if (size > MAX_BYTES) {
+      await reader.cancel();
+      throw new Error('too long');
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** What of an address is a deck; empty: nothing. */
+export const deckOf = (hash) => new URLSearchParams(hash.slice(1)).get('deck') ?? '';

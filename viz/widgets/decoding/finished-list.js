@@ -1,0 +1,63 @@
+// The translations that a search finished, best first: how each was scored, and a way to open it.
+
+import { make, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { formatSigned } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { section } from './section.js';
+
+const SCORES = { 0: 'plain', 1: 'even' }; // by length penalty; others show their value
+
+export class FinishedList {
+  /** `choose(node)`: show its path on the tree. `open(node)`: its path as a translation. */
+  constructor({ choose, open }) {
+    this.choose = choose;
+    this.open = open;
+    this.list = make('ol', {});
+    this.guess = make('p', { class: 'sub-note' });
+    this.note = make('p', { class: 'sub-note' });
+    this.section = section('finished', this.guess, this.list, this.note);
+  }
+
+  /**
+   * The ends of a search: its `tree`, the nodes that `finished`, the length `penalty`, and how well the sentence can be guessed
+   * from each, which counts with a `weight`. `opens`: whether a path can be opened.
+   */
+  draw({ tree, finished, penalty, backs, weight }, opens) {
+    this.section.title.textContent = t('decoding_finished');
+    this.section.says.textContent = t(`decoding_score_${SCORES[penalty] ?? 'penalty'}`, { penalty });
+    this.note.textContent = t('decoding_sum_note');
+    this.guess.hidden = backs.every((back) => back === null);
+    this.guess.textContent = this.guess.hidden ? '' : t('decoding_guess_says', { weight });
+    replace(this.list, ...finished.map((node, rank) => this.line(tree, node, rank, { back: backs[rank], weight }, opens)));
+  }
+
+  line(tree, node, rank, { back, weight }, opens) {
+    const { text } = tree.textOf(node);
+    const { log_probability, score } = tree.about(node);
+    const shown = state.translation.target.map((token) => token.id).join();
+    const tags = [
+      rank === 0 && 'decoding_chosen',
+      tree.ids(node).join() === shown && state.translation.request.target && 'decoding_opened',
+    ];
+    const named = [
+      ['decoding_score', score],
+      ...(back === null
+        ? [['decoding_log_probability', log_probability]]
+        : [
+            ['decoding_guess', back],
+            ['decoding_together', score + weight * back],
+          ]),
+    ];
+    const numbers = named.map(([name, value]) => `${t(name)} ${formatSigned(value)}`).join(' · ');
+    const said = tags
+      .filter(Boolean)
+      .map((tag) => ` · ${t(tag)}`)
+      .join('');
+    const link = { type: 'button', class: 'link', 'aria-label': t('decoding_open_named', { text }) };
+    const open = make('button', { ...link, onclick: () => this.open(node) }, t('decoding_open'));
+    const about = { type: 'button', class: 'reads', dir: 'auto', lang: state.translation.model.target };
+    const reads = make('button', { ...about, onclick: () => this.choose(node) }, text);
+    return make('li', {}, reads, make('p', {}, make('span', { class: 'numeric' }, numbers), said, opens ? ' ' : null, opens ? open : null));
+  }
+}

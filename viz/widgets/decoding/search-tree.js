@@ -1,0 +1,63 @@
+// The beam search as a tree: paths, siblings, and the text of each node.
+
+export class SearchTree {
+  /** Nodes as the server sends them; a text is a change of its parent's. */
+  constructor(nodes) {
+    this.nodes = nodes.map(([parent, step, id, label, kept, added, log_probability, score, outcome, reason]) => {
+      return { parent, step, id, label, kept, added, log_probability, score, outcome, reason, children: [] };
+    });
+    this.steps = []; // of each step its nodes, best first
+    for (const [place, node] of this.nodes.entries()) {
+      const before = this.nodes[node.parent];
+      const stays = [...(before?.text ?? '')].slice(0, node.kept).join(''); // the server counts whole characters
+      Object.assign(node, { kept: stays.length, text: stays + node.added });
+      before?.children.push(place);
+      this.steps[node.step] ??= [];
+      this.steps[node.step].push(place);
+    }
+    for (const places of this.steps) places.sort((one, other) => this.nodes[other].score - this.nodes[one].score);
+  }
+
+  path(place) {
+    const path = [];
+    for (let at = place; at >= 0; at = this.nodes[at].parent) path.unshift(at);
+    return path;
+  }
+
+  ids(place) {
+    return this.path(place).map((each) => this.nodes[each].id);
+  }
+
+  textOf(place) {
+    return this.nodes[place];
+  }
+
+  about(place) {
+    const node = this.nodes[place];
+    const stranded =
+      node.outcome === 'kept' && node.children.length > 0 && node.children.every((child) => this.nodes[child].outcome === 'dropped');
+    const alone = node.outcome === 'kept' && !node.children.length && node.step < this.steps.length - 1;
+    return stranded || alone ? { ...node, reason: 'stranded' } : node;
+  }
+
+  parent(place) {
+    const { parent } = this.nodes[place];
+    return parent < 0 ? undefined : parent;
+  }
+
+  /** The child on the path to the best translation, else the best child. */
+  child(place, best) {
+    const { children } = this.nodes[place];
+    const way = best === undefined ? [] : this.path(best);
+    return (
+      children.find((child) => way.includes(child)) ??
+      [...children].sort((one, other) => this.nodes[other].score - this.nodes[one].score)[0]
+    );
+  }
+
+  /** The next better or worse candidate of the same step. */
+  sibling(place, step) {
+    const places = this.steps[this.nodes[place].step];
+    return places[places.indexOf(place) + step];
+  }
+}

@@ -1,0 +1,77 @@
+// The selected node: its text so far, why it was kept or dropped, and the candidates of its step.
+
+import { make, replace, tableHead } from '../core/dom.js';
+import { fourDecimals, formatSigned } from '../core/map-view.js';
+import { probabilities } from './tree-layout.js';
+import { t } from '../core/i18n.js';
+import { stepButtons } from '../parts/step-buttons.js';
+import { section } from './section.js';
+
+const SHORT = 18; // characters of a candidate before its last token
+
+export class SelectedNode {
+  /** `choose(node)`: another candidate. `turn(step)`: another step. `open()`: this path as a translation. */
+  constructor({ choose, turn, open }) {
+    this.choose = choose;
+    this.reads = make('p', { class: 'reads', dir: 'auto' });
+    this.about = make('p', { class: 'about numeric' });
+    this.open = make('button', { type: 'button', class: 'link', onclick: open });
+    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.reads, this.about), this.open);
+    const [previous, next] = stepButtons(turn);
+    this.previous = previous;
+    this.next = next;
+    this.table = make('table', {});
+    this.step = section('step', this.table);
+    this.step.element.prepend(make('div', { class: 'turn' }, previous, next, this.step.title));
+  }
+
+  /** A node of a search: its `tree`, the width of its `beam`. `opens`: whether a path can be opened. */
+  show({ tree, beam }, node, opens) {
+    const { text, kept, label } = tree.textOf(node);
+    replace(this.reads, ...highlightToken(text, kept, label));
+    const { log_probability, score, reason } = tree.about(node);
+    const chance = `${t('decoding_probability')} ${fourDecimals(probabilities(tree)[node])}`;
+    const numbers = `${chance} · ${t('decoding_log_probability')} ${formatSigned(log_probability)} · ${t('decoding_score')} ${formatSigned(score)}`;
+    const says = t(`decoding_reason_${reason}`, { beam });
+    replace(this.about, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, says));
+    this.open.textContent = t('decoding_open');
+    this.open.hidden = !opens;
+    this.drawStep(tree, node);
+  }
+
+  drawStep(tree, node) {
+    const { step } = tree.about(node);
+    const { steps } = tree;
+    this.step.title.textContent = t('decoding_step', { step: step + 1, steps: steps.length });
+    this.step.says.textContent = t('decoding_step_says');
+    for (const [button, name, end] of [
+      [this.previous, 'decoding_previous_step', 0],
+      [this.next, 'decoding_next_step', steps.length - 1],
+    ]) {
+      button.setAttribute('aria-label', t(name));
+      button.disabled = step === end;
+    }
+    const focused = this.table.contains(document.activeElement);
+    const names = ['decoding_candidate', 'decoding_log_probability', 'decoding_score', 'decoding_outcome'].map((name) => t(name));
+    replace(this.table, tableHead(names), make('tbody', {}, ...steps[step].map((each) => this.row(tree, each, each === node))));
+    if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+  }
+
+  row(tree, node, chosen) {
+    const { text, kept, label } = tree.textOf(node);
+    const { log_probability, score, outcome } = tree.about(node);
+    const name = make('bdi', {}, ...highlightToken(text, kept, label, SHORT));
+    const button = make('button', { type: 'button', 'aria-pressed': String(chosen), title: text, onclick: () => this.choose(node) }, name);
+    const cells = [log_probability, score].map((number) => make('td', { class: 'numeric' }, formatSigned(number)));
+    const says = make('td', {}, t(`decoding_outcome_${outcome}`));
+    return make('tr', { class: `${outcome}${chosen ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, says);
+  }
+}
+
+/** Text with the part that the last token added made bold; of a long one, its end. */
+function highlightToken(text, kept, label, most = Infinity) {
+  const added = text.slice(kept).trim() ? text.slice(kept) : '';
+  const before = text.slice(0, text.length - added.length);
+  const cut = before.length > most ? `…${before.slice(-most)}` : before;
+  return [cut, make('b', {}, added || ` ${label}`)];
+}

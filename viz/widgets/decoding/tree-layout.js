@@ -1,0 +1,74 @@
+// Layout of a search tree: one column per step, best nodes on top; on a narrow page one row per step. It always fits the width.
+
+const BOX_HEIGHT = 30; // pixels of a box
+const ROW_HEIGHT = 44; // from box to box below it
+const MAX_STEP_WIDTH = 132; // of a step
+const GAP = 18; // between boxes of two steps, for the lines
+const ROOT_MARGIN = 18; // left of the first step, or above it
+const PROBABILITY_MIN_WIDTH = 62; // pixels of a box with a token and its probability
+const TOKEN_MIN_WIDTH = 26; // of one that holds a token at all
+
+/** The conditional probability of each node's token. */
+export function probabilities(tree) {
+  const before = (node) => (node.parent < 0 ? 0 : tree.nodes[node.parent].log_probability);
+  return tree.nodes.map((node) => Math.min(1, Math.exp(node.log_probability - before(node))));
+}
+
+/** The step after which nothing can win any more: all that could be chosen has ended. */
+function lastDecisiveStep({ tree, finished, backs }) {
+  const read = finished.filter((_node, rank) => backs[rank] !== null);
+  const could = read.length ? read : finished.slice(0, 1);
+  return could.length ? Math.max(...could.map((node) => tree.nodes[node].step)) : Infinity;
+}
+
+/** The visible nodes. `dropped`: with dropped ones; `late`: with those that could no longer win; always with the path of `chosen`. */
+export function visibleNodes(search, { dropped, late, chosen }) {
+  const { tree } = search;
+  const path = new Set(chosen === undefined ? [] : tree.path(chosen));
+  const last = lastDecisiveStep(search);
+  return tree.nodes.flatMap(({ outcome, step }, place) => {
+    const there = (dropped || outcome !== 'dropped') && (late || step <= last);
+    return there || path.has(place) ? [place] : [];
+  });
+}
+
+/** Whether any node came too late to win. */
+export function hasLateNodes(search) {
+  const last = lastDecisiveStep(search);
+  return search.tree.nodes.some(({ step }) => step > last);
+}
+
+/** Places of boxes, their size, and the size of all. `down`: the tree grows downward. */
+export function layout(tree, shown, width, down) {
+  const isShown = new Set(shown);
+  const steps = tree.steps.map((places) => places.filter((place) => isShown.has(place))).filter((places) => places.length);
+  const ranks = Math.max(1, ...steps.map((places) => places.length));
+  const lanes = down ? ranks : steps.length;
+  const lane = Math.min(MAX_STEP_WIDTH, (width - (down ? 0 : ROOT_MARGIN)) / lanes);
+  const gap = down ? Math.min(8, lane / 4) : Math.min(GAP, lane / 6);
+  const box = { width: lane - gap, height: BOX_HEIGHT };
+  const places = new Map();
+  for (const [step, nodes] of steps.entries()) {
+    for (const [rank, node] of nodes.entries()) {
+      const at = down
+        ? { x: rank * lane, y: ROOT_MARGIN + step * ROW_HEIGHT }
+        : { x: ROOT_MARGIN + step * lane + gap / 2, y: rank * ROW_HEIGHT };
+      places.set(node, at);
+    }
+  }
+  const rows = down ? steps.length : ranks;
+  const height = rows * ROW_HEIGHT - (ROW_HEIGHT - BOX_HEIGHT) + (down ? ROOT_MARGIN : 0);
+  return { places, box, height, words: box.width >= TOKEN_MIN_WIDTH, numbers: box.width >= PROBABILITY_MIN_WIDTH };
+}
+
+/** A line from a box, or from the root, to the box of a next token. */
+export function line(from, to, box, down) {
+  const end = down ? { x: to.x + box.width / 2, y: to.y } : { x: to.x, y: to.y + box.height / 2 };
+  const root = down ? { x: box.width / 2, y: 2 } : { x: 2, y: box.height / 2 };
+  const start =
+    from && (down ? { x: from.x + box.width / 2, y: from.y + box.height } : { x: from.x + box.width, y: from.y + box.height / 2 });
+  const { x, y } = start ?? root;
+  const middle = down ? (y + end.y) / 2 : (x + end.x) / 2;
+  const bends = down ? `${x} ${middle} ${end.x} ${middle}` : `${middle} ${y} ${middle} ${end.y}`;
+  return `M${x} ${y}C${bends} ${end.x} ${end.y}`;
+}

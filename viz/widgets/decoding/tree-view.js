@@ -1,0 +1,160 @@
+// The search tree as it is drawn: a box a node, as strong in colour as its token was probable, lines between them, and the keys that walk it.
+
+import { make, replace, svg, isTouch } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
+import { twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { colourRamp } from '../parts/legend.js';
+import { hasLateNodes, layout, line, probabilities, visibleNodes } from './tree-layout.js';
+
+const NARROW = 700; // pixels below which the tree grows downward
+
+export class TreeView {
+  /** `choose(node)`: another node is wanted. `open(node)`: its path is, as a translation. `point(node)`: the pointer is on it, or on none. */
+  constructor({ choose, open, point }) {
+    this.choose = choose;
+    this.open = open;
+    this.lines = svg('svg', { 'aria-hidden': 'true' });
+    this.boxes = make('div', { class: 'boxes' });
+    this.element = make('div', { class: 'tree', tabindex: 0, role: 'application' }, this.lines, this.boxes);
+    this.element.addEventListener('keydown', (event) => this.key(event));
+    const nodeAt = (event) => {
+      const box = event.target.closest?.('[data-node]');
+      return box ? Number(box.dataset.node) : null;
+    };
+    this.element.addEventListener('click', (event) => nodeAt(event) !== null && choose(nodeAt(event)));
+    this.element.addEventListener('pointerover', (event) => point(nodeAt(event)));
+    this.element.addEventListener('pointerleave', () => point(null));
+    this.dropped = this.choice('decoding_show_dropped', false);
+    this.late = this.choice('decoding_hide_late', false);
+    this.legend = make('p', { class: 'tree-legend quiet' });
+    this.keys = make('p', { class: 'tree-keys' });
+    this.until = Infinity; // number of visible steps
+    this.lit = null;
+    new ResizeObserver(() => this.element.clientWidth !== this.width && this.draw()).observe(this.element);
+  }
+
+  choice(name, checked) {
+    const box = make('input', { type: 'checkbox', checked });
+    const says = make('span', {});
+    box.addEventListener('change', () => this.draw());
+    return { box, says, name, element: make('label', { class: 'choice' }, box, says) };
+  }
+
+  get choices() {
+    return [this.dropped.element, this.late.element];
+  }
+
+  /** A search: its `tree`, its `best` node if one finished. `opens`: whether a path can be opened. */
+  show(search, opens) {
+    this.search = search;
+    this.opens = opens;
+    this.node = undefined;
+    this.chances = probabilities(search.tree);
+    const { nodes, steps } = search.tree;
+    this.element.setAttribute('aria-label', t('decoding_tree', { nodes: nodes.length, steps: steps.length }));
+    for (const { says, name } of [this.dropped, this.late]) says.textContent = t(name);
+    this.late.element.hidden = !hasLateNodes(search);
+    const key = (letters, says) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(says)}`);
+    const open = opens ? key(['Enter'], 'decoding_key_open') : null;
+    replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), open);
+    this.keys.hidden = isTouch();
+    const winner = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
+    const ended = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
+    replace(this.legend, colourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), ended, winner);
+  }
+
+  /** No search: nothing is drawn. */
+  clear() {
+    this.search = null;
+    replace(this.boxes);
+    replace(this.lines);
+  }
+
+  /** Show only this many steps of the search. */
+  showSteps(steps) {
+    this.until = steps;
+    this.draw();
+  }
+
+  mark(node) {
+    this.node = node;
+    this.draw();
+  }
+
+  /** The node that the pointer means, here or elsewhere. */
+  highlight(node) {
+    this.lit = node;
+    for (const box of this.boxes.children) box.classList.toggle('lit', Number(/** @type {any} */ (box).dataset.node) === node);
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    if (!this.search || !this.element.clientWidth) return;
+    const { tree, best } = this.search;
+    this.width = this.element.clientWidth;
+    const down = this.width < NARROW;
+    const shown = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, chosen: this.node });
+    const drawn = layout(tree, shown, this.width, down);
+    const winner = new Set(best === undefined ? [] : tree.path(best));
+    const chosen = new Set(this.node === undefined ? [] : tree.path(this.node));
+    const there = shown.filter((node) => tree.nodes[node].step < this.until);
+    const about = (node) => ({ node, drawn, down, isWinner: winner.has(node), isChosen: chosen.has(node) });
+    Object.assign(this.element.style, { height: `${drawn.height}px` });
+    for (const [name, value] of Object.entries({ width: this.width, height: drawn.height })) this.lines.setAttribute(name, String(value));
+    const order = [...there].sort((one, other) => this.weight(one, winner, chosen) - this.weight(other, winner, chosen));
+    replace(this.lines, ...order.map((node) => this.line(about(node))));
+    replace(this.boxes, ...there.map((node) => this.box(about(node))));
+    this.highlight(this.lit);
+  }
+
+  /** What matters most is drawn last. */
+  weight(node, winner, chosen) {
+    return Number(this.search.tree.nodes[node].outcome !== 'dropped') + 2 * Number(winner.has(node)) + 4 * Number(chosen.has(node));
+  }
+
+  line({ node, drawn, down, isWinner, isChosen }) {
+    const { parent, outcome } = this.search.tree.nodes[node];
+    const kind = isChosen ? 'chosen' : isWinner ? 'winner' : outcome;
+    return svg('path', { d: line(drawn.places.get(parent), drawn.places.get(node), drawn.box, down), class: kind });
+  }
+
+  box({ node, drawn, isWinner, isChosen }) {
+    const { label, outcome, text } = this.search.tree.nodes[node];
+    const { x, y } = drawn.places.get(node);
+    const chance = this.chances[node];
+    const colour = scaleColour(state.palette, chance);
+    const place = `left:${x}px;top:${y}px;width:${drawn.box.width}px;height:${drawn.box.height}px`;
+    const classes = ['node', outcome, isWinner && 'winner', isChosen && 'path', node === this.node && 'chosen'];
+    const about = {
+      class: classes.filter(Boolean).join(' '),
+      style: `${place};background:${cssColour(colour)};color:${textColourOn(colour)}`,
+    };
+    const name = drawn.words ? make('bdi', {}, label) : null;
+    const number = drawn.numbers ? make('span', { class: 'numeric' }, twoDecimals(chance).replace(/^0/, '')) : null;
+    return make('div', { ...about, title: text, data: { node } }, name, number);
+  }
+
+  // ---------------------------------------------------------------- keys
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.search || this.node === undefined) return;
+    const { node } = this;
+    const { tree, best } = this.search;
+    const go = {
+      ArrowLeft: () => tree.parent(node),
+      ArrowRight: () => tree.child(node, best),
+      ArrowUp: () => tree.sibling(node, -1),
+      ArrowDown: () => tree.sibling(node, 1),
+      Home: () => tree.path(node)[0],
+      End: () => best,
+    }[event.key];
+    if (event.key === 'Enter' && this.opens) this.open(node);
+    else if (go) this.choose(go() ?? node);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

@@ -1,0 +1,249 @@
+// Which head aligns words best: a reader draws links between the words of both sentences, and every head of cross-attention is
+// scored against them, in both readings of a row.
+
+import { isShiftedHead } from '../core/default-head.js';
+import { make, replace, svg } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { attentionLinks, rankHeads, readPharaoh, linkUnits, writePharaoh } from '../parts/word-links.js';
+import { shortName } from '../parts/head-names.js';
+import { GoldFile } from './gold-file.js';
+
+const UNITS = ['words', 'tokens'];
+const MAX_LISTED = 12;
+
+export class AlignmentFinder {
+  /** `view`: the view of heads in which a head opens. */
+  constructor(server, view) {
+    this.view = view;
+    this.file = new GoldFile(server, (head) => this.show(head));
+    this.by = 'words';
+    this.gold = new Map();
+    this.source = null; // the source word that waits for its partner
+    this.all = false;
+    this.drawn = null; // the translation that the links belong to
+    this.summary = make('summary', {});
+    this.says = make('p', { class: 'quiet' });
+    this.units = make('div', { class: 'segments', role: 'group' });
+    this.rows = ['source', 'target'].map((side) => make('div', { class: `words ${side}`, role: 'group', data: { side } }));
+    this.lines = svg('svg', { 'aria-hidden': 'true' });
+    this.board = make('div', { class: 'link-board' }, this.rows[0], this.lines, this.rows[1]);
+    this.name = make('span', {});
+    this.field = make('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', dir: 'ltr', oninput: () => this.pasted() });
+    const button = (onclick) => make('button', { type: 'button', class: 'link', onclick });
+    this.take = button(() => this.useHeadLinks());
+    this.copy = button(() => this.copyLinks());
+    this.empty = button(() => this.change(new Map()));
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.told = make('span', { class: 'quiet', role: 'status' });
+    this.table = make('table', {});
+    this.more = button(() => {
+      this.all = !this.all;
+      this.drawTable();
+    });
+    const field = make('label', { class: 'pharaoh' }, this.name, this.field);
+    const buttons = make('div', { class: 'link-buttons' }, this.take, this.copy, this.empty, this.told);
+    this.body = make('div', {}, this.says, this.units, this.board, field, this.error, buttons, this.table, this.more, this.file.element);
+    this.element = make('details', { class: 'head-table finder' }, this.summary, this.body);
+    this.element.addEventListener('toggle', () => this.draw());
+    this.board.addEventListener('click', (event) => this.press(event.target.closest('button')));
+    this.table.addEventListener('click', (event) => this.open(event.target.closest('button')));
+    new ResizeObserver(() => this.element.open && this.drawLines()).observe(this.board);
+  }
+
+  // ---------------------------------------------------------------- links
+
+  press(button) {
+    if (!button) return;
+    const place = Number(button.dataset.place);
+    this.told.textContent = '';
+    if (button.parentElement === this.rows[0]) {
+      if (this.source === place) this.told.textContent = t('finder_let_go', { word: this.sources[place].label });
+      this.source = this.source === place ? null : place;
+    } else if (this.source !== null) {
+      const name = `${this.source}-${place}`;
+      const gold = new Map(this.gold);
+      if (!gold.delete(name)) gold.set(name, true);
+      this.gold = gold;
+      this.field.value = writePharaoh(gold);
+      this.error.textContent = '';
+    }
+    this.drawLinkEditor();
+    this.drawTable();
+  }
+
+  pasted() {
+    const { gold, fault, entry } = readPharaoh(this.field.value, this.sources.length, this.targets.length);
+    const counts = { sources: this.sources.length, targets: this.targets.length };
+    this.error.textContent = fault ? t(fault, { entry, ...counts }) : '';
+    if (fault) return;
+    this.gold = gold;
+    this.drawLinkEditor();
+    this.drawTable();
+  }
+
+  change(gold) {
+    [this.gold, this.source] = [gold, null];
+    this.field.value = writePharaoh(gold);
+    this.error.textContent = this.told.textContent = '';
+    this.drawLinkEditor();
+    this.drawTable();
+  }
+
+  /** The links of the head on show, in the reading that fits the drawn ones better. */
+  ownLinks() {
+    const { layer, head } = this.view.updateSelection();
+    const map = state.translation.map('cross', layer, head);
+    const shift = isShiftedHead(state.translation, { kind: 'cross', layer, head }) ? 1 : 0;
+    return new Map(attentionLinks(map, this.targets, this.sources, shift).map(([source, target]) => [`${source}-${target}`, true]));
+  }
+
+  useHeadLinks() {
+    this.change(this.ownLinks());
+  }
+
+  async copyLinks() {
+    try {
+      await navigator.clipboard.writeText(writePharaoh(this.ownLinks()));
+      this.told.textContent = t('links_copied');
+    } catch {
+      this.told.textContent = t('links_not_copied');
+    }
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    const { translation } = state;
+    this.summary.textContent = t('finder');
+    if (!this.element.open || !translation.tensors.cross) return;
+    this.sources = linkUnits(translation.source, translation.source_text, this.by === 'words');
+    this.targets = linkUnits(translation.target, translation.text, this.by === 'words');
+    if (this.drawn !== translation) {
+      this.drawn = translation;
+      this.gold = new Map();
+      this.source = null;
+      this.field.value = '';
+    }
+    this.says.textContent = t('finder_says');
+    this.name.textContent = t('finder_links', { unit: t(`finder_${this.by}`) });
+    this.field.placeholder = '0-0 1-2p';
+    const unit = (by) =>
+      make('button', { type: 'button', 'aria-pressed': String(by === this.by), onclick: () => this.count(by) }, t(`finder_by_${by}`));
+    this.units.setAttribute('aria-label', t('finder_units'));
+    replace(this.units, ...UNITS.map(unit));
+    const crossed = state.kind === 'cross';
+    const head = shortName(this.view.updateSelection());
+    this.take.textContent = t('finder_take', { head });
+    this.copy.textContent = t('finder_copy', { head });
+    this.take.hidden = this.copy.hidden = !crossed;
+    this.empty.textContent = t('finder_empty');
+    this.file.draw();
+    this.drawLinkEditor();
+    this.drawTable();
+  }
+
+  /** Words or tokens: links of one mean nothing to the other. */
+  count(by) {
+    if (by === this.by) return;
+    this.by = by;
+    [this.gold, this.source, this.field.value] = [new Map(), null, ''];
+    this.draw();
+  }
+
+  drawLinkEditor() {
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = this.board.contains(active) ? [active.parentElement.dataset.side, active.dataset.place] : null;
+    const { model } = state.translation;
+    for (const [number, units] of [this.sources, this.targets].entries()) {
+      const row = this.rows[number];
+      row.lang = number ? model.target : model.source;
+      row.setAttribute('aria-label', t(number ? 'side_target' : 'side_source'));
+      replace(row, ...units.map((unit, place) => this.word(unit, place, number)));
+    }
+    if (focused) this.board.querySelector(`[data-side=${focused[0]}] [data-place="${focused[1]}"]`)?.focus({ preventScroll: true });
+    this.drawLines();
+  }
+
+  word({ label }, place, number) {
+    const linked = [...this.gold.keys()].some((name) => Number(name.split('-')[number]) === place);
+    const partner = number === 1 && this.source !== null && this.gold.has(`${this.source}-${place}`);
+    const pressed = number === 0 ? this.source === place : partner;
+    const about = {
+      type: 'button',
+      data: { place },
+      'aria-pressed': String(pressed),
+      class: linked ? 'linked' : null,
+      title: String(place),
+    };
+    return make('button', about, label);
+  }
+
+  drawLines() {
+    const box = this.lines.getBoundingClientRect();
+    if (!box.width) return;
+    this.lines.setAttribute('viewBox', `0 0 ${box.width} ${box.height}`);
+    const middle = (number, place) => {
+      const word = this.rows[number].children[place]?.getBoundingClientRect();
+      return word ? word.left + word.width / 2 - box.left : 0;
+    };
+    const edge = (number, place) => {
+      const word = this.rows[number].children[place]?.getBoundingClientRect();
+      return word ? (number ? word.top : word.bottom) - box.top : 0;
+    };
+    const line = ([name, sure]) => {
+      const [source, target] = name.split('-').map(Number);
+      const ends = { x1: middle(0, source), y1: edge(0, source), x2: middle(1, target), y2: edge(1, target) };
+      return svg('line', { ...ends, class: sure ? 'sure' : 'possible' });
+    };
+    this.lines.replaceChildren(...[...this.gold].map(line));
+  }
+
+  drawTable() {
+    const none = !this.gold.size;
+    this.table.hidden = this.more.hidden = none;
+    if (none) return;
+    const ranked = rankHeads(state.translation, this.sources, this.targets, this.gold);
+    const names = ['head', 'reading', 'rate', 'precision', 'recall', 'weight'];
+    const head = make(
+      'tr',
+      {},
+      ...names.map((name, place) => make('th', { scope: 'col', class: place < 2 ? 'name' : null }, t(`finder_${name}`))),
+    );
+    const row = ({ layer, head: number, shift, rate, precision, recall, weight }) => {
+      const chosen = state.kind === 'cross' && state.layer === layer && state.head === number;
+      const button = make(
+        'button',
+        { type: 'button', data: { layer, head: number }, 'aria-pressed': String(chosen) },
+        shortName({ layer, head: number }),
+      );
+      const values = [rate, precision, recall, weight].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));
+      return make(
+        'tr',
+        { class: chosen ? 'chosen' : null },
+        make('th', { scope: 'row' }, button),
+        make('td', {}, t(shift ? 'finder_after' : 'finder_own')),
+        ...values,
+      );
+    };
+    const shown = this.all ? ranked : ranked.slice(0, MAX_LISTED);
+    replace(
+      this.table,
+      make('caption', { class: 'hidden-text' }, t('finder')),
+      make('thead', {}, head),
+      make('tbody', {}, ...shown.map(row)),
+    );
+    this.more.textContent = t(this.all ? 'finder_less' : 'finder_all', { count: ranked.length });
+  }
+
+  open(button) {
+    if (button) this.show({ layer: Number(button.dataset.layer), head: Number(button.dataset.head) });
+  }
+
+  show(place) {
+    if (state.kind !== 'cross') this.view.chooseKind('cross');
+    this.view.does.choose(place);
+    this.draw();
+  }
+}

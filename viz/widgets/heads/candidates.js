@@ -1,0 +1,95 @@
+// Beside the player: the word being written, what else the model thought of, and what became of the other candidates of the beam.
+
+import { make, fillElements, replace } from '../core/dom.js';
+import { on, state } from '../core/state.js';
+import { formatSigned, threeDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+const SPEEDS = [0.5, 1, 2, 4];
+const LISTED = 6; // candidates of a step
+const TAIL = 16; // characters of a candidate's path
+
+/** The nodes that were written, and from which token on: a beginning that the reader gave was not searched for. */
+function pathOf(nodes, target) {
+  for (const from of target.keys()) {
+    const chosen = new Set();
+    let parent = -1;
+    for (const { id } of target.slice(from)) {
+      parent = nodes.findIndex((node) => node.parent === parent && node.id === id);
+      if (parent < 0) break;
+      chosen.add(parent);
+    }
+    if (chosen.size === target.length - from) return { chosen, from };
+  }
+  return { chosen: new Set(), from: 0 };
+}
+
+/**
+ * The candidates of the step that writes a token, best first: what each path reads, its score, its outcome, whether it was chosen.
+ * @param {any} translation with its tree
+ * @param {number} token
+ */
+export function candidatesOf({ tree, target }, token) {
+  const nodes = (tree ?? []).map(([parent, step, id, text, , score, outcome]) => ({ parent, step, id, text, score, outcome }));
+  const { chosen, from } = pathOf(nodes, target);
+  const end = target.at(-1);
+  const says = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
+  const reads = (place) => (place < 0 ? '' : reads(nodes[place].parent) + says(nodes[place]));
+  return nodes
+    .map((node, place) => ({ ...node, place, chosen: chosen.has(place) }))
+    .filter(({ step }) => step === nodes[0].step + token - from)
+    .sort((one, other) => other.score - one.score)
+    .map(({ place, score, outcome, chosen: own }) => ({ reads: reads(place).trim(), score, outcome, chosen: own }));
+}
+
+/** Only the end of a long path: what came before is written above. */
+const truncateStart = (text) => (text.length > TAIL ? `…${text.slice(-TAIL)}` : text);
+
+export class CandidatePanel {
+  /** `pace(speed)`: the reader wants another speed. */
+  constructor(pace) {
+    this.title = make('h3', {});
+    this.name = make('span', {});
+    this.speed = make('select', {}, ...SPEEDS.map((speed) => make('option', { value: speed }, `${speed} ×`)));
+    this.speed.value = '1';
+    this.speed.addEventListener('change', () => pace(Number(this.speed.value)));
+    this.alternatives = make('div', { class: 'rows' });
+    this.beam = make('h3', {});
+    this.candidates = make('div', { class: 'rows' });
+    const top = make('div', { class: 'writing-top' }, this.title, make('label', {}, this.name, this.speed));
+    this.element = make('section', { class: 'writing', hidden: true }, top, this.alternatives, this.beam, this.candidates);
+    on(['written', 'translation', 'language', 'tab'], () => this.draw());
+    this.draw();
+  }
+
+  draw() {
+    const { translation, written } = state;
+    this.element.hidden = !translation || written === null;
+    if (this.element.hidden) return;
+    const token = /** @type {any} */ (translation.target[written - 1]);
+    const language = translation.model.target;
+    this.name.textContent = t('player_speed');
+    replace(this.title, ...fillElements(t('player_writes'), { token: make('b', {}, make('bdi', { lang: language }, token.label)) }));
+    const row = (own, text, bar, number, says = '') => {
+      const line = make('i', { style: `width:${(100 * bar).toFixed(1)}%` });
+      const name = make('span', { title: text }, make('bdi', { lang: language }, text || '␣'));
+      return make('div', { class: own ? 'own' : '' }, name, says ? make('span', {}, says) : make('span', { class: 'bar' }, line), number);
+    };
+    const numeric = (text) => make('span', { class: 'numeric' }, text);
+    const options = token.alternatives?.length ? token.alternatives : [[token.label, token.id, token.probability ?? 1]];
+    const all = options.some(([, id]) => id === token.id) ? options : [[token.label, token.id, token.probability], ...options];
+    replace(
+      this.alternatives,
+      ...all.map(([text, id, probability]) => row(id === token.id, text.trim(), probability, numeric(threeDecimals(probability)))),
+    );
+    const found = candidatesOf(translation, written - 1);
+    this.beam.textContent = found.length ? t('player_beam', { beam: translation.request.options.beam_size }) : t('player_alone');
+    const says = (outcome) => t(`decoding_outcome_${outcome}`);
+    replace(
+      this.candidates,
+      ...found
+        .slice(0, LISTED)
+        .map(({ reads, score, outcome, chosen }) => row(chosen, truncateStart(reads), 0, numeric(formatSigned(score, 2)), says(outcome))),
+    );
+  }
+}

@@ -1,0 +1,152 @@
+// Export menu: images, data, offline page, link.
+
+import { callLatest, loadPlotly } from '../core/boot.js';
+import { make, replace } from '../core/dom.js';
+import { urlOf } from '../core/embed.js';
+import { FIELDS, selectionValues } from '../core/fields.js';
+import { formatPermalink } from '../core/permalink.js';
+import { state } from '../core/state.js';
+import { shownHead } from '../core/store.js';
+import { faultText, hasPhrase, t } from '../core/i18n.js';
+import { headName } from '../parts/head-names.js';
+import { copyText, download, saveBytes } from '../parts/save.js';
+import { renderGif } from './gif-export.js';
+import { iframeSnippet, pythonSnippet } from './snippets.js';
+
+const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
+const EXPORT_FORMATS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'sheet', 'deck', 'iframe', 'python', 'link'];
+const COPIED = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
+const EXTERNAL_ACTIONS = { sheet: () => print(), deck: () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' })) };
+const EDGE = 8; // pixels between the menu and the window's edge
+const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
+
+export function mountExportMenu(server) {
+  const button = make('button', { type: 'button', class: 'link', 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
+  const menu = make('div', { class: 'menu', role: 'menu', hidden: true });
+  const toast = make('div', { class: 'toast', role: 'status', hidden: true });
+  const element = make('div', { class: 'take-away', hidden: !server }, button, menu, toast); // a saved page has no server
+  let hiding = 0;
+
+  const open = (yes) => {
+    menu.hidden = !yes;
+    if (yes) fill();
+    button.setAttribute('aria-expanded', String(yes));
+  };
+  const tell = (text) => {
+    toast.textContent = text;
+    toast.hidden = false;
+    clearTimeout(hiding);
+    hiding = setTimeout(() => (toast.hidden = true), 2600);
+  };
+  button.addEventListener('click', () => {
+    open(menu.hidden);
+    if (!menu.hidden) menu.firstElementChild?.focus({ preventScroll: true });
+  });
+  addEventListener('resize', () => menu.hidden || keepInWindow(menu));
+  document.addEventListener('click', (event) => element.contains(event.target) || open(false));
+  menu.addEventListener('keydown', (event) => {
+    const items = [...menu.children];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      event.stopPropagation();
+      items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+    }
+    if (event.key === 'Escape') {
+      event.stopPropagation();
+      open(false);
+      button.focus();
+    }
+  });
+  const take = async (form) => {
+    open(false);
+    button.focus();
+    if (form in EXTERNAL_ACTIONS) {
+      EXTERNAL_ACTIONS[form]();
+      return;
+    }
+    try {
+      if (form in COPIED) await copyText(CLIPBOARD_TEXTS[form]());
+      else if (form === 'gif') await saveAnimation();
+      else await save(form, server);
+      tell(form in COPIED ? t(COPIED[form]) : t('saved', { form: formatName(form) }));
+    } catch (error) {
+      console.warn(error);
+      tell(faultText(error, 'not_saved'));
+    }
+  };
+
+  const fill = () => {
+    const item = (form) => {
+      const [name, says] = [make('b', {}, formatName(form)), make('span', {}, t(`form_${form}_says`))];
+      return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, name, says);
+    };
+    replace(menu, ...EXPORT_FORMATS.map(item));
+    keepInWindow(menu);
+  };
+
+  return {
+    element,
+    draw() {
+      button.textContent = t('export');
+      if (!menu.hidden) fill();
+    },
+  };
+}
+
+/** Below its button, as long as all of it is in the window there; else it moves up and to the right. What is too high scrolls. */
+function keepInWindow(menu) {
+  menu.style.cssText = `max-width:${document.body.clientWidth - 2 * EDGE}px`;
+  const { left, bottom } = menu.getBoundingClientRect();
+  const [up, onward] = [bottom + EDGE - innerHeight, EDGE - left];
+  if (up > 0) menu.style.marginTop = `${-up}px`;
+  if (onward > 0) menu.style.right = `${-onward}px`;
+}
+
+const formatName = (form) => (hasPhrase(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());
+
+/**
+ * Lines of Python for what is shown. A translation that another model chose, too, is asked for with that model; where
+ * its name is not known, by its tokens: alone, its own model would choose otherwise.
+ */
+function pythonOfShown(translation) {
+  const asked = translation.requestValues();
+  const chosen = translation.hypotheses.some(({ reverse_score: score }) => score !== null);
+  const wayBack = chosen ? translation.way_back : '';
+  const again = chosen && !wayBack ? { ...asked, prefix: null, target: translation.target.map(({ id }) => id) } : asked;
+  const plain = Object.fromEntries(FIELDS.request.filter(({ option }) => option).map((row) => [row.name, row.default]));
+  const look = { kind: state.kind, ...shownHead(state) };
+  return pythonSnippet(again, look, { ...plain, ...translation.model.python_defaults }, wayBack);
+}
+
+const CLIPBOARD_TEXTS = {
+  link: () => new URL(formatPermalink(), location.href).href,
+  iframe() {
+    const { layer, head } = shownHead(state);
+    return iframeSnippet(urlOf(formatPermalink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
+  },
+  python: () => pythonOfShown(state.translation),
+};
+
+async function save(form, server) {
+  const selection = selectionValues({ ...state, ...shownHead(state) });
+  const asked = { form, request: state.translation.requestValues(), selection, theme: state.theme, language: state.language };
+  const answer = await callLatest(server.export, asked);
+  if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);
+  const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
+  return saveBytes(answer.name, [bytes], TYPES[form]);
+}
+
+/** The translation being written, drawn here. */
+async function saveAnimation() {
+  const { name, parts } = await renderGif();
+  saveBytes(name, parts, 'image/gif');
+}
+
+/** The figure as Python draws it, at the size of print. */
+async function savePicture(form, { name, figure }) {
+  const plotly = await loadPlotly();
+  const { width, height } = figure.layout;
+  const picture = await plotly.toImage(figure, { format: form, width, height, scale: form === 'png' ? 3 : 1 });
+  download(name, picture);
+}

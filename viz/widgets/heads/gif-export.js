@@ -1,0 +1,165 @@
+// The player as a moving picture: each frame one word more, drawn in this browser, in the colours of the page.
+
+import { state } from '../core/state.js';
+import { shownHead } from '../core/store.js';
+import { colour, cssColour, scaleColour } from '../core/theme.js';
+import { nearestHead, colourLevel, rowMaximum, view } from '../core/map-view.js';
+import { isUpright } from '../parts/column-name.js';
+import { encodeGif } from '../parts/gif.js';
+import { headName } from '../parts/head-names.js';
+import { rowOfToken, writtenSize } from '../headview/unwritten.js';
+import { rowEnds } from './player.js';
+
+const FRAME_MS = 650; // milliseconds of a word
+const LAST_FRAME_MS = 2600; // of the whole translation
+const [NARROW, WIDE] = [9, 34]; // pixels of a cell
+const MAP = 720; // pixels of a map at most, as long as its cells are not too narrow
+const LABEL = 132; // pixels for the names of rows
+const MARGIN = 24;
+const [TITLE, TEXT, ABOVE] = [34, 34, 108]; // pixels of the head's name, of each line of the translation, of the columns' names
+const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", sans-serif';
+const MOST_PIXELS = 60_000_000; // of all frames: a long translation grows by several words at a time
+
+const font = (context, size, weight = 400) => (context.font = `${weight} ${size}px ${FONT}`);
+
+/** The bytes of a GIF of the current view, and its file name. */
+export async function renderGif() {
+  const { translation } = state;
+  const head = nearestHead(translation, state.kind, shownHead(state));
+  const map = view(translation, state.kind, head.layer, head.head, state);
+  const canvas = document.createElement('canvas');
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  const sheet = computeLayout(context, translation, map);
+  Object.assign(canvas, { width: sheet.width, height: sheet.height });
+  const frames = [];
+  const words = rowEnds(translation, state);
+  const every = Math.ceil((words.length * sheet.width * sheet.height) / MOST_PIXELS);
+  const stops = words.filter((_, place) => (words.length - 1 - place) % every === 0);
+  for (const [place, count] of stops.entries()) {
+    const last = place === stops.length - 1;
+    drawFrame(context, sheet, { translation, map, count: last ? null : count, token: count - 1 });
+    frames.push({ pixels: context.getImageData(0, 0, sheet.width, sheet.height).data, delay: last ? LAST_FRAME_MS : FRAME_MS });
+    await new Promise((done) => setTimeout(done)); // the page stays alive meanwhile
+  }
+  const part = (number) => (typeof number === 'number' ? number + 1 : number);
+  const name = `headlight-${state.kind}-${part(head.layer)}-${part(head.head)}.gif`;
+  return { name, parts: encodeGif(frames, sheet.width, sheet.height) };
+}
+
+/** Where everything is: the same in each frame. */
+function computeLayout(context, translation, { rows, columns }) {
+  const cell = Math.max(NARROW, Math.min(WIDE, Math.floor(MAP / columns.length)));
+  const width = Math.max(480, 2 * MARGIN + LABEL + columns.length * cell);
+  font(context, 22);
+  const lines = wrap(context, translation, width - 2 * MARGIN);
+  const top = MARGIN + TITLE + lines.length * TEXT + ABOVE;
+  return { cell, width, lines, top, left: MARGIN + LABEL, height: top + rows.length * cell + MARGIN };
+}
+
+/** The translation in lines, each of pieces {text, until}: a piece is there once more than `until` tokens are written. */
+function wrap(context, { target, text }, width) {
+  const lines = [[]];
+  let [end, used] = [0, 0];
+  for (const [place, token] of target.entries()) {
+    if (token.special || token.end <= end) continue;
+    const piece = text.slice(end, token.end);
+    const wide = context.measureText(piece).width;
+    if (used + wide > width && used > 0) {
+      lines.push([]);
+      used = 0;
+    }
+    lines.at(-1).push({ text: used ? piece : piece.trimStart(), until: place });
+    used += wide;
+    end = token.end;
+  }
+  return lines;
+}
+
+function drawFrame(context, sheet, { translation, map, count, token }) {
+  const { width, height } = sheet;
+  const there = writtenSize(translation, map, count);
+  context.fillStyle = colour('ground');
+  context.fillRect(0, 0, width, height);
+  context.textBaseline = 'alphabetic';
+  context.textAlign = 'left';
+  font(context, 16, 600);
+  context.fillStyle = colour('ink');
+  context.fillText(headName(map.layer, map.head), MARGIN, MARGIN + 14);
+  drawText(context, sheet, count === null ? Number.POSITIVE_INFINITY : count, token);
+  drawCells(context, sheet, map, there);
+  drawNames(context, sheet, map, there, count === null ? null : rowOfToken(map, token));
+}
+
+function drawText(context, { lines }, count, token) {
+  for (const [line, pieces] of lines.entries()) {
+    let left = MARGIN;
+    for (const { text, until } of pieces) {
+      if (until >= count) return;
+      font(context, 22);
+      context.fillStyle = colour(count !== Number.POSITIVE_INFINITY && until === token ? 'accent' : 'ink');
+      context.fillText(text, left, MARGIN + TITLE + line * TEXT + 22);
+      left += context.measureText(text).width;
+    }
+  }
+}
+
+function drawCells(context, { cell, left, top }, map, there) {
+  const { rows, columns, weights } = map;
+  const gap = cell >= 13 ? 1 : 0;
+  for (let row = 0; row < there.rows; row++) {
+    const most = state.scale === 'row' ? rowMaximum(map, row) : 1;
+    for (let column = 0; column < columns.length; column++) {
+      const weight = weights[row * columns.length + column];
+      context.fillStyle =
+        weight === weight ? cssColour(scaleColour(state.palette, colourLevel(weight, most, state.scale))) : colour('masked');
+      context.fillRect(left + column * cell, top + row * cell, cell - gap, cell - gap);
+    }
+  }
+  context.fillStyle = colour('ground');
+  if (there.rows < rows.length) context.fillRect(left, top + there.rows * cell, columns.length * cell, (rows.length - there.rows) * cell);
+}
+
+function drawNames(context, { cell, left, top }, { rows, columns }, there, lit) {
+  const size = Math.min(14, cell);
+  const shorten = (text) => ([...text].length > 13 ? `${[...text].slice(0, 12).join('')}…` : text);
+  context.textAlign = 'right';
+  context.textBaseline = 'middle';
+  for (const [row, { label }] of rows.entries()) {
+    if (row >= there.rows) break;
+    font(context, size, row === lit ? 700 : 400);
+    context.fillStyle = colour(row === lit ? 'accent' : 'ink');
+    context.fillText(shorten(label), left - 8, top + (row + 0.5) * cell);
+  }
+  font(context, size);
+  context.textAlign = 'left';
+  context.fillStyle = colour('ink-2');
+  for (const [column, { label }] of columns.entries()) {
+    if (column >= there.columns) break;
+    const centre = left + (column + 0.5) * cell;
+    if (isUpright(label)) drawUpright(context, shorten(label), { centre, bottom: top - 8, size });
+    else drawTurned(context, shorten(label), centre, top - 8);
+  }
+  if (lit === null) return;
+  context.strokeStyle = colour('accent');
+  context.lineWidth = 2;
+  context.strokeRect(left - 1, top + lit * cell - 1, columns.length * cell + 1, cell + 1);
+}
+
+function drawTurned(context, text, centre, bottom) {
+  context.save();
+  context.translate(centre, bottom);
+  context.rotate(-Math.PI / 2);
+  context.fillText(text, 0, 0);
+  context.restore();
+}
+
+/** One character below the other, as many as there is room for; the last one stands on the bottom. */
+function drawUpright(context, text, { centre, bottom, size }) {
+  const line = 1.1 * size;
+  const most = Math.floor((ABOVE - 8) / line);
+  const letters = [...text];
+  const shown = letters.length > most ? [...letters.slice(0, most - 1), '⋮'] : letters;
+  context.textAlign = 'center';
+  for (const [place, letter] of shown.entries()) context.fillText(letter, centre, bottom - (shown.length - place - 0.5) * line);
+  context.textAlign = 'left';
+}

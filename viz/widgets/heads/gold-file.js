@@ -1,0 +1,143 @@
+// Finds the best alignment head on one half of a gold file and reports its score on the other.
+
+import { callLatest } from '../core/boot.js';
+import { make, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { languageTag } from '../core/language-tags.js';
+import { twoDecimals } from '../core/map-view.js';
+import { faultText, t } from '../core/i18n.js';
+import { FilePicker } from '../parts/filepicker.js';
+import { shortName } from '../parts/head-names.js';
+
+const PAIRS_PER_CALL = 4; // pairs per request, so that other visitors are served in between
+const MAX_PAIRS = 200; // pairs of a file
+const MAX_LISTED = 8;
+
+/** Parse a table whose first line names two languages and `links`. Null if it is not such a table. */
+export function parseTable(text, model) {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
+  const [names, ...rows] = lines.filter((line) => line.trim()).map((line) => line.split('\t'));
+  const links = names?.indexOf('links') ?? -1;
+  const languages = (names ?? []).map((name, place) => ({ tag: languageTag(name), place }));
+  const at = (language) => languages.find(({ tag }) => language && tag === languageTag(language))?.place ?? -1;
+  const [source, target] = [at(model.source), at(model.target)];
+  if (links < 0 || source < 0 || target < 0 || !rows.length) return null;
+  const turned = target < source;
+  const [first, second] = turned ? [target, source] : [source, target];
+  return { turned, rows: rows.slice(0, MAX_PAIRS).map((row) => [first, second, links].map((place) => row[place] ?? '')) };
+}
+
+const EMPTY = [0, 0, 0, 0];
+const plus = (one, other) => one.map((count, place) => count + other[place]);
+const rateOf = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
+
+/** Heads by their rate on every other pair, with rate, precision and recall on the rest. `counts`: by head, of each pair. */
+export function chooseAndTest(counts) {
+  const half = (pairs, odd) => pairs.filter((_, place) => place % 2 === odd).reduce(plus, EMPTY);
+  const found = [...counts.values()].map(({ layer, head, shift, pairs }) => {
+    const [chosen, rest] = [half(pairs, 0), half(pairs, 1)];
+    const [linked, sure, rightAndSure, right] = rest;
+    const told = { rate: rateOf(rest), precision: linked ? right / linked : 1, recall: sure ? rightAndSure / sure : 1 };
+    return { layer, head, shift, chosen: rateOf(chosen), ...told };
+  });
+  return found.sort((one, other) => one.chosen - other.chosen);
+}
+
+export class GoldFile {
+  /** `open(head)` shows a head. */
+  constructor(server, open) {
+    this.server = server;
+    this.turn = 0;
+    this.counts = new Map();
+    this.title = make('h3', {});
+    this.says = make('p', { class: 'quiet' });
+    this.picker = new FilePicker('.tsv,.txt,text/plain', (file) => this.take(file));
+    this.progress = make('p', { class: 'quiet', role: 'status' });
+    this.stop = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => (this.turn += 1) });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.table = make('table', { hidden: true });
+    this.element = make(
+      'div',
+      { class: 'gold-file' },
+      this.title,
+      this.says,
+      this.picker.element,
+      this.progress,
+      this.stop,
+      this.error,
+      this.table,
+    );
+    this.element.addEventListener('dragover', (event) => event.preventDefault());
+    this.element.addEventListener('drop', (event) => {
+      event.preventDefault();
+      this.take(event.dataTransfer.files[0]);
+    });
+    this.table.addEventListener('click', (event) => {
+      const { layer, head } = event.target.closest('button')?.dataset ?? {};
+      if (layer) open({ layer: Number(layer), head: Number(head) });
+    });
+  }
+
+  draw() {
+    this.title.textContent = t('gold_file');
+    this.says.textContent = t('gold_file_says', { most: MAX_PAIRS });
+    this.picker.draw(t('gold_file'));
+    this.stop.textContent = t('gold_file_stop');
+    if (this.counts.size) this.drawTable();
+  }
+
+  async take(file) {
+    if (!file) return;
+    const turn = ++this.turn;
+    const { model } = state.translation;
+    const text = await file.text();
+    if (turn !== this.turn) return;
+    const read = parseTable(text, model);
+    this.counts = new Map();
+    this.table.hidden = true;
+    this.error.textContent = read ? '' : t('gold_file_no_table', { source: model.source, target: model.target });
+    if (!read) return;
+    const { rows, turned } = read;
+    this.stop.hidden = false;
+    try {
+      for (let done = 0; done < rows.length && turn === this.turn; done += PAIRS_PER_CALL) {
+        const told = await callLatest(this.server.count_links, {
+          model: model.name,
+          rows: rows.slice(done, done + PAIRS_PER_CALL),
+          turned,
+        });
+        if (turn !== this.turn) break;
+        this.add(told.heads);
+        this.progress.textContent = t('gold_file_progress', { done: Math.min(done + PAIRS_PER_CALL, rows.length), all: rows.length });
+        this.drawTable();
+      }
+    } catch (error) {
+      if (turn === this.turn) this.error.textContent = faultText(error);
+    }
+    if (turn === this.turn) this.stop.hidden = true;
+  }
+
+  add(heads) {
+    for (const [layer, head, shift, pairs] of heads) {
+      const name = `${layer}.${head}.${shift}`;
+      const known = this.counts.get(name) ?? { layer, head, shift, pairs: [] };
+      known.pairs.push(...pairs);
+      this.counts.set(name, known);
+    }
+  }
+
+  drawTable() {
+    const ranked = chooseAndTest(this.counts).slice(0, MAX_LISTED);
+    this.table.hidden = !ranked.length;
+    const names = ['finder_head', 'finder_reading', 'gold_file_chosen', 'gold_file_rate', 'finder_precision', 'finder_recall'];
+    const titles = names.map((name, place) => make('th', { scope: 'col', class: place < 2 ? 'name' : null }, t(name)));
+    const row = ({ layer, head, shift, chosen, rate, precision, recall }) => {
+      const open = make('button', { type: 'button', data: { layer, head } }, shortName({ layer, head }));
+      const values = [chosen, rate, precision, recall].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));
+      const reading = make('td', {}, t(shift ? 'finder_after' : 'finder_own'));
+      return make('tr', {}, make('th', { scope: 'row' }, open), reading, ...values);
+    };
+    const caption = make('caption', { class: 'hidden-text' }, t('gold_file'));
+    replace(this.table, caption, make('thead', {}, make('tr', {}, ...titles)), make('tbody', {}, ...ranked.map(row)));
+  }
+}

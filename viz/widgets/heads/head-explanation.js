@@ -1,0 +1,116 @@
+// "Explain this head": a short paragraph from its numbers in this sentence and over a corpus, and the sentences in which it does
+// what it does most. The numbers over the corpus come from the server, once for each model, when somebody asks.
+
+import { isShiftedHead } from '../core/default-head.js';
+import { callLatest } from '../core/boot.js';
+import { make, replace } from '../core/dom.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { set, state } from '../core/state.js';
+import { twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { measuresOf } from '../parts/measures.js';
+import { headName } from '../parts/head-names.js';
+
+const STABLE_FROM = 0.75; // of the sentences a steady head keeps its role in
+const LOW_ENTROPY = 0.35; // of its maximum: below, a row's entropy is low
+const HIGH_ENTROPY = 0.7;
+
+/**
+ * The sentences of the paragraph, as keys of phrases with their values. `here`: role, share and measures in this sentence;
+ * `late`: it is read one word late; `corpus`: the head's record over the corpus, or nothing; `count`: its sentences.
+ */
+export function paragraph(here, corpus, count) {
+  const said = [];
+  const plain = here.role === 'unclear' || here.role === 'spreads';
+  said.push([plain ? `explain_${here.role}` : 'explain_here', { role: here.role, share: twoDecimals(here.share) }]);
+  if (here.late) said.push(['explain_late', {}]);
+  const spread = here.measures.relative_entropy;
+  const width = spread < LOW_ENTROPY ? 'narrow' : spread > HIGH_ENTROPY ? 'wide' : 'middle';
+  if (spread === spread)
+    said.push([`explain_${width}`, { peak: twoDecimals(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
+  if (!corpus) return said;
+  const held = { count, held: Math.round(100 * corpus.held), role: corpus.role };
+  if (corpus.role === 'unclear') said.push(['explain_unclear_too', { count }]);
+  else if (corpus.role === here.role) said.push([corpus.held >= STABLE_FROM ? 'explain_steady' : 'explain_often', held]);
+  else said.push(['explain_otherwise', held]);
+  return said;
+}
+
+/** Sentences one after the other: with a space between, but after a full stop that brings its own. */
+export const joinSentences = (sentences) => sentences.reduce((all, each) => (/[。！？]$/.test(all) ? `${all}${each}` : `${all} ${each}`));
+
+export class HeadExplanation {
+  constructor(server, view) {
+    this.server = server;
+    this.view = view;
+    this.known = new Map(); // what is known over the corpus, by the model's name
+    this.summary = make('summary', {});
+    this.text = make('p', { class: 'explained' });
+    this.title = make('h3', {});
+    this.list = make('ol', {});
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.examples = make('div', { class: 'examples' }, this.title, this.list);
+    this.element = make('details', { class: 'head-table explain' }, this.summary, this.text, this.error, this.examples);
+    this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
+    this.element.addEventListener('toggle', () => this.draw());
+    this.list.addEventListener('click', (event) => {
+      const number = event.target.closest('button')?.dataset.number;
+      if (number) this.go(number);
+    });
+  }
+
+  draw() {
+    this.summary.textContent = t('explain');
+    const { translation } = state;
+    if (!this.element.open || !translation.roles) return;
+    const { name } = translation.model;
+    this.write();
+    if (this.known.has(name)) return;
+    this.latest.load(
+      name,
+      () => callLatest(this.server.kept_roles, { model: name }),
+      (told) => {
+        this.known.set(name, told.roles);
+        this.write();
+      },
+    );
+  }
+
+  write() {
+    const { translation, kind } = state;
+    const { layer, head } = this.view.updateSelection();
+    const single = typeof layer === 'number' && typeof head === 'number';
+    this.examples.hidden = true;
+    if (!single) return replace(this.text, t('explain_single'));
+    const [role, share] = translation.roles[kind][layer][head];
+    const told = this.known.get(translation.model.name);
+    const corpus = told?.heads[kind]?.[layer]?.[head];
+    const late = isShiftedHead(translation, { kind, layer, head });
+    const here = { role, share, late, measures: measuresOf(translation, kind)[layer][head] };
+    const say = ([phrase, values]) =>
+      t(phrase, {
+        ...values,
+        head: headName(layer, head),
+        role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`),
+      });
+    const parts = paragraph(here, corpus, told?.sentences).map(say);
+    const unknown = this.known.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
+    replace(this.text, joinSentences([...parts, unknown].filter(Boolean)));
+    const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => told.texts[number]);
+    this.examples.hidden = !examples.length;
+    this.title.textContent = t('explain_examples');
+    const item = (number) =>
+      make('li', {}, make('button', { type: 'button', class: 'link', data: { number } }, make('bdi', {}, told.texts[number])));
+    replace(this.list, ...examples.map(item));
+    return this.element;
+  }
+
+  /** The sentence, with this head chosen in it. */
+  go(number) {
+    const { translation, kind } = state;
+    const text = this.known.get(translation.model.name).texts[number];
+    const { layer, head } = this.view.updateSelection();
+    set({ lastHeads: { ...state.lastHeads, [kind]: { layer, head } } });
+    dispatchEvent(new CustomEvent('headlight-request', { detail: { text, prefix: null, target: null } }));
+  }
+}

@@ -1,0 +1,124 @@
+// All heads of a kind as a table, with every measure of them in this sentence; any column sorts it.
+
+import { make, isNarrow, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { sameHead } from '../core/store.js';
+import { t } from '../core/i18n.js';
+import { measuresForKind, measuresOf } from '../parts/measures.js';
+import { shortName } from '../parts/head-names.js';
+
+const HEAD = 'head';
+const ROLE = 'role';
+
+/** Heads in the order of a column: numbers from the greatest on, names from the first on; `turned` the other way round. */
+export function sortHeads(heads, column, turned) {
+  const value = (each) => (column === HEAD ? -(each.layer * 1e3 + each.head) : each.measures[column]);
+  const rank = (each) => (value(each) === value(each) ? value(each) : -Infinity);
+  const compare = (one, other) =>
+    column === ROLE ? one.role.localeCompare(other.role) || other.share - one.share : rank(other) - rank(one) || 0;
+  const found = [...heads].sort(compare);
+  return turned ? found.reverse() : found;
+}
+
+export class HeadTable {
+  /** `view`: the view of heads in which a head opens. */
+  constructor(view) {
+    this.view = view;
+    this.column = HEAD;
+    this.turned = false;
+    this.summary = make('summary', {});
+    this.says = make('p', { class: 'quiet' });
+    this.pickName = make('span', {});
+    this.pick = make('select', { onchange: () => this.sort(this.pick.value) });
+    this.picker = make('label', { class: 'picker' }, this.pickName, this.pick);
+    this.table = make('table', {});
+    this.scroller = make('div', { class: 'scroller', tabindex: 0, role: 'region' }, this.table);
+    this.element = make('details', { class: 'head-table' }, this.summary, this.says, this.picker, this.scroller);
+    this.element.addEventListener('toggle', () => this.draw());
+    this.table.addEventListener('click', (event) => this.click(event.target.closest('button')));
+  }
+
+  click(button) {
+    if (button?.dataset.column) this.sort(button.dataset.column);
+    else if (button) {
+      this.view.does.choose({ layer: Number(button.dataset.layer), head: Number(button.dataset.head) });
+      this.draw();
+    }
+  }
+
+  /** By another column, or the same one the other way round. */
+  sort(column) {
+    this.turned = column === this.column && !this.turned;
+    this.column = column;
+    this.draw();
+  }
+
+  /** On a phone there are three columns: the head, its role, and the measure that was chosen. */
+  get columns() {
+    const names = measuresForKind(state.kind).map(({ name }) => name);
+    if (!isNarrow()) return names;
+    return [names.includes(this.column) ? this.column : 'peak'];
+  }
+
+  draw() {
+    this.summary.textContent = t('head_table');
+    if (!this.element.open || !state.translation?.roles) return;
+    const { kind, translation } = state;
+    const measures = measuresOf(translation, kind);
+    const names = measuresForKind(kind).map(({ name }) => name);
+    if (![HEAD, ROLE, ...names].includes(this.column)) [this.column, this.turned] = [HEAD, false];
+    const heads = measures.flatMap((each, layer) =>
+      each.map((values, head) => {
+        const [role, share] = translation.roles[kind][layer][head];
+        return { layer, head, role: t(`chip_${role}`), share, measures: values };
+      }),
+    );
+    this.says.textContent = t('head_table_says');
+    this.scroller.setAttribute('aria-label', t('head_table'));
+    this.picker.hidden = !isNarrow();
+    this.pickName.textContent = t('head_table_measure');
+    replace(this.pick, ...names.map((name) => make('option', { value: name }, t(`measure_${name}`))));
+    this.pick.value = this.columns[0];
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = /** @type {any} */ (this.table.contains(active) ? { ...active.dataset } : null);
+    replace(
+      this.table,
+      make('caption', { class: 'hidden-text' }, t('head_table')),
+      make(
+        'thead',
+        {},
+        make(
+          'tr',
+          {},
+          this.title(HEAD, t('head_table_head')),
+          this.title(ROLE, t('head_table_role')),
+          ...this.columns.map((name) => this.title(name, t(`measure_${name}`))),
+        ),
+      ),
+      make('tbody', {}, ...sortHeads(heads, this.column, this.turned).map((each) => this.row(each))),
+    );
+    if (focused) this.focus(focused);
+  }
+
+  title(column, name) {
+    const order = column !== this.column ? null : (column === HEAD || column === ROLE) !== this.turned ? 'ascending' : 'descending';
+    const about = { scope: 'col', 'aria-sort': order, class: column === HEAD || column === ROLE ? 'name' : null };
+    const says = column === HEAD || column === ROLE ? null : t(`measure_${column}_says`);
+    return make('th', about, make('button', { type: 'button', data: { column }, title: says }, name));
+  }
+
+  row({ layer, head, role, measures }) {
+    const chosen = sameHead({ layer, head }, state);
+    const open = make('button', { type: 'button', data: { layer, head }, 'aria-pressed': String(chosen) }, shortName({ layer, head }));
+    const cells = this.columns.map((name) => {
+      const value = measures[name];
+      return make('td', { class: name === this.column ? 'numeric sorted' : 'numeric' }, value === value ? value.toFixed(2) : '–');
+    });
+    return make('tr', { class: chosen ? 'chosen' : null }, make('th', { scope: 'row' }, open), make('td', {}, role), ...cells);
+  }
+
+  focus({ column, layer, head }) {
+    const place = column ? `[data-column=${column}]` : `[data-layer="${layer}"][data-head="${head}"]`;
+    this.table.querySelector(place)?.focus({ preventScroll: true });
+  }
+}

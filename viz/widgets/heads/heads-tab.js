@@ -1,0 +1,83 @@
+// The Heads tab: kinds, wall, one head large, comparison. It gets the numbers once; no click asks the server.
+
+import { make, isNarrow } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on, pageStore, set, state } from '../core/state.js';
+import { mount as mountHeadView } from '../headview/head-view.js';
+import { mountKeyboard } from '../headview/keyboard.js';
+import { TranslationSource } from '../headview/translation-source.js';
+import { RoleChips } from './role-chips.js';
+import { MeasureWall } from './measure-wall.js';
+import { HeadExplanation } from './head-explanation.js';
+import { mountExportMenu } from './export-menu.js';
+import { AlignmentFinder } from './alignment-finder.js';
+import { HeadTable } from './head-table.js';
+import { OpenedFile } from './open-file.js';
+import { mountDisplayOptions } from '../parts/display-options.js';
+import { Player } from './player.js';
+import { printSheets } from './worksheet.js';
+import { CandidatePanel } from './candidates.js';
+
+const VIEW_PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend', 'written'];
+const OBSERVED_FIELDS = [
+  'translation',
+  'kind',
+  'layer',
+  'head',
+  'pinned',
+  'words',
+  'special',
+  'rescale',
+  'scale',
+  'palette',
+  'fit',
+  'measure',
+  'theme',
+];
+
+/** @param {{ element: HTMLElement, server?: any }} given a saved page has no server */
+export async function mount({ element, server }) {
+  await ready;
+  if (isNarrow()) set({ fit: false }); // on a phone the whole map of a long sentence would have cells of two pixels
+  element.classList.add('explorer');
+  element.tabIndex = -1;
+  const open = () => state.tab === 'heads' && Boolean(state.translation);
+  let maps = null;
+  const source = () => {
+    if (maps?.translation !== state.translation) maps = state.translation && new TranslationSource(state.translation);
+    return maps;
+  };
+  const view = mountHeadView(element, {
+    ...{ store: pageStore, source, open, parts: VIEW_PARTS, forms: ['matrix', 'lines', 'numbers'], redraws: ['translation', 'tab'] },
+  });
+  const [tools, note] = [make('div', {}), make('p', {})];
+  const drawTools = mountDisplayOptions(tools, note);
+  const exportMenu = mountExportMenu(server);
+  const player = new Player(open);
+  const writing = new CandidatePanel((speed) => player.setSpeed(speed));
+  const colouring = server && new MeasureWall(view); // a saved page shows its maps alone
+  const chips = server && new RoleChips(view, open);
+  const table = server && new HeadTable(view);
+  const finder = server && new AlignmentFinder(server, view);
+  const explain = server && new HeadExplanation(server, view);
+  const own = server && new OpenedFile();
+  const parts = [colouring, chips, explain, table, finder, own].filter(Boolean);
+  if (server) {
+    view.wallElement.append(colouring.element, chips.element);
+    element.append(explain.element, table.element, finder.element, own.element);
+  }
+  view.end.before(player.element);
+  view.show.append(writing.element, tools, note, view.hints);
+  view.end.append(exportMenu.element);
+  printSheets(open);
+  mountKeyboard(() => (open() && !own?.hasFocus() ? view : null));
+  const draw = () => {
+    if (!open()) return;
+    exportMenu.draw();
+    drawTools(view.view);
+    for (const part of parts) part.draw();
+  };
+  on([...OBSERVED_FIELDS, 'tab', 'language'], draw);
+  on(['busy'], () => element.classList.toggle('busy', state.busy));
+  draw();
+}

@@ -1,0 +1,70 @@
+// The wall by a measure: each head is one colour and one number instead of its map.
+
+import { make, replace } from '../core/dom.js';
+import { set, state } from '../core/state.js';
+import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
+import { t } from '../core/i18n.js';
+import { colourRamp } from '../parts/legend.js';
+import { measuresForKind, measuresOf, scaleOf } from '../parts/measures.js';
+
+const MAPS = 'maps';
+
+/** A number as short as a tile: ".98", "2.1". */
+export function formatTile(value, unit) {
+  if (value !== value) return '–';
+  return unit === 'share' ? value.toFixed(2).replace(/^0/, '') : value.toFixed(1);
+}
+
+export class MeasureWall {
+  /** `view`: the view of heads whose wall it is. */
+  constructor(view) {
+    this.view = view;
+    this.name = make('span', {});
+    this.menu = make('select', { onchange: () => set({ measure: this.menu.value }) });
+    this.legend = make('span', { class: 'key' });
+    this.says = make('p', { class: 'quiet', hidden: true });
+    this.element = make('div', { class: 'colouring' }, make('label', {}, this.name, this.menu), this.legend, this.says);
+  }
+
+  /** The measure that a kind has: another kind's is kept for it. */
+  get measure() {
+    return measuresForKind(state.kind).some(({ name }) => name === state.measure) ? state.measure : MAPS;
+  }
+
+  draw() {
+    const { measure } = this;
+    const names = [MAPS, ...measuresForKind(state.kind).map(({ name }) => name)];
+    this.name.textContent = t('wall_shows');
+    replace(this.menu, ...names.map((name) => make('option', { value: name }, t(`measure_${name}`))));
+    this.menu.value = measure;
+    const { element } = this.view.grid;
+    element.classList.toggle('coloured', measure !== MAPS);
+    this.says.hidden = measure === MAPS;
+    if (measure === MAPS) {
+      replace(this.legend);
+      for (const button of this.view.grid.buttons()) resetTile(button);
+      return;
+    }
+    const measures = measuresOf(state.translation, state.kind);
+    const { unit, high, level } = scaleOf(measures, measure);
+    this.says.textContent = t(`measure_${measure}_says`);
+    replace(this.legend, colourRamp(state.palette, '0', unit === 'share' ? '1' : t(`unit_${unit}`, { number: high.toFixed(1) })));
+    for (const button of this.view.grid.buttons()) {
+      const value = measures[Number(button.dataset.layer)]?.[Number(button.dataset.head)]?.[measure];
+      if (value === undefined) resetTile(button);
+      else colourTile(button, formatTile(value, unit), level(value));
+    }
+  }
+}
+
+function colourTile(button, text, level) {
+  const rgb = level === level ? scaleColour(state.palette, level) : null;
+  button.dataset.value = text;
+  button.style.backgroundColor = rgb ? cssColour(rgb) : '';
+  button.style.color = rgb ? textColourOn(rgb) : '';
+}
+
+function resetTile(button) {
+  delete button.dataset.value;
+  button.style.backgroundColor = button.style.color = '';
+}

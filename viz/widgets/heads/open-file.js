@@ -1,0 +1,67 @@
+// Open your own: a file of attention of any model, read here and nowhere else, in a view of its own below that of the page.
+
+import { make } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { FilePicker } from '../parts/filepicker.js';
+import { FileError } from '../recording/npz.js';
+import { parseFile } from '../recording/parse-file.js';
+import { RecordingView, initialState } from '../recording/recording-view.js';
+
+export class OpenedFile {
+  constructor() {
+    this.view = null;
+    this.turn = 0;
+    this.name = make('summary', {});
+    this.says = make('p', { class: 'quiet' });
+    this.picker = new FilePicker('.npz,.json', (file) => this.open(file));
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.shown = make('div', {});
+    this.element = make('details', { class: 'own-file' }, this.name, this.says, this.picker.element, this.error, this.shown);
+    this.element.addEventListener('dragover', (event) => event.preventDefault());
+    this.element.addEventListener('drop', (event) => {
+      event.preventDefault();
+      this.open(event.dataTransfer.files[0]);
+    });
+  }
+
+  async open(file) {
+    if (!file) return;
+    const turn = ++this.turn;
+    this.error.textContent = '';
+    try {
+      const recording = await parseFile(file);
+      if (turn !== this.turn) return;
+      this.clear();
+      const element = make('section', { class: 'headlight headlight-recorded' });
+      this.shown.replaceChildren(element);
+      const keys = () => state.tab === 'heads' && this.hasFocus();
+      this.view = new RecordingView(element, recording, { store: initialState(recording), keys });
+    } catch (error) {
+      if (turn !== this.turn) return;
+      this.clear(); // maps of another file would look like those of this one
+      if (!(error instanceof FileError)) console.error(error);
+      const { word, values } = error instanceof FileError ? error : new FileError('broken');
+      const kind = values.kind ? { kind: t(`kind_${values.kind}`) } : {};
+      this.error.textContent = t(`opened_${word}`, { ...values, ...kind });
+    }
+  }
+
+  /** No file is shown. */
+  clear() {
+    this.view?.destroy();
+    this.view = null;
+    this.shown.replaceChildren();
+  }
+
+  /** Whether the focus is here: then keys are for this view, and not for the page's. */
+  hasFocus() {
+    return this.shown.contains(document.activeElement);
+  }
+
+  draw() {
+    this.name.textContent = t('open_your_own');
+    this.says.textContent = t('open_your_own_says');
+    this.picker.draw(t('open_your_own'));
+  }
+}

@@ -1,0 +1,132 @@
+// What heads do in this sentence: a chip for each role. A click outlines the heads that have it and opens the strongest; more
+// clicks step through them, and after the last one nothing is outlined.
+
+import { make, replace, svg, isTextField } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { headName } from '../parts/head-names.js';
+
+/** The order of the chips, and of each a picture of three rows and columns. */
+const PICTURES = {
+  aligns: '100010001',
+  behind: '000100010',
+  diagonal: '100010001',
+  same: '100010001',
+  previous: '000100010',
+  next: '010001000',
+  just_written: '100010001',
+  back_two: '000000100',
+  before: '000100110',
+  ahead: '011001000',
+  around: '110111011',
+  start: '100100100',
+  end: '001001001',
+  punctuation: '010010010',
+  spreads: '222222222',
+  unclear: '202020220',
+};
+
+/** The heads of each role in this sentence, the strongest first; roles that no head has are left out. */
+export function headsByRole(translation, kind) {
+  const found = new Map();
+  for (let layer = 0; layer < translation.layers(kind); layer++) {
+    for (let head = 0; head < translation.heads(kind); head++) {
+      const [role, share] = translation.roles[kind][layer][head];
+      found.set(role, [...(found.get(role) ?? []), { layer, head, share }]);
+    }
+  }
+  for (const heads of found.values()) heads.sort((one, other) => other.share - one.share);
+  return new Map(Object.keys(PICTURES).flatMap((role) => (found.has(role) ? [[role, found.get(role)]] : [])));
+}
+
+/** Which head is open after another press: the next one, or -1 after the last. */
+export const nextIndex = (heads, at) => (at + 1 < heads.length ? at + 1 : -1);
+
+export class RoleChips {
+  /** `view`: the view of heads whose wall it outlines; `open()`: whether anybody sees it. */
+  constructor(view, open) {
+    this.view = view;
+    this.role = null;
+    this.at = -1;
+    /** @type {Map<string, any[]>} */
+    this.roles = new Map();
+    this.drawn = null; // the translation whose roles these are
+    this.kind = '';
+    this.name = make('span', { class: 'quiet' });
+    this.list = make('span', { class: 'list-of-chips', role: 'group' });
+    this.told = make('span', { class: 'hidden-text', role: 'status' });
+    this.element = make('div', { class: 'head-roles' }, this.name, this.list, this.told);
+    this.list.addEventListener('click', (event) => {
+      const chip = event.target.closest('button');
+      if (chip) this.press(chip.dataset.role);
+    });
+    document.addEventListener('keydown', (event) => {
+      if (!open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
+      if (event.key.toLowerCase() === 'c') this.press(this.role ?? this.roles.keys().next().value);
+      else if (event.key === 'Escape') this.clear();
+    });
+  }
+
+  press(role) {
+    const heads = this.roles.get(role);
+    if (!heads) return;
+    this.at = role === this.role ? nextIndex(heads, this.at) : 0;
+    this.role = this.at < 0 ? null : role;
+    if (this.role) {
+      const { layer, head } = heads[this.at];
+      this.view.does.choose({ layer, head });
+      const place = { number: this.at + 1, count: heads.length };
+      this.told.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...place });
+    }
+    this.draw();
+  }
+
+  clear() {
+    [this.role, this.at] = [null, -1];
+    this.draw();
+  }
+
+  /** Another sentence or kind has other roles. */
+  draw() {
+    const { translation, kind } = state;
+    if (this.drawn !== translation || this.kind !== kind) {
+      this.roles = translation.roles?.[kind] ? headsByRole(translation, kind) : new Map();
+      if (!this.roles.has(this.role) || this.kind !== kind) [this.role, this.at] = [null, -1];
+      else this.at = Math.min(this.at, this.roles.get(this.role).length - 1);
+      [this.drawn, this.kind] = [translation, kind];
+    }
+    this.element.hidden = !this.roles.size;
+    this.name.textContent = t('chips_name');
+    this.list.setAttribute('aria-label', t('chips_name'));
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = this.list.contains(active) ? active.dataset.role : null;
+    replace(this.list, ...[...this.roles].map(([role, heads]) => this.chip(role, heads)));
+    if (focused) this.list.querySelector(`[data-role=${focused}]`)?.focus({ preventScroll: true });
+    this.outline();
+  }
+
+  chip(role, heads) {
+    const pressed = role === this.role;
+    const about = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(pressed), title: t('chip_says') };
+    const count = pressed ? `${this.at + 1} / ${heads.length}` : String(heads.length);
+    return make('button', about, picture(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
+  }
+
+  outline() {
+    const heads = this.role ? this.roles.get(this.role) : [];
+    this.view.grid.element.classList.toggle('outlining', heads.length > 0);
+    for (const button of this.view.grid.buttons()) {
+      const own = heads.some(({ layer, head }) => String(layer) === button.dataset.layer && String(head) === button.dataset.head);
+      button.classList.toggle('has-role', own);
+    }
+  }
+}
+
+/** Three rows and columns, dark where the role's weight lies. */
+function picture(role) {
+  const cells = [...PICTURES[role]].map((mark, place) => {
+    const opacity = { 0: 0.18, 1: 1, 2: 0.45 }[mark];
+    return svg('rect', { x: 4 * (place % 3), y: 4 * Math.floor(place / 3), width: 3.4, height: 3.4, opacity });
+  });
+  return svg('svg', { viewBox: '0 0 11.4 11.4', class: 'icon', fill: 'currentColor', 'aria-hidden': 'true' }, ...cells);
+}

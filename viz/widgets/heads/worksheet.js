@@ -1,0 +1,92 @@
+// A sheet for a class: the sentence, one map of each kind, and questions made from its numbers, with the answers on the last page. It is
+// made when the page is printed from Heads, and shows the heads that one looked at.
+
+import { make, tableHead } from '../core/dom.js';
+import { selectionInKind } from '../core/selection.js';
+import { state } from '../core/state.js';
+import { shownHead } from '../core/store.js';
+import { cssColour, scaleColour } from '../core/theme.js';
+import { KINDS } from '../core/translation.js';
+import { isShiftedHead, isWord } from '../core/default-head.js';
+import { rowOf, argMax, twoDecimals, view } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { columnClass } from '../parts/column-name.js';
+import { headName } from '../parts/head-names.js';
+
+const MAX_WORDS = 32; // words of a side that fit on paper
+const MIN_MARGIN = 0.3; // by which the strongest weight of a row leads, so that one sees it in print
+const QUESTIONS_PER_MAP = 3; // questions about a map
+const DISPLAY_OPTIONS = { words: true, special: true, rescale: false };
+
+/**
+ * Rows of a map whose strongest word can be read off it: `{query, key, weight}`, the first ones. Where the head is read one word
+ * `late`, the query is the word above the row.
+ */
+export function clearRows({ rows, columns, weights }, late = false) {
+  const found = rows.slice(0, MAX_WORDS).map((query, row) => {
+    const own = [...rowOf({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
+    const at = argMax(own);
+    const second = Math.max(0, ...own.filter((_, column) => column !== at));
+    const asked = rows[row - Number(late)];
+    const tells = isWord(query) && asked && isWord(asked) && columns[at] && isWord(columns[at]) && own[at] - second >= MIN_MARGIN;
+    return tells ? { query: asked.label, late, key: columns[at].label, weight: own[at] } : null;
+  });
+  return found.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
+}
+
+/** Printing from Heads gives the worksheet; the page is restored afterwards. */
+export function printSheets(open) {
+  let sheet = null;
+  addEventListener('beforeprint', () => {
+    sheet?.remove();
+    sheet = open() ? buildWorksheet() : null;
+    if (sheet) document.querySelector('.gradio-container').append(sheet);
+  });
+  addEventListener('afterprint', () => {
+    sheet?.remove();
+    sheet = null;
+  });
+}
+
+function buildWorksheet() {
+  const { translation, kind } = state;
+  const looks = KINDS.filter((each) => translation.tensors[each]).map((each) =>
+    each === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, each),
+  );
+  const maps = looks.map((look) => view(translation, look.kind, look.layer, look.head, DISPLAY_OPTIONS));
+  const asked = maps.map((map) => clearRows(map, isShiftedHead(translation, map)));
+  let number = 0;
+  const numbered = asked.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
+  const name = make('p', { class: 'pupil' }, t('sheet_name'));
+  const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
+  const about = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
+  const parts = maps.map((map, place) => worksheetPart(map, numbered[place]));
+  const answers = numbered
+    .flat()
+    .map(({ number: of, key, weight }) => make('li', { value: of }, make('bdi', {}, key), ` ${twoDecimals(weight)}`));
+  const last = make('section', { class: 'answers' }, make('h2', {}, t('sheet_answers')), make('ol', {}, ...answers));
+  return make('article', { class: 'headlight class-sheet' }, name, ...about, make('p', {}, t('sheet_says')), ...parts, last);
+}
+
+function worksheetPart(map, questions) {
+  const title = make('h2', {}, `${t(`kind_${map.kind}`)} · ${headName(map.layer, map.head)}`);
+  const asks = ({ query, late }) => t(late ? 'sheet_asks_late' : 'sheet_asks', { word: query });
+  const lines = questions.map((question) => make('li', { value: question.number }, asks(question), make('i', {})));
+  return make('section', {}, title, mapTable(map), make('ol', {}, ...lines));
+}
+
+function mapTable({ rows, columns, weights }) {
+  const head = tableHead([
+    '',
+    ...columns.slice(0, MAX_WORDS).map(({ label }) => make('span', { class: columnClass(label) }, make('bdi', {}, label))),
+  ]);
+  const body = rows.slice(0, MAX_WORDS).map((query, row) => {
+    const cells = columns.slice(0, MAX_WORDS).map((_, column) => {
+      const weight = weights[row * columns.length + column];
+      const colour = weight === weight ? `background:${cssColour(scaleColour(state.palette, weight, 'light'))}` : '';
+      return make('td', { style: colour, class: weight === weight ? '' : 'never' });
+    });
+    return make('tr', {}, make('th', { scope: 'row' }, make('bdi', {}, query.label)), ...cells);
+  });
+  return make('table', {}, head, make('tbody', {}, ...body));
+}

@@ -1,0 +1,47 @@
+// Describes the highlight in a sentence: "While writing is, this head puts 0.98 of its attention on schläft."
+
+import { make, fillElements, replace, isTouch } from '../core/dom.js';
+import { WEIGHT_ERROR, formatCertain, errorBound, argMax, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { hasAny, highlightWeights, combinedWeights } from './highlights.js';
+
+/** Returns what says it. */
+export function mountDescription(element) {
+  element.classList.add('sentence');
+
+  /** `now`: the rows and columns that are meant; `other`: A of a comparison. */
+  return function say(source, view, now, other = null) {
+    const idle = () => [t(isTouch() ? 'readout_tap' : 'readout_idle')];
+    const lit = () => (other ? differenceText(source, other, view, now) : attentionText(source, view, now));
+    replace(element, ...(hasAny(now) ? lit() : idle()));
+    element.title = element.textContent; // maximum characters per line
+  };
+}
+
+const tokenName = (source, view, axis, place) => make('b', {}, source.name(view, axis, [place]));
+
+function attentionText(source, view, now) {
+  const lit = highlightWeights(view, now);
+  const row = now.rows?.[0] ?? argMax(lit.rows);
+  const column = now.columns?.[0] ?? argMax(lit.columns);
+  const weight = combinedWeights(view, [row], [column]);
+  const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
+  if (weight !== weight) return fillElements(t('says_masked'), names);
+  const heads = view.maximum ? 'max' : view.layer === 'mean' || view.head === 'mean' ? 'mean' : 'one';
+  const said = t(source.rowVerb(view, row), { puts: t(`says_puts_${heads}`, { share: twoDecimals(weight) }) });
+  return fillElements(said, row ? { ...names, after: tokenName(source, view, 'rows', row - 1) } : names);
+}
+
+/** In a comparison, the cell with the largest difference represents a row or a column. */
+function differenceText(source, other, view, now) {
+  const [first, second] = [highlightWeights(other, now), highlightWeights(view, now)];
+  const gap = (axis) => argMax(second[axis].map((weight, place) => Math.abs(first[axis][place] - weight)));
+  const [row, column] = [now.rows?.[0] ?? gap('rows'), now.columns?.[0] ?? gap('columns')];
+  const [a, b] = [other, view].map((each) => combinedWeights(each, [row], [column]));
+  const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
+  if (b !== b) return fillElements(t('says_masked'), names);
+  const doubts = [errorBound(other, a, [row], [column]), errorBound(view, b, [row], [column])];
+  const apart = formatCertain(Math.abs(a - b), Math.max(WEIGHT_ERROR, doubts[0]) + Math.max(WEIGHT_ERROR, doubts[1]));
+  const difference = `${a < b ? '−' : '+'}${apart}`;
+  return fillElements(t('says_difference', { difference, a: formatCertain(a, doubts[0]), b: formatCertain(b, doubts[1]) }), names);
+}

@@ -1,0 +1,178 @@
+// All heads as thumbnails. For a translation, rows are layers and columns are heads, followed by averages and maxima.
+
+import { make, replace } from '../core/dom.js';
+import { state as page } from '../core/state.js';
+import { sameHead } from '../core/store.js';
+import { colourTable } from '../core/theme.js';
+import { colourLevel, rowMaximum } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+const HOVER_DELAY_MS = 70; // milliseconds on a thumbnail before it is shown large
+const MAX_CELLS = 64; // cells a side: finer ones are drawn by the strongest among them
+
+/** `choose(head, event)`: one was clicked. `preview(head)`: the pointer rests on one; null when it has left. */
+export class HeadGrid {
+  constructor({ choose, preview }) {
+    this.element = make('div', { class: 'wall-grid', role: 'listbox' });
+    this.drawnShape = '';
+    this.listen(choose, preview);
+  }
+
+  listen(choose, preview) {
+    let resting = 0;
+    let pointer = { x: NaN, y: NaN };
+    this.element.addEventListener('click', (event) => {
+      const button = event.target.closest('button');
+      if (!button) return;
+      clearTimeout(resting);
+      choose(headOf(button), event);
+      button.focus({ preventScroll: true });
+    });
+    this.element.addEventListener('pointerover', (event) => {
+      const button = event.target.closest('button');
+      clearTimeout(resting);
+      // A wall that changes under a pointer at rest is not pointed at.
+      const rests = pointer.x === event.clientX && pointer.y === event.clientY;
+      pointer = { x: event.clientX, y: event.clientY };
+      if (!button || rests || event.pointerType === 'touch') return;
+      resting = setTimeout(() => preview(headOf(button)), HOVER_DELAY_MS);
+    });
+    this.element.addEventListener('pointerleave', () => {
+      clearTimeout(resting);
+      preview(null);
+    });
+  }
+
+  /** Every head of a source; `showing`: how maps are shown. */
+  draw(source, kind, showing) {
+    const rows = source.wallLayout(kind);
+    const shape = JSON.stringify([rows, page.language, source.layered, source.numbers]);
+    if (shape !== this.drawnShape) {
+      const focused = this.element.contains(document.activeElement);
+      this.element.className = source.layered ? 'wall-grid' : 'wall-flow';
+      replace(this.element, ...(source.layered ? this.layers(source, rows) : flowLayout(source, rows.flat())));
+      this.lost = focused;
+    }
+    this.drawnShape = shape;
+    this.paint(source, kind, showing);
+  }
+
+  /** The pictures alone; of those heads that `some` says. */
+  paint(source, kind, showing, some = (_head) => true) {
+    for (const button of this.buttons()) {
+      const head = headOf(button);
+      if (some(head)) paint(button.firstElementChild, source.thumbnailMap(kind, head, showing), showing);
+    }
+  }
+
+  /** One row a layer, with the numbers of layers and heads around them. */
+  layers(source, rows) {
+    const caption = (text, name = '') => make('div', { class: `caption ${name}`, 'aria-hidden': 'true' }, text);
+    const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
+    const short = { mean: t('mean_short'), max: t('maximum_short') };
+    const across = rows[0].map(({ head }) => head);
+    this.element.style.setProperty('--heads', across.filter((head) => typeof head === 'number').length);
+    const cells = [caption('')];
+    for (const head of across) {
+      if (head === 'mean') cells.push(gap('gap'));
+      cells.push(caption(short[head] ?? head + 1));
+    }
+    for (const row of rows) {
+      const [{ layer }] = row;
+      if (layer === 'mean') cells.push(gap('gap-row'));
+      cells.push(caption(short[layer] ?? t('layer_short', { layer: (source.numbers?.[layer] ?? layer) + 1 }), 'row'));
+      for (const head of row) cells.push(head.head === 'mean' ? gap('gap') : null, createThumbnail(source, head));
+    }
+    return cells;
+  }
+
+  /**
+   * Marks the chosen head; `pin`: the letter at a corner, if any.
+   * @param {any} chosen
+   * @param {(here: any) => string} pin
+   */
+  updateMarks(chosen, pin = () => '') {
+    for (const button of this.buttons()) {
+      const here = headOf(button);
+      button.setAttribute('aria-selected', String(sameHead(here, chosen)));
+      button.tabIndex = sameHead(here, chosen) ? 0 : -1;
+      button.dataset.pin = pin(here);
+    }
+    if (this.lost) this.focus(); // the focused tile was rendered again
+    this.lost = false;
+  }
+
+  buttons() {
+    return this.element.querySelectorAll('button');
+  }
+
+  focus() {
+    this.element.querySelector('[aria-selected=true]')?.focus({ preventScroll: true });
+  }
+}
+
+function createThumbnail(source, { layer, head }) {
+  const label = source.headName({ layer, head });
+  const about = { type: 'button', class: 'thumb', role: 'option', 'aria-label': label, title: label, data: { layer, head } };
+  return make('button', about, make('canvas', { 'aria-hidden': 'true' }));
+}
+
+/** One after the other, each with its name below it. */
+function flowLayout(source, heads) {
+  const caption = (head) => make('span', { class: 'caption', 'aria-hidden': 'true' }, source.shortName(head));
+  return heads.map((head) => make('div', { class: 'cell', role: 'presentation' }, createThumbnail(source, head), caption(head)));
+}
+
+const number = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+const headOf = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
+
+/** The square root of each weight: thumbnails are for recognising shapes, and faint ones should show. */
+function paint(canvas, { weights, rows, columns }, { scale, palette }) {
+  const [height, width] = [Math.min(rows.length, MAX_CELLS), Math.min(columns.length, MAX_CELLS)];
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  const context = canvas.getContext('2d');
+  const picture = context.createImageData(width, height);
+  const pixels = new Uint32Array(picture.data.buffer); // a whole pixel at once: a tenth of the time of four bytes
+  const colours = opaque(palette);
+  const levels = scale === 'log' || scale === 'row' ? scaled({ weights, columns }, rows.length, scale) : weights;
+  const greatest = maxPool(levels, [rows.length, columns.length], [height, width]);
+  for (let cell = 0; cell < greatest.length; cell++) {
+    if (greatest[cell] < 0) continue; // masked: transparent
+    pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(greatest[cell]) * 255))];
+  }
+  context.putImageData(picture, 0, 0);
+}
+
+/** Where each weight stands on its scale. */
+function scaled(map, rows, scale) {
+  const wide = map.columns.length;
+  const most = Float32Array.from({ length: rows }, (_, row) => (scale === 'row' ? rowMaximum(map, row) : 1));
+  return Float32Array.from(map.weights, (weight, cell) => colourLevel(weight, most[Math.floor(cell / wide)], scale));
+}
+
+/** Of the cells that share a pixel the greatest level, -1 where all of them are masked. */
+function maxPool(levels, [tall, wide], [height, width]) {
+  const found = new Float32Array(width * height).fill(-1);
+  const across = Int32Array.from({ length: wide }, (_, column) => Math.floor((column * width) / wide));
+  for (let row = 0, cell = 0; row < tall; row++) {
+    const first = Math.floor((row * height) / tall) * width;
+    for (let column = 0; column < wide; column++, cell++) {
+      const pixel = first + across[column];
+      if (levels[cell] > found[pixel]) found[pixel] = levels[cell]; // never of NaN
+    }
+  }
+  return found;
+}
+
+const pixelsOf = new WeakMap(); // a palette's table → the same as whole pixels
+
+/** The 256 colours of a palette as whole pixels. */
+function opaque(palette) {
+  const levels = colourTable(palette);
+  if (!pixelsOf.has(levels)) {
+    const bytes = new Uint8Array(4 * 256).fill(255);
+    for (let level = 0; level < 256; level++) bytes.set(levels.subarray(3 * level, 3 * level + 3), 4 * level);
+    pixelsOf.set(levels, new Uint32Array(bytes.buffer));
+  }
+  return pixelsOf.get(levels);
+}

@@ -1,0 +1,278 @@
+// The attention view: head wall, large map and linked highlighting. It holds
+// nothing of the page: what there is to see is its source, what one looks at is its store. Several live side by side.
+
+import { make, replace, iconToggle } from '../core/dom.js';
+import { on as onPage } from '../core/state.js';
+import { NO_SELECTION, isComparing, sameHead, shownHead } from '../core/store.js';
+import { t } from '../core/i18n.js';
+import { chooseKind, mountKinds } from '../parts/kind-buttons.js';
+import { mountLegend } from '../parts/legend.js';
+import { canvasPlotly } from '../parts/canvas-plotly.js';
+import { stepButtons } from '../parts/step-buttons.js';
+import { differenceText } from './comparison.js';
+import { viewMode, mountViewModes } from './view-modes.js';
+import { mountStrongestList } from './strongest-list.js';
+import { MapArea } from './map-area.js';
+import { NO_HIGHLIGHT, highlightOf, effectiveHighlight } from './highlights.js';
+import { headBelow, nextHead } from './head-navigation.js';
+import { mountPointer, cellOfElement } from './pointer.js';
+import { mountReadout } from './readout.js';
+import { mountDescription } from './description.js';
+import { shadeStrips } from './shading.js';
+import { freezeHeights } from './stable-layout.js';
+import { mountTokenStrips } from './token-strips.js';
+import { writtenSize, hideUnwrittenTokens } from './unwritten.js';
+import { mountHeadWall } from './head-wall.js';
+
+const PIN = ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'];
+const MAP_FIELDS = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'still'];
+const HEAD_FIELDS = ['layer', 'head', 'preview', 'pinned', 'view', 'threshold'];
+const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written'];
+
+/**
+ * A view of heads inside `root`. Options:
+ * - `store`: {state, set, on} with the fields of `VIEW_STATE` and `SHOWING` (core/store.js); the selection comes and goes by it;
+ * - `source()`: what there is to see (translation-source.js says which methods it has), or nothing yet;
+ * - `parts`: which of kinds, wall, hints, list, sums, pin, forms, sentence, strips, readout, legend there are; maps always are;
+ * - `forms`: in which forms the maps can be seen;
+ * - `redraws`: other fields of the store that change what `source()` gives; `open()`: whether anybody sees it;
+ * - `does`: instead of changing the store, `choose(head, event)` (a click has an event, a key has none), `onHover(row, column)`, `onPin(row, column)`, and what is pinned,
+ *   `held()`; then `light(marks)` says what is lit;
+ * - `named`: several neighbours may be lit at once, and get one name;
+ * - `heading`: the level of the head's name; `wallName()` and `mapName(name)`: what is read out for wall and map.
+ */
+export function mount(root, options) {
+  return new HeadView(root, options);
+}
+
+class HeadView {
+  constructor(root, { store, source, parts = [], forms = ['matrix'], redraws = [], open = () => true, does = {}, ...names }) {
+    this.root = root;
+    this.store = store;
+    this.forms = forms;
+    this.open = open;
+    this.sourceOf = source;
+    this.parts = new Set(parts);
+    this.marks = null;
+    this.does = { ...this.defaultActions(), ...does };
+    this.names = { heading: 'h2', named: false, wallName: () => t('wall'), mapName: (name) => name, ...names };
+    this.build();
+    mountPointer(this.head, (event) => this.view && this.cellUnder(event), this.does);
+    const everything = [...MAP_FIELDS, ...redraws];
+    const changed = (names) => {
+      if (names.some((name) => everything.includes(name))) this.draw();
+      else if (names.some((name) => HEAD_FIELDS.includes(name))) this.onHeadChanged(names);
+      else this.highlight();
+    };
+    this.leaves = [
+      store.on([...everything, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], changed),
+      onPage(['theme', 'language'], () => this.draw()),
+    ];
+    this.observer = new ResizeObserver(() => this.onResize());
+    this.observer.observe(this.maps.element);
+    this.draw();
+  }
+
+  /** Default pointer and keyboard actions. */
+  defaultActions() {
+    const { store } = this;
+    return {
+      choose: (head, _event = null) => store.set({ ...head, preview: null }),
+      onHover: (row, column) => store.set({ hoverRow: row, hoverColumn: column }),
+      onPin: (row, column) => {
+        const again = row === store.state.row && column === store.state.column;
+        store.set({ ...NO_SELECTION, row: again ? null : row, column: again ? null : column });
+      },
+      held: () => store.state,
+      letGo: () => store.set(NO_SELECTION),
+    };
+  }
+
+  build() {
+    const { parts, store } = this;
+    const part = (name) => (parts.has(name) ? make('div', {}) : null);
+    const names = ['kinds', 'wall', 'list', 'sentence', 'strips', 'readout', 'legend', 'forms'];
+    const [kinds, wall, list, sentence, strips, readout, legend, forms] = names.map(part);
+    const [previous, next] = stepButtons((step) => this.moveHead(step));
+    this.previous = previous;
+    this.next = next;
+    this.title = make(this.names.heading, { class: 'numeric' });
+    this.announced = make('p', { class: 'hidden-text', 'aria-live': 'polite' }); // chosen heads, not those pointed at
+    const [pin, pinText] = iconToggle(PIN, () => this.togglePin());
+    this.pin = pin;
+    this.pinText = pinText;
+    this.end = make('div', { class: 'end' }, forms); // a host's own buttons stand there, too
+    const turn = make('div', { class: 'turn' }, previous, next, this.title);
+    this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
+    this.says = make('p', { class: 'says' });
+    const named = this.names.named ? (axis, places) => this.source.words(this.view, axis, places) : null;
+    this.maps = new MapArea(canvasPlotly(), store.state, { legend, options: { named } });
+    const told = sentence ? make('div', { class: 'told' }, sentence, this.says) : this.says;
+    const top = make('div', { class: 'heading' }, this.topline, this.announced, told);
+    this.head = make('div', { class: 'head' }, top, strips, readout, this.maps.element, legend);
+    this.hints = make('p', { class: 'keys' });
+    this.show = make('div', { class: 'show' }, list); // a host's own controls stand below the list
+    this.wallElement = wall ?? make('div', {});
+    this.element = make('div', { class: 'stage' }, wall, list ? this.show : null, this.head);
+    this.root.append(...[kinds, this.element].filter(Boolean));
+    const choose = (head, event) => {
+      if (event.shiftKey && parts.has('pin')) store.set({ pinned: head });
+      this.does.choose(head, event);
+    };
+    const hints = parts.has('hints') ? this.hints : null;
+    this.wall = mountHeadWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, hints);
+    this.grid = this.wall.grid;
+    this.drawKinds = kinds && mountKinds(kinds, store, () => this.source);
+    this.drawForms = forms && mountViewModes(forms, store, this.forms);
+    this.strips = strips && mountTokenStrips(strips);
+    this.say = sentence && mountDescription(sentence);
+    this.read = readout && mountReadout(readout);
+    this.list = list && mountStrongestList(list, { sums: parts.has('sums') });
+    this.drawLegend = legend && mountLegend(legend, store);
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  /** Everything: another source, kind, or way of showing. */
+  draw() {
+    this.source = this.sourceOf();
+    if (!this.source) this.view = null;
+    if (!this.source || !this.open()) return;
+    const { state } = this.store;
+    if (this.marks) this.marks = NO_HIGHLIGHT;
+    freezeHeights(this, Boolean(state.still));
+    this.drawKinds?.();
+    this.wall.draw(this.source, state, this.names.wallName());
+    this.strips?.draw(this.source.sentences(state.kind, state));
+    this.drawHead();
+  }
+
+  /** Another head. */
+  onHeadChanged(changed) {
+    if (!this.source || !this.open()) return;
+    if (changed.some((name) => name !== 'preview' && name !== 'threshold')) this.wall.mark(this.store.state, this.updateSelection());
+    this.drawHead();
+  }
+
+  updateSelection() {
+    return this.source.nearestHead(this.store.state.kind, this.store.state);
+  }
+
+  drawHead() {
+    const { source, store } = this;
+    const { state } = store;
+    const form = viewMode(this.forms, state);
+    this.view = source.view(state.kind, source.nearestHead(state.kind, shownHead(state)), state);
+    this.other = isComparing(state) ? source.view(state.kind, source.nearestHead(state.kind, state.pinned), state) : null;
+    this.drawTitle(state);
+    this.drawForms?.();
+    const name = this.names.mapName(this.title.textContent);
+    if (!source.mapped) this.maps.clear();
+    else this.maps.show(source, this.view, { other: this.other, form, name });
+    this.drawLegend?.(this.view, this.other);
+    this.drawStatus();
+    this.highlight();
+  }
+
+  drawTitle({ preview, pinned }) {
+    this.title.textContent = this.source.headName(this.view);
+    const chosen = this.source.headName(this.updateSelection());
+    if (this.announced.textContent !== chosen) this.announced.textContent = chosen;
+    this.title.classList.toggle('previewed', Boolean(preview) && !sameHead(preview, this.updateSelection()));
+    this.previous.setAttribute('aria-label', t('previous_head'));
+    this.next.setAttribute('aria-label', t('next_head'));
+    this.pin.setAttribute('aria-pressed', String(Boolean(pinned)));
+    this.pin.title = this.pinText.textContent = t(pinned ? (this.other ? 'unpin' : 'pinned') : 'pin');
+  }
+
+  drawStatus() {
+    const form = viewMode(this.forms, this.store.state);
+    const now = effectiveHighlight(this.currentMarks());
+    replace(this.says, ...(this.other ? [differenceText(this.other, this.view, form)] : this.source.shownCaption(this.view, now)));
+  }
+
+  /** Current highlight: set by the host, else from the store. */
+  currentMarks() {
+    return this.marks ?? highlightOf(this.store.state);
+  }
+
+  /** Highlight the hovered or pinned words in strips, labels, read-out and list. */
+  highlight(marks = this.marks) {
+    this.marks = marks;
+    if (!this.view || !this.open()) return;
+    const { source, view, other } = this;
+    const all = this.currentMarks();
+    const now = effectiveHighlight(all);
+    if (this.strips) shadeStrips(this.strips, source, view, now, this.store.state);
+    if (this.parts.has('written')) this.hideUnwritten();
+    this.maps.highlight(all);
+    this.say?.(source, view, now, other);
+    this.read?.(source, view, now, all.missing);
+    this.list?.(source, view, now, Boolean(other));
+    if (source.rest) this.drawStatus();
+  }
+
+  /** Hide tokens that are not written yet. */
+  hideUnwritten() {
+    const { written } = this.store.state;
+    const { translation } = this.source;
+    this.maps.hideUnwritten(writtenSize(translation, this.view, written));
+    hideUnwrittenTokens(this.strips.elements(), translation.target, written);
+  }
+
+  onResize() {
+    if (this.view && this.open() && this.maps.hasResized()) this.drawHead();
+  }
+
+  // ---------------------------------------------------------------- pointer and keys
+
+  /** Row and column under the pointer: on a map, at its labels, in the sentences. */
+  cellUnder(event) {
+    return this.source.mapped ? (this.maps.cellAt(event) ?? cellOfElement(this.source, this.view, event.target)) : null;
+  }
+
+  moveHead(step) {
+    if (this.source) this.does.choose(nextHead(this.source.wallLayout(this.store.state.kind), this.updateSelection(), step));
+  }
+
+  moveLayer(step) {
+    this.does.choose(headBelow(this.source.wallLayout(this.store.state.kind), this.updateSelection(), step));
+  }
+
+  chooseKind(kind) {
+    chooseKind(this.store, this.source.translation, kind);
+  }
+
+  nextForm() {
+    const { forms, store } = this;
+    store.set({ view: forms[(forms.indexOf(viewMode(forms, store.state)) + 1) % forms.length] });
+  }
+
+  /** The pin one row or column on. */
+  movePin(axis, step) {
+    const { row, column } = this.does.held();
+    const from = { row, column }[axis];
+    const place = from === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, from + step));
+    if (place !== from) this.does.onPin(...Object.values({ row, column, [axis]: place }));
+  }
+
+  /** Set the selected head as A of a comparison, or end the comparison. */
+  togglePin() {
+    this.store.set({ pinned: this.store.state.pinned ? null : this.updateSelection() });
+  }
+
+  /** Clear the pins first, then end the comparison. */
+  clearPins() {
+    const { row, column } = this.does.held();
+    if (row !== null || column !== null || !this.store.state.pinned) this.does.letGo();
+    else this.store.set({ pinned: null });
+  }
+
+  /** The view leaves the page: it hears of nothing any more. */
+  destroy() {
+    for (const leave of this.leaves) leave();
+    this.observer.disconnect();
+    this.maps.clear();
+    this.element.remove();
+  }
+}

@@ -1,0 +1,43 @@
+// The wall: every head of every layer, small enough to see them all and large enough to recognise a pattern.
+
+import { make, replace, isTouch } from '../core/dom.js';
+import { sameHead } from '../core/store.js';
+import { t } from '../core/i18n.js';
+import { HeadGrid } from './head-grid.js';
+
+/** @type {[string[], string][]} */
+const KEY_HINTS = [
+  [['↑', '↓'], 'key_layer'],
+  [['←', '→'], 'key_head'],
+  [['1', '2', '3'], 'key_kind'],
+  [['P'], 'key_pin'],
+  [['M'], 'key_view'],
+  [['J', 'K'], 'key_word'],
+];
+
+/** `does`: callbacks `choose(head, event)` and `preview(head)`; `keys`: element for the key hints, next to a title and instructions. */
+export function mountHeadWall(element, does, keys = null) {
+  const title = make('h2', { class: 'hidden-text' });
+  const says = make('p', { class: 'quiet' });
+  const grid = new HeadGrid(does);
+  element.classList.add('wall');
+  element.append(...(keys ? [title, says, grid.element] : [grid.element]));
+
+  /** `name`: the wall's label. */
+  function draw(source, state, name) {
+    title.textContent = name;
+    grid.element.setAttribute('aria-label', name);
+    if (keys) replace(keys, ...KEY_HINTS.map(([key, word]) => make('span', {}, make('kbd', {}, key.join(' ')), ` ${t(word)}`)));
+    grid.draw(source, state.kind, state);
+    mark(state, source.nearestHead(state.kind, state));
+  }
+
+  /** Another head is chosen, or a comparison begins or ends. */
+  function mark({ pinned }, chosen) {
+    const waiting = pinned && sameHead(pinned, chosen);
+    says.textContent = t(pinned ? (waiting ? 'compare_choose' : 'compare_follows') : isTouch() ? 'wall_tap' : 'wall_says');
+    grid.updateMarks(chosen, (here) => (sameHead(here, pinned) ? 'A' : sameHead(here, chosen) && pinned ? 'B' : ''));
+  }
+
+  return { draw, mark, grid };
+}

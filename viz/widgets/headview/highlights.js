@@ -1,0 +1,50 @@
+// Hovered and pinned rows and columns of a map. One token of a model can be three of another,
+// so several rows or columns may be meant at once.
+
+import { colourLevel, reduceCells } from '../core/map-view.js';
+
+/** Highlighted indices per axis: null for none; an empty list if the highlighted token has no match here. */
+export const NO_CELLS = { rows: null, columns: null };
+
+/** `missing`: message if the word selected elsewhere has no counterpart here. */
+export const NO_HIGHLIGHT = { hover: NO_CELLS, pinned: NO_CELLS, missing: '' };
+
+export const hasAny = ({ rows, columns }) => Boolean(rows?.length || columns?.length);
+
+const toList = (place) => (place === null ? null : [place]);
+
+/** The marks of a store in which at most one row and one column are meant. */
+export const highlightOf = ({ row, column, hoverRow, hoverColumn }) => ({
+  hover: { rows: toList(hoverRow), columns: toList(hoverColumn) },
+  pinned: { rows: toList(row), columns: toList(column) },
+  missing: '',
+});
+
+/** Effective highlight: per axis, hover before pin. */
+export function effectiveHighlight({ hover, pinned }) {
+  const places = (axis) => [hover[axis], pinned[axis]].find((each) => each?.length) ?? null;
+  return { rows: places('rows'), columns: places('columns') };
+}
+
+/** The weights of some rows and columns together: sums over columns, means over rows. NaN where all of them are masked. */
+export const combinedWeights = (view, rows, columns) => reduceCells({ weights: view.weights, columns: view.columns.length }, rows, columns);
+
+/** Sum of the highlighted rows per column, or of the highlighted columns per row. */
+export function highlightWeights(view, { rows, columns }) {
+  const each = (items, weigh) => Float32Array.from(items, (_, place) => weigh(place));
+  if (rows?.length) return { columns: each(view.columns, (column) => combinedWeights(view, rows, [column])) };
+  if (columns?.length) return { rows: each(view.rows, (row) => combinedWeights(view, [row], columns)) };
+  return {};
+}
+
+/** Largest weight, never zero; used for normalisation. */
+export const maxWeight = (weights) => weights.reduce((all, weight) => Math.max(all, weight || 0), 1e-9);
+
+/** The same as strengths from 0 to 1, for shading. */
+export function highlightLevels(view, marks, scale) {
+  const scaled = (weights) => {
+    const greatest = maxWeight(weights);
+    return Array.from(weights, (weight) => colourLevel(weight, greatest, scale));
+  };
+  return Object.fromEntries(Object.entries(highlightWeights(view, marks)).map(([axis, weights]) => [axis, scaled(weights)]));
+}

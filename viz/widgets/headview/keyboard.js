@@ -1,0 +1,58 @@
+// The keys of a view of heads: another head, kind or form, another row or column, and A of a comparison.
+
+import { isTextField } from '../core/dom.js';
+import { remapRow } from '../core/selection.js';
+import { NO_SELECTION } from '../core/store.js';
+
+/** Keys act on the view that `inUse()` names, and on none while it names none. Returns what ends that. */
+export function mountKeyboard(inUse) {
+  const listen = (event) => {
+    const view = inUse();
+    if (event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || !view?.view) return;
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const action = letterHandlers(view)[name] ?? (handleArrows(view, event.target) ? arrowHandlers(view)[name] : undefined);
+    if (!action) return;
+    const inWall = view.grid.element.contains(event.target);
+    if (name !== 'Escape') event.preventDefault();
+    action();
+    if (inWall && name !== 'Escape') view.grid.focus();
+  };
+  document.addEventListener('keydown', listen);
+  return () => document.removeEventListener('keydown', listen);
+}
+
+/** Arrow keys step through heads unless the focused element uses them. */
+function handleArrows({ root, element, grid, head }, target) {
+  const inHead = head.contains(target) && !target.matches('.scrolls, .numbers');
+  return [document.body, root, element].includes(target) || target.matches('.turns') || grid.element.contains(target) || inHead;
+}
+
+const arrowHandlers = (view) => ({
+  ArrowRight: () => view.moveHead(1),
+  ArrowLeft: () => view.moveHead(-1),
+  ArrowDown: () => view.moveLayer(1),
+  ArrowUp: () => view.moveLayer(-1),
+});
+
+function letterHandlers(view) {
+  const { store, source, parts, forms } = view;
+  const toggle = (field) => () => {
+    const changed = { [field]: !store.state[field] };
+    store.set({ ...changed, ...NO_SELECTION, row: remapRow(source.translation, store.state, changed) });
+  };
+  const pick = (number) => source.kinds[number] && (() => view.chooseKind(source.kinds[number]));
+  return {
+    1: pick(0),
+    2: pick(1),
+    3: pick(2),
+    p: parts.has('pin') ? () => view.togglePin() : undefined,
+    m: forms.length > 1 ? () => view.nextForm() : undefined,
+    w: source.merges ? toggle('words') : undefined,
+    s: source.merges ? toggle('special') : undefined,
+    j: () => view.movePin('row', 1),
+    k: () => view.movePin('row', -1),
+    l: () => view.movePin('column', 1),
+    h: () => view.movePin('column', -1),
+    Escape: () => view.clearPins(),
+  };
+}

@@ -1,0 +1,18 @@
+// Where two heads differ most: a button for each of those cells, which lights as the cell itself does.
+
+import { make } from '../core/dom.js';
+import { signed } from '../core/map-view.js';
+import { topIndices } from './strongest-list.js';
+
+const MAX_LISTED = 6;
+
+/** The largest differences of a map of A − B; smaller ones than `least` are left out. */
+export function largestDifferences({ weights, rows, columns }, least = 0) {
+  const found = topIndices(weights, MAX_LISTED, Math.abs).filter((cell) => Math.abs(weights[cell]) >= least);
+  return found.map((cell) => {
+    const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
+    const names = make('bdi', {}, `${rows[row].label} → ${columns[column].label}`);
+    const value = make('span', { class: `numeric ${weights[cell] > 0 ? 'first' : 'second'}` }, signed(weights[cell], 3));
+    return make('button', { type: 'button', data: { row, column } }, names, value);
+  });
+}

@@ -1,0 +1,96 @@
+// The names around a map: of rows, of columns, and of several neighbours together where single names would not fit.
+
+import { make, replace } from '../core/dom.js';
+import { argMax } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { columnClass } from '../parts/column-name.js';
+import { paint } from './shading.js';
+
+const SPACE = '␣'; // the label of a token that is a space (viz/token_labels.py)
+const TICK_WIDTH = 40; // pixels that the number of a column takes
+const AXES = { rows: 'row', columns: 'column' };
+
+/** A number above its column, right-aligned near the right edge so that it is not clipped. */
+function tickPlace(centre, width) {
+  const beyond = centre + TICK_WIDTH / 2 > width;
+  return `bottom:4px;width:${TICK_WIDTH}px;${beyond ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
+}
+
+export class MapLabels {
+  constructor(showing, { named, shades }) {
+    this.showing = showing;
+    this.named = named;
+    this.shades = shades;
+    this.columns = make('div', { class: 'columns' });
+    this.rows = make('div', { class: 'rows' });
+    this.corner = make('div', { class: 'corner', 'aria-hidden': 'true' });
+    this.common = { rows: make('div', { class: 'together before' }), columns: make('div', { class: 'together above' }) };
+  }
+
+  /** The names of several neighbours, which lie on the cells. */
+  get names() {
+    return this.named ? Object.values(this.common) : [];
+  }
+
+  /** `room`: what one cell takes, the pixels above the columns, and whether cells are too small for names. */
+  draw(view, room) {
+    this.view = view;
+    this.room = room;
+    const { rows, columns } = view;
+    const { cellWidth, cellHeight, columnHeight, tiny, low } = room;
+    this.columns.style.height = `${columnHeight}px`;
+    replace(this.corner, make('div', {}, t('looked_at_axis')), make('div', {}, t('looking_axis')));
+    const tick = (number, style) => make('span', { class: 'tick', style }, number);
+    const tens = (count) => (tiny ? Array.from({ length: Math.floor(count / 10) }, (_, ten) => 10 * ten + 9) : []);
+    const width = columns.length * cellWidth;
+    replace(
+      this.columns,
+      ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
+      ...tens(columns.length).map((place) => tick(place + 1, tickPlace((place + 0.5) * cellWidth, width))),
+    );
+    replace(
+      this.rows,
+      ...rows.map((item, row) => this.label(item, { row }, `height:${cellHeight}px`)),
+      ...(low ? [] : tens(rows.length)).map((place) => tick(place + 1, `right:8px;top:${(place + 0.5) * cellHeight - 6}px`)),
+    );
+  }
+
+  label(item, data, style) {
+    const { tiny } = this.room;
+    const text = make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
+    const above = data.column == null ? '' : ` ${columnClass(item.label)}`;
+    // A single label above many columns extends to the side with room.
+    const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
+    return make('div', { class: `label${above}${end}`, data, style, title: item.label === SPACE ? t('token_space') : item.full }, text);
+  }
+
+  /** `now`: the rows and columns that are meant; `lit`: how strongly each of the others is lit by them. */
+  highlight(now, lit) {
+    const { tiny, low } = this.room;
+    for (const [axis, name] of Object.entries(AXES)) {
+      const focus = now[axis] ?? (lit[axis] ? [argMax(lit[axis])] : []);
+      const joined = tiny && focus.length > 1 && this.named; // labels of tiny neighbours would cover each other
+      this.mergedLabel(axis, joined ? focus : []);
+      const leads = axis === 'rows' || !now.rows; // of a row and a column together, the row is what one looks at
+      for (const label of this[axis].querySelectorAll('.label')) {
+        const place = Number(label.dataset[name]);
+        paint(label, this.shades ? lit[axis]?.[place] : null, this.showing.palette);
+        label.classList.toggle('chosen', Boolean(leads && now[axis]?.includes(place)));
+        label.classList.toggle('dim', tiny && !(axis === 'rows' && low) && (Boolean(joined) || !focus.includes(place)));
+      }
+    }
+  }
+
+  /** One name for several rows or columns, at their middle. */
+  mergedLabel(axis, places) {
+    const name = this.common[axis];
+    name.hidden = !places.length;
+    if (name.hidden) return;
+    const { cellWidth, cellHeight } = this.room;
+    name.textContent = this.named(axis, places);
+    const middle = (Math.min(...places) + Math.max(...places) + 1) / 2;
+    const [wide, left] = [this.view.columns.length * cellWidth, middle * cellWidth];
+    const across = left > wide / 2 ? `right:${wide - left - 10}px` : `left:${left - 10}px`; // towards the side that has room
+    name.style.cssText = axis === 'rows' ? `top:${middle * cellHeight - 10}px` : across;
+  }
+}

@@ -1,0 +1,84 @@
+// Numbers: the map as an accessible table. Only the visible rows are rendered.
+
+import { make, replace } from '../core/dom.js';
+import { signed, threeDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { NO_HIGHLIGHT } from './highlights.js';
+import { hideUnwrittenLabels } from './unwritten.js';
+
+const HEIGHT = 28; // pixels of a row
+const OVERSCAN_ROWS = 12; // rows rendered above and below the viewport
+const MARK_CLASSES = ['lit', 'pinned-row', 'pinned-column'];
+
+export class NumberTable {
+  constructor() {
+    this.marks = NO_HIGHLIGHT;
+    this.body = make('tbody', {});
+    this.head = make('thead', {});
+    this.caption = make('caption', { class: 'hidden-text' });
+    this.table = make('table', {}, this.caption, this.head, this.body);
+    this.element = make('div', { class: 'numbers', tabindex: 0, role: 'region' }, this.table);
+    this.element.addEventListener('scroll', () => this.renderVisible());
+  }
+
+  /** A view, or A and B: then their difference. */
+  show(views, label) {
+    this.views = views;
+    const { rows, columns } = views[0];
+    this.caption.textContent = label;
+    this.element.setAttribute('aria-label', label);
+    this.table.setAttribute('aria-rowcount', rows.length + 1);
+    const names = columns.map((item, column) =>
+      make('th', { scope: 'col', class: item.special ? 'special' : '', data: { column }, title: item.full }, item.label),
+    );
+    replace(this.head, make('tr', { 'aria-rowindex': 1 }, make('td', {}), ...names));
+    this.filled = '';
+    this.renderVisible();
+  }
+
+  renderVisible() {
+    const { rows } = this.views[0];
+    const sight = Math.ceil((this.element.clientHeight || 600) / HEIGHT);
+    const first = Math.max(0, Math.floor(this.element.scrollTop / HEIGHT) - OVERSCAN_ROWS);
+    const last = Math.min(rows.length, first + sight + 2 * OVERSCAN_ROWS);
+    if (this.filled === `${first} ${last}`) return;
+    this.filled = `${first} ${last}`;
+    const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });
+    const shown = rows.slice(first, last).map((item, place) => this.row(item, first + place));
+    replace(this.body, first ? space(first) : null, ...shown, last < rows.length ? space(rows.length - last) : null);
+    this.highlight(this.marks);
+    if (this.there) this.hideUnwritten(this.there);
+  }
+
+  hideUnwritten(there) {
+    this.there = there;
+    hideUnwrittenLabels(this.table, there);
+  }
+
+  row(item, row) {
+    const [view, other] = this.views;
+    const width = view.columns.length;
+    const cells = view.columns.map((_, column) => {
+      const weight = view.weights[row * width + column] - (other ? other.weights[row * width + column] : 0);
+      const text = weight !== weight ? '–' : other ? signed(weight, 3) : threeDecimals(weight);
+      const name = weight !== weight ? { 'aria-label': t('masked') } : {};
+      return make('td', { class: Math.abs(weight) >= 0.1 ? 'strong' : '', data: { row, column }, ...name }, text);
+    });
+    const name = make('th', { scope: 'row', class: item.special ? 'special' : '', data: { row }, title: item.full }, item.label);
+    return make('tr', { 'aria-rowindex': row + 2 }, name, ...cells);
+  }
+
+  /** The row and column pointed at, and those that are pinned, with their names. */
+  highlight(marks) {
+    this.marks = marks;
+    for (const name of MARK_CLASSES) this.table.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
+    const mark = (axis, places, name) => {
+      for (const place of places ?? [])
+        this.table.querySelectorAll(`[data-${axis}="${place}"]`).forEach((cell) => cell.classList.add(name));
+    };
+    mark('row', marks.hover.rows, 'lit');
+    mark('column', marks.hover.columns, 'lit');
+    mark('row', marks.pinned.rows, 'pinned-row');
+    mark('column', marks.pinned.columns, 'pinned-column');
+  }
+}

@@ -1,0 +1,34 @@
+// Pointer events of a view: the hovered row and column, and clicks.
+
+/** Hover and click handling. `cellAt(event)` returns [row, column], or undefined if no head is shown. */
+export function mountPointer(element, cellAt, { onHover, onPin }) {
+  element.addEventListener('pointermove', (event) => {
+    const at = event.pointerType === 'touch' ? null : cellAt(event);
+    if (at) onHover(...at);
+  });
+  element.addEventListener('pointerleave', () => onHover(null, null));
+  element.addEventListener('click', (event) => {
+    const [row, column] = cellAt(event) ?? [null, null];
+    if (row !== null || column !== null) onPin(row, column);
+  });
+}
+
+/** The row and column of a view that an element stands for: a label, a number, a token of the sentences. */
+export function cellOfElement(source, view, element) {
+  const labelled = cellOfLabel(element);
+  if (labelled) return labelled;
+  const keys = element.closest('.token')?.dataset.keys.split(' ');
+  if (!keys) return [null, null];
+  const at = (axis) => view[axis].findIndex((item) => source.keys(view.kind, axis, item).some((key) => keys.includes(key)));
+  const row = at('rows');
+  if (row >= 0) return [row, null];
+  const column = at('columns');
+  return [null, column >= 0 ? column : null];
+}
+
+/** The row and column of a label or of a number; nothing elsewhere. */
+export function cellOfLabel(element) {
+  const number = (text) => (text === undefined ? null : Number(text));
+  const label = element.closest('[data-row],[data-column]');
+  return label && [number(label.dataset.row), number(label.dataset.column)];
+}

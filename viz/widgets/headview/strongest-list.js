@@ -1,0 +1,71 @@
+// The strongest words of the lit row or column, and of nothing lit the strongest cells.
+
+import { make, replace } from '../core/dom.js';
+import { formatCertain, errorBound, fourDecimals, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { highlightWeights } from './highlights.js';
+
+const MAX_LISTED = 6;
+
+/** `sums`: with the sum of the row. */
+export function mountStrongestList(element, { sums = false } = {}) {
+  element.classList.add('list');
+
+  /** `now`: the rows and columns that are meant; `comparing`: the head listed is the second of two. */
+  return function list(source, view, now, comparing = false) {
+    const { title, entries } = entriesOf(source, view, now);
+    const best = entries.filter(([, weight]) => weight === weight).sort((one, two) => two[1] - one[1]);
+    const whole = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
+    const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
+    const sum = sums && now.rows && !view.maximum ? highlightWeights(view, now).columns.reduce((all, each) => all + (each || 0), 0) : 0;
+    const rows = best.slice(0, MAX_LISTED).map(([name, weight, meant, said]) => {
+      const bar = make('i', { style: `width:${(100 * Math.min(1, weight / whole)).toFixed(2)}%` });
+      const label = make('span', { title: name.textContent }, name);
+      return make('div', { class: meant ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, said));
+    });
+    const total = sum ? make('span', { class: 'quiet numeric' }, t('row_sums_to', { sum: twoDecimals(sum) })) : null;
+    replace(element, make('h3', {}, make('span', {}, ...[badge, ...title].filter(Boolean)), total), ...rows);
+  };
+}
+
+function entriesOf(source, view, now) {
+  const rest = source.rest?.(view);
+  const lit = highlightWeights(view, now);
+  const weights = lit.columns ?? lit.rows ?? rest;
+  if (!weights) {
+    const wide = view.columns.length;
+    const name = (cell) => make('bdi', {}, `${view.rows[Math.floor(cell / wide)].label} → ${view.columns[cell % wide].label}`);
+    const said = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / wide)], [cell % wide]);
+    const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, said(cell)]);
+    return { title: source.listTitle(view, now), entries };
+  }
+  const axis = lit.rows ? 'rows' : 'columns';
+  const both = now.rows ? now.columns : null; // of a cell the column stands out
+  const said = (place) => {
+    if (!lit.columns && !lit.rows) return fourDecimals(rest[place]); // came as a number
+    return formatWeight(view, weights[place], lit.rows ? [place] : now.rows, lit.rows ? now.columns : [place]);
+  };
+  const entries = topIndices(weights, MAX_LISTED).map((place) => [
+    source.name(view, axis, [place]),
+    weights[place],
+    both?.includes(place),
+    said(place),
+  ]);
+  return { title: source.listTitle(view, now), entries };
+}
+
+const formatWeight = (view, weight, rows, columns) => formatCertain(weight, errorBound(view, weight, rows, columns));
+
+/** The places of the greatest numbers, without sorting all of them. */
+export function topIndices(values, count, size = (value) => value) {
+  const best = [];
+  for (let place = 0; place < values.length; place++) {
+    const here = size(values[place]);
+    if (here !== here || (best.length === count && here <= size(values[best.at(-1)]))) continue;
+    let at = best.length;
+    while (at > 0 && size(values[best[at - 1]]) < here) at--;
+    best.splice(at, 0, place);
+    if (best.length > count) best.pop();
+  }
+  return best;
+}

@@ -1,0 +1,65 @@
+// The sentences as strips of tokens: point at one, and all it attends to is shaded.
+
+import { make, replace } from '../core/dom.js';
+import { readsAs } from '../core/translation.js';
+import { languageName } from '../core/i18n.js';
+
+const SCROLL_FROM_TOKENS = 44; // tokens; longer strips scroll
+const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur', 'yi', 'ps', 'sd', 'ug', 'dv']);
+
+export function mountTokenStrips(element) {
+  element.classList.add('strips');
+  let parts = [];
+
+  /** `sentences`: [{side, language, tokens, text, named, idle, long}]; what is `named` says its language before it. */
+  function draw(sentences) {
+    if (parts.map(({ side }) => side).join() !== sentences.map(({ side }) => side).join()) build(sentences);
+    for (const [place, { language, tokens, text, idle, long = SCROLL_FROM_TOKENS }] of sentences.entries()) {
+      const { who, strip } = parts[place];
+      if (who) who.textContent = languageName(language);
+      strip.lang = language;
+      strip.dir = RIGHT_TO_LEFT.has(language) ? 'rtl' : 'ltr';
+      strip.classList.toggle('long', tokens.length > long);
+      strip.classList.toggle('idle', idle);
+      replace(strip, ...tokenElements(tokens, text));
+    }
+  }
+
+  function build(sentences) {
+    parts = sentences.map(({ side, named }) => ({
+      side,
+      who: named ? make('div', { class: 'who' }) : null,
+      strip: make('div', { class: 'strip', data: { side } }),
+    }));
+    replace(element, ...parts.flatMap(({ who, strip }) => [who, strip]));
+  }
+
+  return {
+    draw,
+    elements: () => element.querySelectorAll('.token'),
+    get strips() {
+      return parts.map(({ strip }) => strip);
+    },
+  };
+}
+
+/** Tokens with the spaces that the sentence has between them; the pieces of one character are one. */
+export function tokenElements(tokens, text) {
+  const shown = [];
+  let end = null;
+  for (const [place, token] of tokens.entries()) {
+    if (token.piece > 0 && place > 0 && tokens[place - 1].start === token.start) {
+      shown.at(-1).dataset.keys += ` ${token.key}`;
+      continue;
+    }
+    const next = tokens.slice(place + 1).find(({ piece }) => !piece);
+    const touches = !token.special && end === token.start;
+    const touched = next && !next.special && !token.special && next.start === token.end;
+    if (end !== null && !touches) shown.push(' ');
+    const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', touched && 'joined'];
+    const reads = readsAs(token, text);
+    shown.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reads));
+    end = token.special ? NaN : token.end;
+  }
+  return shown;
+}

@@ -1,0 +1,141 @@
+// The maps of a translation, as a view of heads takes them. A classifier's review gives the same (`sentiment/review-source.js`).
+
+import { KINDS, sideOf } from '../core/translation.js';
+import { isShiftedHead } from '../core/default-head.js';
+import { make, fillElements } from '../core/dom.js';
+import { nearestHead, view } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { headName, kindText, roleText } from '../parts/head-names.js';
+
+/**
+ * Interface of a source of a head view:
+ * - `kinds`, `layered` (its wall has one row a layer), `merges` (whole words, hidden special tokens), `relative` (shades and
+ *   bars are shares of the strongest), `mapped` (there are maps);
+ * - `wall(kind)`: rows of heads {layer, head}; `fit(kind, head)`: the head, or the nearest that there is;
+ * - `view(kind, head, showing)`: one map, {kind, layer, head, rows, columns, weights, maximum, masked}; `thumb` the same for the wall;
+ * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: the tokens that an item of an axis stands for;
+ * - words: `headName`, `kindSays`, `says(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`, `reading(view, row)`;
+ * - `looks(view, rows, columns)`, if its rows may tell of other words than their own: which word looks at which;
+ * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such;
+ * - `hides(view, axis, places)`, if it can be: whether these words were masked, so that none of them sums up to anything.
+ */
+export class TranslationSource {
+  constructor(translation) {
+    this.translation = translation;
+    this.kinds = KINDS;
+    this.layered = true;
+    this.merges = true;
+    this.relative = false;
+    this.mapped = true;
+  }
+
+  wallLayout(kind) {
+    const heads = [...Array(this.translation.heads(kind)).keys(), 'mean', 'max'];
+    const layers = [...Array(this.translation.layers(kind)).keys(), 'mean'];
+    return layers.map((layer) => heads.map((head) => ({ layer, head })));
+  }
+
+  nearestHead(kind, head) {
+    return nearestHead(this.translation, kind, head);
+  }
+
+  view(kind, { layer, head }, showing) {
+    return view(this.translation, kind, layer, head, showing);
+  }
+
+  /** @returns {any} */
+  thumbnailMap(kind, head, showing) {
+    return this.view(kind, head, showing);
+  }
+
+  sentences(kind, { special }) {
+    const { translation } = this;
+    const shown = (tokens) => tokens.filter((token) => special || !token.special);
+    return [
+      {
+        side: 'source',
+        language: translation.model.source,
+        tokens: shown(translation.source),
+        text: translation.source_text,
+        named: true,
+        idle: kind === 'decoder',
+      },
+      {
+        side: 'target',
+        language: translation.model.target,
+        tokens: shown([translation.start, ...translation.target]),
+        text: translation.text,
+        named: true,
+        idle: kind === 'encoder',
+      },
+    ];
+  }
+
+  keys(kind, axis, { places }) {
+    const tokens = this.translation[axis](kind);
+    return places.map((place) => tokens[place].key);
+  }
+
+  /** A masked word still attends, in its row of the encoder, but no word attends to it. */
+  isMasked(view, axis, places) {
+    const { hidden = [] } = this.translation;
+    if (sideOf(view.kind, axis) !== 'source') return false;
+    return places.every((place) => view[axis][place].places.every((token) => hidden.includes(token)));
+  }
+
+  headName({ layer, head }) {
+    return headName(layer, head);
+  }
+
+  kindText(kind) {
+    return kindText(this.translation, kind);
+  }
+
+  shownCaption({ kind, layer, head }) {
+    return roleText(this.translation, kind, layer, head);
+  }
+
+  listTitle(view, { rows, columns }) {
+    const token = (axis, places) => ({ token: make('b', {}, this.name(view, axis, places)) });
+    if (rows && this.late(view, rows)) return fillElements(t('list_row_late'), token('rows', above(rows)));
+    if (rows) return fillElements(t('list_row'), token('rows', rows));
+    if (columns) return fillElements(t('list_column'), token('columns', columns));
+    return [t('list_all')];
+  }
+
+  /** The characters of one item or of several neighbours. */
+  words(view, axis, places) {
+    const items = places.map((place) => view[axis][place]);
+    if (items.length === 1) return items[0].label;
+    const { source_text: read, text } = this.translation;
+    const own = sideOf(view.kind, axis) === 'source' ? read : text;
+    return own.slice(items[0].start, items.at(-1).end) || items[0].label;
+  }
+
+  name(view, axis, places) {
+    return make('bdi', { lang: this.translation.model[sideOf(view.kind, axis)] || null }, this.words(view, axis, places));
+  }
+
+  /** The verb phrase of a row: it reads a word, writes it, or belongs to the word before. */
+  rowVerb(view, row) {
+    if (view.kind === 'encoder') return 'says_reading';
+    return this.late(view, [row]) ? 'says_after' : 'says_writing';
+  }
+
+  /** Whether these rows tell of the words above them; the first row of all has none above it. */
+  late(view, rows) {
+    return Math.min(...rows) > 0 && isShiftedHead(this.translation, view);
+  }
+
+  /** "is looks at schläft", of a head that is read one word late "After is, it looks at schläft". */
+  looks(view, rows, columns) {
+    const late = this.late(view, rows);
+    const name = (axis, places) => make('b', {}, this.name(view, axis, places));
+    return fillElements(t(late ? 'looks_at_late' : 'looks_at'), {
+      query: name('rows', late ? above(rows) : rows),
+      key: name('columns', columns),
+    });
+  }
+}
+
+const above = (rows) => rows.map((row) => row - 1);

@@ -1,0 +1,33 @@
+// Hides rows, labels and words of tokens that are not written yet while the player runs.
+
+/** How many rows and columns of a view are there: all of them where everything is written, or where only the sentence looks. */
+export function writtenSize(translation, { kind, rows, columns }, written) {
+  const reached = (items, count) => items.filter(({ places }) => places[0] < count).length;
+  const all = { rows: rows.length, columns: columns.length };
+  if (written === null || written === undefined || kind === 'encoder') return all;
+  const there = { ...all, rows: reached(rows, written) };
+  if (kind === 'cross') return there;
+  const known = new Set([translation.start.key, ...translation.target.slice(0, written - 1).map(({ key }) => key)]);
+  return { ...there, columns: columns.filter(({ key }) => known.has(key)).length };
+}
+
+/** The row of a target token; null for encoder maps. */
+export function rowOfToken({ kind, rows }, token) {
+  if (kind === 'encoder' || token === null) return null;
+  const row = rows.findIndex(({ places }) => places.includes(token));
+  return row < 0 ? null : row;
+}
+
+/** Hide labels and numbers of unwritten rows and columns. */
+export function hideUnwrittenLabels(element, there) {
+  for (const name of element.querySelectorAll('[data-row], [data-column]')) {
+    const { row, column } = name.dataset;
+    name.classList.toggle('unwritten', Number(row ?? -1) >= there.rows || Number(column ?? -1) >= there.columns);
+  }
+}
+
+/** Veil the words of the strips that are not written yet. */
+export function hideUnwrittenTokens(tokens, target, written) {
+  const later = new Set(written === null ? [] : target.slice(written).map(({ key }) => key));
+  for (const token of tokens) token.classList.toggle('unwritten', later.has(token.dataset.keys.split(' ')[0]));
+}

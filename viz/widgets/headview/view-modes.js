@@ -1,0 +1,24 @@
+// The forms in which maps can be seen, as a row of buttons.
+
+import { make } from '../core/dom.js';
+import { reconcile } from '../core/reconcile.js';
+import { t } from '../core/i18n.js';
+
+export const VIEW_MODES = ['matrix', 'lines', 'numbers'];
+
+/** The store's view mode if it is available, else the first. */
+export const viewMode = (forms, { view }) => (forms.includes(view) ? view : forms[0]);
+
+/** Buttons that change `view` in a store; returns what draws them. */
+export function mountViewModes(element, store, forms) {
+  element.classList.add('segments');
+  element.setAttribute('role', 'group');
+  const button = (form) => {
+    const about = { type: 'button', 'aria-pressed': String(form === viewMode(forms, store.state)), data: { view: form } };
+    return make('button', { ...about, onclick: () => store.set({ view: form }) }, t(`view_${form}`));
+  };
+  return () => {
+    element.setAttribute('aria-label', t('beside_views'));
+    reconcile(element, ...forms.map(button));
+  };
+}

@@ -1,0 +1,47 @@
+// The way to saved views: their modules come when one is saved or looked at, or when an address brings a deck along.
+
+import { loadLazy } from '../core/boot.js';
+import { icon, make } from '../core/dom.js';
+import { on, set, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+
+const STORAGE_KEY = 'headlight-deck';
+const ICON = ['M3 7h12v8H3z', 'M5 4.500h8', 'M7 2h4'];
+const hasDeck = (hash) => /[#&]deck=/.test(hash);
+
+/** The button; it is there once a view is saved. */
+export function deckButton() {
+  const ask = async (act) => {
+    try {
+      const { mount } = await loadLazy('deck/deck.js');
+      act(mount());
+    } catch (error) {
+      console.warn(error);
+    }
+  };
+  const button = make('button', { type: 'button', class: 'round deck-door', onclick: () => ask((deck) => deck.open()) }, icon(18, ICON));
+  const follow = (hash) => hasDeck(hash) && ask((deck) => deck.follow(hash));
+  addEventListener('headlight-deck', (event) => {
+    const { detail } = /** @type {CustomEvent} */ (event);
+    if (detail === 'focus') button.focus();
+    else ask((deck) => deck[detail]());
+  });
+  addEventListener('headlight-link', () => follow(location.hash));
+  const draw = () => {
+    button.hidden = !state.savedViews || !window.gradio_config;
+    for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t('saved_views'));
+  };
+  on(['savedViews', 'language'], draw);
+  draw();
+  set({ savedViews: counted() });
+  follow(location.hash);
+  return button;
+}
+
+function counted() {
+  try {
+    return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '[]').length || 0;
+  } catch {
+    return 0; // a browser that keeps nothing
+  }
+}

@@ -1,0 +1,48 @@
+// The one note that everybody should read once, and the way to the page for programs.
+
+import { make } from '../core/dom.js';
+import { urlOf, isEmbedded } from '../core/embed.js';
+import { formatPermalink } from '../core/permalink.js';
+import { ready } from '../core/page.js';
+import { on, set } from '../core/state.js';
+import { t } from '../core/i18n.js';
+
+const GRADIO = '.gradio-container footer .show-api'; // opens its own description of the endpoints; our style hides it
+
+const openPanel = () => /** @type {HTMLElement | null} */ (document.querySelector(GRADIO))?.click();
+
+/** What shows how far attention can be trusted. */
+function openDoubt() {
+  set({ tab: 'word' });
+  document.getElementById('panel-word')?.scrollIntoView({ block: 'start' });
+}
+
+/** `props.value`: the version of Headlight. */
+export async function mount({ element, props }) {
+  await ready;
+  const line = make('p', {});
+  const doubt = make('button', { type: 'button', class: 'link doubt', onclick: openDoubt });
+  const licence = make('p', { class: 'licence' });
+  const programs = make('button', { type: 'button', class: 'link', onclick: openPanel });
+  element.classList.add('last-line');
+  element.append(line, licence);
+  if (window.gradio_config) element.append(programs); // a saved page has no server behind it
+  element.append(doubt);
+  const whole = make('a', { class: 'link whole', target: '_blank', rel: 'noopener' });
+  const lead = () => whole.setAttribute('href', urlOf(formatPermalink(), { alone: false }));
+  for (const event of ['pointerdown', 'focus', 'pointerover']) whole.addEventListener(event, lead);
+  if (isEmbedded()) {
+    element.append(whole);
+    lead();
+  }
+  const draw = () => {
+    whole.textContent = t('footer_whole');
+    line.textContent = t('footer');
+    doubt.hidden = !document.getElementById('panel-word');
+    doubt.textContent = t('footer_doubt');
+    licence.textContent = `Headlight ${props.value} · ${t('footer_licence')}`;
+    programs.textContent = t('footer_programs');
+  };
+  on(['language'], draw);
+  draw();
+}

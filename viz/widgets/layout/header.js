@@ -1,0 +1,73 @@
+// Name, one line, which offers a newcomer the first steps, language, light and dark.
+
+import { icon, make, replace } from '../core/dom.js';
+import { LANGUAGES } from '../core/languages.js';
+import { ready } from '../core/page.js';
+import { on, set, state } from '../core/state.js';
+import { switchTheme } from '../core/theme.js';
+import { setLanguage, t } from '../core/i18n.js';
+import { mountTerms } from '../parts/terms.js';
+import { deckButton } from './deck-button.js';
+import { Tour, markDone, isDone, mountOffer } from './tour.js';
+
+const HELP = ['M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z', 'M7 7.2a2 2 0 1 1 2.9 1.8c-.6.3-.9.7-.9 1.4', 'M9 12.5v.4'];
+const MARK = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
+
+export async function mount({ element }) {
+  await ready;
+  const mark = icon(
+    26,
+    [
+      { d: MARK[0], fill: 'currentColor', stroke: 'none' },
+      { d: MARK[1], 'stroke-linecap': 'round' },
+    ],
+    { width: 2 },
+  );
+  const line = make('p', { class: 'line' });
+  const languages = make('div', { class: 'segments', role: 'group' });
+  const half = icon(18, [
+    { d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' },
+    { d: 'M9 2.5a6.5 6.5 0 0 1 0 13z', fill: 'currentColor' },
+  ]);
+  const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, half);
+  const tour = new Tour(() => draw());
+  const start = () => tour.start(help);
+  const help = make('button', { type: 'button', class: 'round help', onclick: start }, icon(18, HELP));
+  const skip = make('a', { class: 'skip', href: '#panel-heads' });
+  skip.addEventListener('click', (event) => {
+    event.preventDefault();
+    set({ tab: 'heads' });
+    /** @type {HTMLElement | null} */ (document.querySelector('.explorer'))?.focus();
+  });
+  element.classList.add('top');
+  element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, deckButton(), help, theme));
+  const choose = (language) => {
+    setLanguage(language);
+    set({ chosenLanguage: language });
+  };
+  const refuse = () => {
+    markDone('skipped');
+    draw();
+    help.focus();
+  };
+  const draw = () => {
+    const leads = Boolean(window.gradio_config && document.getElementById('panel-heads')); // a saved page has no tabs
+    help.hidden = !leads;
+    if (leads && !isDone()) mountOffer(line, { start, refuse });
+    else line.textContent = t('line');
+    skip.textContent = t('skip');
+    for (const attribute of ['aria-label', 'title']) {
+      theme.setAttribute(attribute, t('switch_theme'));
+      help.setAttribute(attribute, t('start_here'));
+    }
+    languages.setAttribute('aria-label', t('language'));
+    const buttons = Object.entries(LANGUAGES).map(([code, { name }]) =>
+      make('button', { type: 'button', lang: code, 'aria-pressed': String(state.language === code), onclick: () => choose(code) }, name),
+    );
+    replace(languages, ...buttons);
+  };
+  on(['language'], draw);
+  addEventListener('headlight-start', start);
+  draw();
+  mountTerms();
+}

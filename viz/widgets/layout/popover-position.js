@@ -1,0 +1,48 @@
+// Positions the tour's ring and card; the card overlaps the ring only if nothing else fits.
+
+const GAP = 14;
+const EDGE = 8;
+
+/** The rectangle that holds all of them, or nothing. */
+export function boundingBox(rectangles) {
+  if (!rectangles.length) return null;
+  const x = Math.min(...rectangles.map((each) => each.x));
+  const y = Math.min(...rectangles.map((each) => each.y));
+  const right = Math.max(...rectangles.map((each) => each.x + each.width));
+  const bottom = Math.max(...rectangles.map((each) => each.y + each.height));
+  return { x: x - 6, y: y - 4, width: right - x + 12, height: bottom - y + 8 };
+}
+
+const size = () => ({ width: document.documentElement.clientWidth, height: innerHeight });
+
+export const isVisible = ({ y, height }) => y + height > 0 && y < innerHeight;
+
+/** Whether a ring is in sight, with room for a card of this height above or below. */
+export function fitsBeside({ y, height: tall }, height, room = size().height) {
+  const needs = height + GAP + 2 * EDGE;
+  const bottom = y + tall;
+  return y >= EDGE && bottom <= room - EDGE && (y >= needs || room - bottom >= needs);
+}
+
+/** Whether a ring and a card of this height find room below one another. */
+export const fitsBelow = (ring, height, room = size().height) => ring.height + height + GAP + 2 * EDGE <= room;
+
+/** How far the page must be scrolled for a ring to stand in the middle, together with its card if both find room. */
+export function scrollOffset(ring, height, room = size().height) {
+  const tall = ring.height + (fitsBelow(ring, height, room) ? height + GAP : 0);
+  return ring.y - Math.max(EDGE, (room - tall) / 2);
+}
+
+/** The place of a card: below its ring, above, right or left; else at the end of the window that the ring is farther from. */
+export function cardPosition(ring, { width, height }, room = size()) {
+  const within = (at, most) => Math.max(EDGE, Math.min(at, most - EDGE));
+  const left = within(ring ? ring.x : (room.width - width) / 2, room.width - width);
+  if (!ring) return { left, top: within((room.height - height) / 2, room.height - height) };
+  const [right, bottom] = [ring.x + ring.width, ring.y + ring.height];
+  if (bottom + GAP + height <= room.height - EDGE && bottom > 0) return { left, top: bottom + GAP };
+  if (ring.y - GAP - height >= EDGE && ring.y < room.height) return { left, top: ring.y - GAP - height };
+  const top = within(ring.y, room.height - height);
+  if (right + GAP + width <= room.width - EDGE) return { left: right + GAP, top };
+  if (ring.x - GAP - width >= EDGE) return { left: ring.x - GAP - width, top };
+  return { left, top: ring.y + ring.height / 2 > room.height / 2 ? EDGE : room.height - height - EDGE };
+}

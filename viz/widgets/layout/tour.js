@@ -1,0 +1,199 @@
+// Start here: five short steps on the page itself, each with a ring around the element and a card next to it.
+
+import { prefersReducedMotion, make, replace, isTouch } from '../core/dom.js';
+import { on, set, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { cardPosition, fitsBelow, boundingBox, fitsBeside, scrollOffset, isVisible } from './popover-position.js';
+
+const STORAGE_KEY = 'headlight-start';
+const one = (selector) => document.querySelector(`#panel-heads ${selector}`);
+const row = () => one('.rows .label.chosen') ?? one('.rows .label');
+const across = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
+
+/** Target of each step; if target and card do not fit together, only the last part of it. */
+const STEPS = [
+  { name: 'see', parts: () => ['.translate .field', '.translate .out'].map((part) => document.querySelector(part)) },
+  {
+    name: 'row',
+    parts: () => [row()],
+    also: () => across(row()?.getBoundingClientRect(), one('.plane')?.getBoundingClientRect()),
+  },
+  { name: 'head', parts: () => [one('.wall-grid [aria-selected=true]') ?? one('.wall-grid .thumb')] },
+  { name: 'kinds', parts: () => [one('.kinds .choices')] },
+  { name: 'try', parts: () => [document.querySelector('.tabs')] },
+];
+
+// What the pointer does by moving. While the steps are shown, it opens neither terms nor heads under their own card; a click does what it does.
+const POINTER_EVENTS = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
+const TOUCHED = new Set(['head', 'try']); // their words describe touch
+
+let here = false; // in this visit
+
+/** Whether the tour was finished or dismissed. Without localStorage it is offered again. */
+export function isDone() {
+  if (here) return true;
+  try {
+    return localStorage.getItem(STORAGE_KEY) !== null;
+  } catch {
+    return false;
+  }
+}
+
+export function markDone(how) {
+  here = true;
+  try {
+    localStorage.setItem(STORAGE_KEY, how);
+  } catch {
+    // It counts for this visit.
+  }
+}
+
+export class Tour {
+  /** `closed()`: the steps are over. */
+  constructor(closed) {
+    this.closed = closed;
+    this.place = -1;
+    this.opener = null;
+    this.frame = 0;
+    this.ring = make('div', { class: 'headlight tour-ring', hidden: true, 'aria-hidden': 'true' });
+    this.count = make('p', { class: 'quiet numeric' });
+    this.title = make('h2', { id: 'tour-title' });
+    this.text = make('p', { id: 'tour-text' });
+    this.skip = make('button', { type: 'button', class: 'link', onclick: () => this.close('skipped') });
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => this.go(this.place - 1) });
+    this.next = make('button', { type: 'button', class: 'go', onclick: () => this.go(this.place + 1) });
+    this.learn = make('button', { type: 'button', class: 'link', onclick: () => this.toLearn() });
+    const words = make('div', { 'aria-live': 'polite' }, this.count, this.title, this.text);
+    const buttons = make('div', { class: 'buttons' }, this.skip, this.learn, this.back, this.next);
+    const about = { role: 'dialog', 'aria-labelledby': 'tour-title', 'aria-describedby': 'tour-text', hidden: true };
+    this.card = make('section', { class: 'headlight tour-card', ...about }, words, buttons);
+    document.querySelector('.gradio-container').append(this.ring, this.card);
+    window.addEventListener('keydown', (event) => this.key(event), { capture: true });
+    for (const move of POINTER_EVENTS)
+      window.addEventListener(move, (event) => this.open && event.stopImmediatePropagation(), { capture: true });
+    on(['language'], () => this.open && this.draw());
+    on(['tab'], () => this.open && state.tab !== 'heads' && this.close('done'));
+  }
+
+  get open() {
+    return this.place >= 0;
+  }
+
+  start(opener) {
+    this.opener = opener;
+    set({ tab: 'heads', view: 'matrix', pinned: null });
+    this.go(0);
+    this.reposition();
+  }
+
+  go(place) {
+    if (place >= STEPS.length) {
+      this.close('done');
+      return;
+    }
+    this.place = Math.max(0, place);
+    this.draw();
+    const ring = this.ringTargets();
+    const { offsetHeight: height } = this.card;
+    if (ring && !fitsBeside(ring, height))
+      scrollBy({ top: scrollOffset(ring, height), behavior: prefersReducedMotion() ? 'auto' : 'smooth' });
+    this.next.focus({ preventScroll: true });
+  }
+
+  draw() {
+    const { name } = STEPS[this.place];
+    const last = this.place === STEPS.length - 1;
+    this.card.hidden = false;
+    this.card.dataset.step = name;
+    this.count.textContent = t('start_count', { number: this.place + 1, count: STEPS.length });
+    this.title.textContent = t(`start_${name}_title`);
+    this.text.textContent = t(isTouch() && TOUCHED.has(name) ? `start_${name}_says_touch` : `start_${name}_says`);
+    this.skip.textContent = t('start_skip');
+    this.back.textContent = t('start_back');
+    this.learn.textContent = t('start_learn');
+    this.next.textContent = t(last ? 'start_done' : 'start_next');
+    this.skip.hidden = last;
+    this.learn.hidden = !last || !document.getElementById('panel-learn');
+    this.back.hidden = this.place === 0;
+    this.position();
+  }
+
+  /** Reposition the ring and the card on scroll and redraw. */
+  reposition() {
+    this.frame = requestAnimationFrame(() => {
+      if (!this.open) return;
+      this.position();
+      this.reposition();
+    });
+  }
+
+  /** Place the ring around the target, or around the last part of it. */
+  ringTargets() {
+    const { parts, also } = STEPS[this.place];
+    const rectangles = [...parts().map((part) => part?.getBoundingClientRect()), also?.()].filter((each) => each?.width);
+    const whole = boundingBox(rectangles);
+    return whole && (fitsBelow(whole, this.card.offsetHeight) ? whole : boundingBox(rectangles.slice(-1)));
+  }
+
+  position() {
+    const ring = this.ringTargets();
+    this.ring.hidden = !ring || !isVisible(ring);
+    if (ring) write(this.ring, { left: ring.x, top: ring.y, width: ring.width, height: ring.height });
+    const { offsetWidth: width, offsetHeight: height } = this.card;
+    write(this.card, cardPosition(ring, { width, height }));
+  }
+
+  toLearn() {
+    this.close('done');
+    set({ tab: 'learn' });
+    /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
+  }
+
+  close(how) {
+    if (!this.open) return;
+    cancelAnimationFrame(this.frame);
+    const inside = this.card.contains(document.activeElement);
+    this.place = -1;
+    this.card.hidden = true;
+    this.ring.hidden = true;
+    markDone(how);
+    this.closed();
+    if (inside && this.opener?.isConnected) this.opener.focus(); // it may have scrolled out of sight
+  }
+
+  /** Tab cycles within the card. */
+  trapFocus(by) {
+    const buttons = [...this.card.querySelectorAll('button')].filter((each) => !each.hidden);
+    const now = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    buttons[(now + by + buttons.length) % buttons.length].focus({ preventScroll: true });
+  }
+
+  key(event) {
+    if (!this.open) return;
+    const inside = this.card.contains(event.target);
+    const act = {
+      Escape: () => this.close('skipped'),
+      ArrowRight: inside && (() => this.go(this.place + 1)),
+      ArrowLeft: inside && (() => this.go(this.place - 1)),
+      Tab: inside && (() => this.trapFocus(event.shiftKey ? -1 : 1)),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    act();
+  }
+}
+
+function write({ style }, places) {
+  for (const [name, pixels] of Object.entries(places)) {
+    const value = `${Math.round(pixels)}px`;
+    if (style[name] !== value) style[name] = value;
+  }
+}
+
+/** Banner that offers the tour to new visitors, with two buttons. */
+export function mountOffer(element, { start, refuse }) {
+  const yes = make('button', { type: 'button', class: 'link start', onclick: start }, t('start_here'));
+  const no = make('button', { type: 'button', class: 'link', onclick: refuse }, t('start_refuse'));
+  replace(element, make('span', {}, t('start_offer')), yes, no);
+}

@@ -1,0 +1,35 @@
+// The door to the lessons: their modules, words and style are fetched when the tab is opened, and not before.
+
+import { loadLazy } from '../core/boot.js';
+import { make } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+
+export async function mount({ element, server }) {
+  await ready;
+  const error = make('p', { class: 'error', role: 'alert' });
+  const loading = make('p', { class: 'quiet loading', role: 'status' });
+  let opened = false;
+  element.append(loading, error);
+  const open = async () => {
+    if (state.tab !== 'learn' || opened) return;
+    opened = true;
+    element.setAttribute('aria-busy', 'true');
+    error.textContent = '';
+    loading.textContent = t('learn_loading');
+    try {
+      const { mount: mountLessons } = await loadLazy('lessons/lesson-player.js');
+      await mountLessons(element, server);
+    } catch (fault) {
+      opened = false;
+      error.textContent = t('error_unreachable');
+      console.warn(fault);
+    } finally {
+      loading.textContent = '';
+      element.removeAttribute('aria-busy');
+    }
+  };
+  on(['tab'], open);
+  open();
+}

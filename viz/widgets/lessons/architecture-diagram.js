@@ -1,0 +1,145 @@
+// The architecture diagram: shows the current step and links to every part. Attention is expanded once, in the encoder; elsewhere it is one block.
+
+import { make, svg } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+
+const [LEFT, RIGHT, HALF] = [58, 172, 49];
+const SMALL = 17;
+const TALL = 22;
+
+/** Parts by name: where their middle lies, and whether they are rows of the opened attention. */
+const PARTS = {
+  'e.tokens': [LEFT, 406],
+  'e.embed': [LEFT, 378],
+  'e.positions': [LEFT, 350],
+  'e.qkv': [LEFT, 314, SMALL],
+  'e.scores': [LEFT, 295, SMALL],
+  'e.scale': [LEFT, 276, SMALL],
+  'e.softmax': [LEFT, 257, SMALL],
+  'e.mix': [LEFT, 238, SMALL],
+  'e.join': [LEFT, 219, SMALL],
+  'e.add': [LEFT, 182],
+  'e.ff': [LEFT, 146],
+  'e.memory': [LEFT, 84],
+  'd.tokens': [RIGHT, 406],
+  'd.positions': [RIGHT, 378],
+  'd.mask': [RIGHT, 324],
+  'd.cross': [RIGHT, 256],
+  'd.ff': [RIGHT, 182],
+  'd.logits': [RIGHT, 118],
+  'd.next': [RIGHT, 84],
+};
+/** The stream, the ways around its parts, and what leads from one side to the other. */
+const STREAMS = ['M58 417V84', 'M172 417V84'];
+const AROUND = ['M58 332H3V182H9', 'M58 166H3V122H52', 'M172 346H226V304H178', 'M172 280H226V236H178', 'M172 208H226V162H178'];
+const MEMORY = ['M107 84H115V256H123', 'M118 252l5 4-5 4'];
+const AGAIN = ['M221 84H232V406H222', 'M227 402l-5 4 5 4'];
+const SUMS = [
+  [LEFT, 122],
+  [RIGHT, 304],
+  [RIGHT, 236],
+  [RIGHT, 162],
+];
+/** Parts that stand for a step of another name. */
+const SHOWN_BY = { 'd.tokens': 'd.next', 'd.positions': 'e.positions', 'd.ff': 'e.ff' };
+
+/** What leads to a part: the place of its step. */
+const stepOfPart = (steps, part) => {
+  const own = steps.findIndex(({ node }) => node === part);
+  return own >= 0 ? own : steps.findIndex(({ node }) => node === SHOWN_BY[part]);
+};
+
+/**
+ * @param {{ steps: any[], now: number, layers: { encoder: number, decoder: number }, sides: [string, string], go: (step: number) => void, titles: string[] }} about
+ */
+export function largeDiagram({ steps, now, layers, sides, go, titles }) {
+  const lit = steps[now].node;
+  const picture = svg('svg', { viewBox: '0 26 236 404', role: 'group', 'aria-label': t('lesson_drawing') });
+  const line = (d, flows = false) => picture.append(svg('path', { d, class: flows ? 'flow' : 'way' }));
+  for (const [x, name, language] of [
+    [LEFT, t('lesson_part_encoder'), sides[0]],
+    [RIGHT, t('lesson_part_decoder'), sides[1]],
+  ])
+    picture.append(svg('text', { x, y: 44, class: 'side' }, name), svg('text', { x, y: 60, class: 'quiet' }, language));
+  for (const d of [...STREAMS, ...AROUND]) line(d);
+  for (const d of MEMORY) line(d, lit === 'd.cross');
+  for (const d of AGAIN) line(d, lit === 'd.next');
+  for (const [x, y] of SUMS)
+    picture.append(svg('circle', { cx: x, cy: y, r: 6 }), svg('path', { d: `M${x - 3} ${y}h6M${x} ${y - 3}v6`, class: 'way' }));
+  picture.append(svg('rect', { x: 9, y: 208, width: 98, height: 116, rx: 5, class: 'opened' }));
+  picture.append(svg('text', { x: LEFT, y: 108, class: 'quiet outlined' }, t('lesson_layers', { count: layers.encoder })));
+  picture.append(svg('text', { x: RIGHT, y: 146, class: 'quiet outlined' }, t('lesson_layers', { count: layers.decoder })));
+  for (const [part, [x, y, height = TALL]] of Object.entries(PARTS)) {
+    const half = x === LEFT ? HALF - 3 : HALF;
+    const group = diagramBlock(part, { steps, lit, now, go, titles });
+    group.append(svg('rect', { x: x - half, y: y - height / 2, width: 2 * half, height, rx: 4 }));
+    group.append(svg('text', { x, y: y + 4 }, t(`lesson_part_${part.replace('.', '_')}`)));
+    picture.append(group);
+  }
+  return picture;
+}
+
+/** The same in two lines of small blocks, for a narrow screen, with the name of the one that is lit. */
+export function smallDiagram({ steps, now, go, titles, width }) {
+  const lit = steps[now].node;
+  const encoder = Object.keys(PARTS).filter((part) => part.startsWith('e.'));
+  const decoder = Object.keys(PARTS).filter((part) => part.startsWith('d.'));
+  const cell = width / encoder.length;
+  const picture = svg('svg', { viewBox: `0 0 ${width} 58`, role: 'group', 'aria-label': t('lesson_drawing') });
+  const start = width - cell * decoder.length;
+  const cross = start + cell * (decoder.indexOf('d.cross') + 0.5);
+  picture.append(
+    svg('path', { d: `M0 15.5H${width - 5}`, class: 'way' }),
+    svg('path', { d: `M${start} 46.500H${width - 5}`, class: 'way' }),
+  );
+  picture.append(svg('path', { d: `M${width - cell / 2} 22V31H${cross}V40`, class: lit === 'd.cross' ? 'flow' : 'way' }));
+  const put = (part, x, y) => {
+    const group = diagramBlock(part, { steps, lit, now, go, titles });
+    group.append(
+      svg('rect', { x, y, width: cell - 5, height: 15, rx: 3 }),
+      svg('rect', { x: x - 2, y: y - 6, width: cell, height: 27, class: 'target' }),
+    );
+    picture.append(group);
+  };
+  for (const [place, part] of encoder.entries()) put(part, place * cell, 8);
+  for (const [place, part] of decoder.entries()) put(part, start + place * cell, 39);
+  picture.append(svg('text', { x: 0, y: 51, class: 'lit-name' }, t(`lesson_part_${lit.replace('.', '_')}`)));
+  return picture;
+}
+
+/** A part is a button to the step that it stands for. */
+function diagramBlock(part, { steps, lit, now, go, titles }) {
+  const step = stepOfPart(steps, part);
+  const state = part === lit ? 'lit' : step < 0 ? 'idle' : step < now && steps[step].node === part ? 'past' : 'ahead';
+  const name = t(`lesson_part_${part.replace('.', '_')}`);
+  const about = { class: `part ${state}`, 'data-part': part };
+  if (step < 0) return svg('g', about);
+  const group = svg('g', {
+    ...about,
+    role: 'button',
+    tabindex: 0,
+    'aria-label': `${name}: ${titles[step]}`,
+    ...(part === lit ? { 'aria-current': 'step' } : {}),
+  });
+  group.addEventListener('click', () => go(step));
+  group.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(step);
+  });
+  return group;
+}
+
+/** The element that holds either, and keeps the focus on the part that was pressed. */
+export class ArchitectureDiagram {
+  constructor() {
+    this.element = make('div', { class: 'lesson-drawing' });
+  }
+
+  draw(about, small) {
+    const focused = document.activeElement?.closest?.('.lesson-drawing [data-part]')?.getAttribute('data-part');
+    this.element.replaceChildren(small ? smallDiagram({ ...about, width: Math.max(240, this.element.clientWidth) }) : largeDiagram(about));
+    if (focused) /** @type {any} */ (this.element.querySelector(`[data-part="${focused}"]`))?.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,76 @@
+// Exports of a step for teachers: a link, with or without answers; a saved view; the lesson as a notebook.
+
+import { make, replace } from '../core/dom.js';
+import { formatPermalink } from '../core/permalink.js';
+import { state } from '../core/state.js';
+import { faultText, t } from '../core/i18n.js';
+import { copyText, saveBytes } from '../parts/save.js';
+import { resolveSelection, formatLessonLink } from './lesson-link.js';
+import { valuesOf } from './control-values.js';
+
+const TYPE = 'application/x-ipynb+json';
+
+export class ClassKit {
+  /** `notebook(values)`: the server's answer, a file. */
+  constructor(notebook) {
+    this.notebook = notebook;
+    this.lesson = null;
+    this.choice = null;
+    this.title = make('h3', {});
+    this.ways = make('div', { class: 'kit-ways' });
+    this.status = make('p', { class: 'quiet', role: 'status' });
+    this.element = make('section', { class: 'lesson-kit' }, this.title, this.ways, this.status);
+  }
+
+  /** `choice`: the lesson's name, the step, and all that is chosen there. */
+  draw(lesson, choice) {
+    if (this.choice && formatLessonLink(this.choice) !== formatLessonLink(choice)) this.status.textContent = '';
+    this.lesson = lesson;
+    this.choice = choice;
+    const focused = [...this.ways.children].indexOf(document.activeElement);
+    this.title.textContent = t('lesson_kit');
+    const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
+    replace(
+      this.ways,
+      way('lesson_kit_link', () => this.copy(false)),
+      lesson.steps.some(({ ask }) => ask) ? way('lesson_kit_asks', () => this.copy(true)) : null,
+      way('lesson_kit_save', () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' }))),
+      way('lesson_kit_notebook', () => this.write()),
+    );
+    if (focused >= 0) /** @type {HTMLElement} */ (this.ways.children[focused])?.focus({ preventScroll: true });
+  }
+
+  /** The lesson as a notebook, with the current selection and control values. */
+  async write() {
+    const { name, steps } = this.lesson;
+    const { set, ...look } = resolveSelection(state.translation, this.choice.chosen);
+    const experiments = steps.filter(({ experiment }) => experiment);
+    const values = Object.fromEntries(experiments.map((step) => [step.name, valuesOf(step.experiment.controls, set)]));
+    const asked = { lesson: name, language: state.language, request: state.translation.requestValues(), look: { ...look, set: values } };
+    this.status.textContent = t('lesson_kit_notebook_writes');
+    try {
+      const file = await this.notebook(asked);
+      saveBytes(file.name, [file.content], TYPE);
+      this.status.textContent = t('lesson_kit_notebook_saved', { name: file.name });
+    } catch (error) {
+      this.status.textContent = faultText(error);
+    }
+  }
+
+  async copy(asks) {
+    try {
+      await copyText(addressOf({ ...this.choice, asks }));
+      this.status.textContent = t(asks ? 'lesson_kit_asks_copied' : 'lesson_kit_link_copied');
+    } catch (error) {
+      console.warn(error);
+      this.status.textContent = t('not_saved');
+    }
+  }
+}
+
+/** The page's own address with another choice within the lesson. */
+export function addressOf(choice, hash = formatPermalink()) {
+  const values = new URLSearchParams(hash.slice(1));
+  values.set('lesson', formatLessonLink(choice));
+  return new URL(`#${values}`, location.href).href;
+}

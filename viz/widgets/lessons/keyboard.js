@@ -1,0 +1,54 @@
+// The keys of an open lesson: on and back, another word or head, play, and out.
+
+import { isTextField } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { resolveSelection } from './lesson-link.js';
+
+/** `lessons`: the current position and its actions (lesson-player.js). */
+export function handleKey(event, lessons) {
+  if (!lessons.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || event.defaultPrevented) return;
+  if (event.target.closest?.('[role=tablist], pre')) return;
+  const isButton = event.target.closest?.('button, a, [role=button], summary');
+  if (event.key === ' ' && isButton) return; // it presses what has the focus
+  const act = {
+    ArrowLeft: () => lessons.move(-1),
+    ArrowRight: () => lessons.move(1),
+    ...(lessons.view.training.shown ? trainingKeys(lessons.view.training) : sentenceKeys(lessons)),
+    Escape: () => lessons.leave(),
+  }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+}
+
+const sentenceKeys = (lessons) => ({
+  ' ': () => lessons.play(),
+  j: () => nextToken(lessons, 1),
+  k: () => nextToken(lessons, -1),
+  '[': () => nextHead(lessons, -1),
+  ']': () => nextHead(lessons, 1),
+});
+
+const trainingKeys = (training) => ({
+  ' ': () => training.press(),
+  j: () => training.nextSentence(1),
+  k: () => training.nextSentence(-1),
+  '[': () => training.nextHead(-1),
+  ']': () => training.nextHead(1),
+});
+
+function nextToken(lessons, by) {
+  const { kind, picks } = lessons.lesson.steps[lessons.place];
+  const name = kind === 'encoder' ? 'token' : 'written';
+  if (!picks.includes(name)) return;
+  const count = state.translation.rows(kind).length;
+  lessons.pick({ [name]: (resolveSelection(state.translation, lessons.choice.chosen)[name] + by + count) % count });
+}
+
+function nextHead(lessons, by) {
+  const { kind, picks } = lessons.lesson.steps[lessons.place];
+  if (!picks.includes('head')) return;
+  const count = state.translation.heads(kind);
+  const { layer, head } = resolveSelection(state.translation, lessons.choice.chosen)[kind];
+  lessons.pick({ [kind]: { layer, head: (head + by + count) % count } });
+}

@@ -1,0 +1,93 @@
+// The list of lessons: of each a picture drawn from this sentence's own tensors, a promise, its minutes, and how far one is.
+
+import { icon, make, replace } from '../core/dom.js';
+import { cssColour } from '../core/theme.js';
+import { t } from '../core/i18n.js';
+import { valueColour } from '../parts/tooltip.js';
+import { AllTerms } from './glossary.js';
+import { lessonStatus, score, stays } from './progress.js';
+import { maxAbs } from './tensor-cache.js';
+
+const TICK = 'M2.5 6.5L5 9l4.500-6';
+const PICTURE = { rows: 7, columns: 16 };
+
+export class LessonList {
+  constructor(open) {
+    this.open = open;
+    this.title = make('h2', {});
+    this.says = make('p', { class: 'lead' });
+    this.progress = make('p', { class: 'quiet numeric' });
+    this.start = make('button', { type: 'button', class: 'go' });
+    const first = () => dispatchEvent(new CustomEvent('headlight-start'));
+    this.first = make('button', { type: 'button', class: 'link', onclick: first });
+    const saved = () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }));
+    this.saved = make('button', { type: 'button', class: 'link', onclick: saved });
+    const about = make('div', {}, this.title, this.says, this.progress, make('div', { class: 'ways-in' }, this.first, this.saved));
+    const head = make('div', { class: 'top-line' }, about, this.start);
+    this.rows = make('div', { class: 'rows' });
+    this.glossary = new AllTerms();
+    this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.glossary.element);
+  }
+
+  /** `pictureOf(lesson)`: a matrix of real numbers, or null until it is there. */
+  draw(lessons, pictureOf) {
+    const done = lessons.filter(({ name }) => lessonStatus(name) === 'done').length;
+    const { right, all } = score();
+    const guesses = all ? [t('lesson_guesses', { right, all })] : [];
+    this.title.textContent = t('lesson_title');
+    this.says.textContent = t('lesson_says');
+    const kept = t(stays() ? 'lesson_stays_here' : 'lesson_stays_for_now');
+    this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, kept].join(' · ');
+    this.first.textContent = t('lesson_first_steps');
+    this.saved.textContent = t('saved_views');
+    this.start.textContent = t('lesson_begin');
+    this.start.onclick = () => this.open(lessons[0].name);
+    this.glossary.draw();
+    replace(this.rows, ...lessons.map((lesson) => this.row(lesson, pictureOf(lesson))));
+  }
+
+  row(lesson, matrix) {
+    const { name, minutes } = lesson;
+    const how = lessonStatus(name) ?? 'new';
+    const sign = make(
+      'span',
+      { class: `mark ${how}`, title: t(`lesson_mark_${how}`) },
+      how === 'done' ? icon(12, [TICK], { width: 2 }) : '',
+    );
+    const words = make(
+      'span',
+      {},
+      make('b', {}, t(`lesson_${name}_name`)),
+      make('span', { class: 'promise' }, t(`lesson_${name}_promise`)),
+    );
+    const end = make(
+      'span',
+      { class: 'end' },
+      sign,
+      make('span', { class: 'numeric' }, t('lesson_minutes', { count: minutes })),
+      make('span', { class: 'hidden-text' }, t(`lesson_mark_${how}`)),
+    );
+    const about = { type: 'button', class: 'lesson-row', data: { lesson: name } };
+    return make('button', { ...about, onclick: () => this.open(name) }, picture(matrix), words, end);
+  }
+}
+
+function picture(matrix) {
+  const canvas = make('canvas', { width: PICTURE.columns * 6, height: PICTURE.rows * 6, 'aria-hidden': 'true' });
+  if (!matrix) return canvas;
+  const context = canvas.getContext('2d');
+  const [rows, columns] = [Math.min(PICTURE.rows, matrix.rows), Math.min(PICTURE.columns, matrix.columns)];
+  const most = 0.8 * maxAbs(matrix.numbers) || 1;
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      context.fillStyle = cssColour(valueColour(matrix.numbers[row * matrix.columns + column], 'signed', most));
+      context.fillRect(
+        (canvas.width / columns) * column,
+        (canvas.height / rows) * row,
+        canvas.width / columns - 1,
+        canvas.height / rows - 1,
+      );
+    }
+  }
+  return canvas;
+}

@@ -1,0 +1,293 @@
+// Learn: the list of lessons, and one of them open at a step. The same drawing for all; what differs is data.
+
+import { make } from '../core/dom.js';
+import { parsePermalink } from '../core/permalink.js';
+import { on, set, state } from '../core/state.js';
+import { faultText, t } from '../core/i18n.js';
+import { hideTooltip } from '../parts/tooltip.js';
+import { Answers } from './given-answers.js';
+import { lessonCalls } from './server-calls.js';
+import { parseLessonLink, resolveSelection, formatLessonLink } from './lesson-link.js';
+import { ExperimentCache } from './experiment-cache.js';
+import { handleKey } from './keyboard.js';
+import { ClassKit } from './class-kit.js';
+import { LessonList } from './lesson-list.js';
+import { setLessonStatus } from './progress.js';
+import { StepScene } from './step-scene.js';
+import { textOf, valuesOf } from './control-values.js';
+import { StepView } from './step-view.js';
+import { TensorCache } from './tensor-cache.js';
+
+const PAUSE = 120; // milliseconds without another change until an experiment is asked
+const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each while it plays
+
+export async function mount(root, server) {
+  const { lessons, tensors, experiments, ...asks } = await lessonCalls(root, server);
+  new LessonPlayer(root, lessons, { tensors: new TensorCache(tensors), experiments: new ExperimentCache(experiments), ...asks });
+}
+
+class LessonPlayer {
+  constructor(root, lessons, { tensors, experiments, training, notebook }) {
+    this.root = root;
+    this.lessons = lessons;
+    this.tensors = tensors;
+    this.experiments = experiments;
+    this.answers = new Answers();
+    this.whole = false; // of a long sentence, all tokens
+    this.timer = 0;
+    this.turn = 0;
+    this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }));
+    const does = {
+      back: () => this.leave(),
+      step: (place) => this.toStep(place),
+      move: (by) => this.move(by),
+      play: () => this.play(),
+      pick: (changes) => this.pick(changes),
+      set: (control, value) => this.set(control, value),
+      part: (part) => this.go({ ...this.choice, part }),
+      answer: (given) => this.answered(given),
+      again: () => this.show(),
+      all: () => {
+        this.whole = !this.whole;
+        this.show();
+      },
+    };
+    this.view = new StepView(does, training);
+    this.kit = new ClassKit(notebook);
+    this.view.element.append(this.kit.element);
+    this.notice = make('p', { class: 'quiet' });
+    root.append(this.notice, this.list.element, this.view.element);
+    on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
+    on(['busy'], () => root.classList.toggle('busy', state.busy));
+    document.addEventListener('keydown', (event) => handleKey(event, this));
+    addEventListener('headlight-link', () => parseLessonLink(parsePermalink().lesson ?? '').asks && this.answers.clear());
+    let width = innerWidth;
+    addEventListener('resize', () => {
+      if (innerWidth !== width) this.show(); // a phone's bars change its height alone
+      width = innerWidth;
+    });
+    this.show();
+  }
+
+  // ---------------------------------------------------------------- current position
+
+  get choice() {
+    return parseLessonLink(state.lesson);
+  }
+
+  get lesson() {
+    return this.lessons.find(({ name }) => name === this.choice.lesson) ?? null;
+  }
+
+  get place() {
+    return Math.max(
+      0,
+      this.lesson.steps.findIndex(({ name }) => name === this.choice.step),
+    );
+  }
+
+  go(choice) {
+    set({ lesson: formatLessonLink(choice) });
+  }
+
+  leave() {
+    this.stop();
+    set({ lesson: '' });
+  }
+
+  toStep(place) {
+    this.stop();
+    this.enter(place);
+  }
+
+  enter(place, part = 0) {
+    const { steps, name } = this.lesson;
+    const at = Math.max(0, Math.min(steps.length - 1, place));
+    this.go({ ...this.choice, lesson: name, step: steps[at].name, part });
+  }
+
+  /** One step on or back; a step with parts is walked part by part. */
+  move(by, byHand = true) {
+    if (byHand) this.stop();
+    const { steps } = this.lesson;
+    const { place } = this;
+    const parts = Math.max(1, steps[place].parts.length);
+    const part = this.choice.part + by;
+    if (part >= 0 && part < parts) this.go({ ...this.choice, step: steps[place].name, part });
+    else if (place + by >= 0 && place + by < steps.length)
+      this.enter(place + by, by < 0 ? Math.max(0, steps[place + by].parts.length - 1) : 0);
+  }
+
+  pick(changes) {
+    const { choice } = this;
+    this.go({ ...choice, step: this.lesson.steps[this.place].name, chosen: { ...choice.chosen, ...changes } });
+  }
+
+  /** Set a control of the step's experiment; defaults are not in the permalink. */
+  set(control, value) {
+    const { [control.name]: _, ...rest } = this.choice.chosen.set ?? {};
+    const text = textOf(control, value);
+    this.pick({ set: text === undefined ? rest : { ...rest, [control.name]: text } });
+  }
+
+  answered(given) {
+    this.answers.record(this.question(), given, this.scene);
+    this.show();
+  }
+
+  /** Identity of a question: it changes with the sentence and the word. */
+  question() {
+    const { translation } = state;
+    const { kind, name, ask } = this.lesson.steps[this.place];
+    const look = resolveSelection(translation, this.choice.chosen);
+    return JSON.stringify([
+      this.lesson.name,
+      name,
+      translation.source_text,
+      translation.text,
+      kind === 'encoder' ? look.token : look.written,
+      ask?.ask_per_setting ? look.set : null,
+    ]);
+  }
+
+  // ---------------------------------------------------------------- playing
+
+  play() {
+    if (this.timer) this.stop();
+    else this.wait();
+    this.show();
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+  }
+
+  /** Pause playback and training while the tab is hidden. */
+  pauseHidden() {
+    this.stop();
+    this.view.training.leave();
+  }
+
+  wait() {
+    const { steps } = this.lesson;
+    const step = steps[this.place];
+    const last = this.place === steps.length - 1;
+    const more = this.choice.part < step.parts.length - 1;
+    this.timer = window.setTimeout(() => this.next(last), more ? PLAY_MS.part : last ? PLAY_MS.word : PLAY_MS.step);
+  }
+
+  /** The next step; at the last one, the next word is written. */
+  next(last) {
+    this.timer = 0;
+    if (!this.open()) return;
+    const { written } = resolveSelection(state.translation, this.choice.chosen);
+    const writes = this.lesson.steps[this.place].picks.includes('written');
+    if (last && (!writes || written === state.translation.target.length - 1)) return this.show();
+    if (last) this.pick({ written: written + 1 });
+    else this.move(1, false);
+    this.wait(); // as long as the step that is there now takes
+    this.show();
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  open() {
+    return state.tab === 'learn' && Boolean(state.translation) && Boolean(this.lesson);
+  }
+
+  async show() {
+    hideTooltip();
+    if (state.tab !== 'learn') return this.pauseHidden();
+    const { translation } = state;
+    const { lesson } = this;
+    this.notice.textContent = translation ? '' : t('lesson_no_sentence');
+    this.list.element.hidden = Boolean(lesson) || !translation;
+    this.view.element.hidden = !lesson || !translation;
+    if (!translation) return;
+    const turn = ++this.turn;
+    if (!lesson) {
+      this.pauseHidden();
+      this.drawList(turn);
+      return;
+    }
+    const { place } = this;
+    setLessonStatus(lesson.name, place === lesson.steps.length - 1 ? 'done' : 'begun');
+    const look = resolveSelection(translation, this.choice.chosen);
+    const part = Math.min(this.choice.part, Math.max(0, lesson.steps[place].parts.length - 1));
+    const scene = (at) => this.sceneOf(lesson, at, look, at === place ? part : 0);
+    const { asks } = this.choice;
+    const about = { lesson, place, part, look, asks, playing: Boolean(this.timer), whole: this.whole, ...this.answers.of(this.question()) };
+    this.view.frame(about, translation);
+    this.kit.draw(lesson, { ...this.choice, step: lesson.steps[place].name, part });
+    const { experiment, name } = lesson.steps[place];
+    const set = experiment && valuesOf(experiment.controls, look.set);
+    const needs = scene(place).needs();
+    // If a step needs no tensors, those of another step give the model's sizes; an experiment includes them.
+    const names = needs.length || experiment ? needs : scene(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
+    const brought = this.tensors.of(translation);
+    if ((names.length && !brought.has(names)) || (experiment && !scene(place).found)) {
+      this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
+      try {
+        if (experiment && !(await this.debounce(turn))) return;
+        if (names.length) await this.tensors.load(translation, names);
+        if (experiment && !(await this.experiments.fetch(translation, lesson.name, name, set))) return;
+      } catch (error) {
+        if (turn === this.turn) this.view.showError(faultText(error), scene(place));
+        return;
+      } finally {
+        if (turn === this.turn) this.view.setBusy(false);
+      }
+      if (turn !== this.turn) return;
+    } else {
+      this.view.setBusy(false);
+    }
+    this.scene = scene(place);
+    this.view.draw(this.scene, about);
+    if (place + 1 < lesson.steps.length) this.prefetch(scene(place + 1));
+  }
+
+  /** A step of a lesson with the tensors loaded so far. */
+  sceneOf(lesson, at, look, part) {
+    const { translation } = state;
+    const step = { ...lesson.steps[at], lesson: lesson.name };
+    const { experiment, name } = step;
+    const found = experiment ? this.experiments.find(translation, lesson.name, name, valuesOf(experiment.controls, look.set)) : null;
+    return new StepScene(step, translation, look, this.tensors.of(translation), part, found);
+  }
+
+  /** Debounce sliders. False: another step is shown now. */
+  async debounce(turn) {
+    if (this.view.isSetting()) await new Promise((done) => setTimeout(done, PAUSE));
+    return turn === this.turn;
+  }
+
+  /** The next step's tensors, while this one is read. What fails here is asked for again when it is needed. */
+  prefetch(scene) {
+    const names = scene.needs();
+    if (names.length && !scene.brought.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
+  }
+
+  async drawList(turn) {
+    const { translation } = state;
+    const look = resolveSelection(translation, {});
+    const sceneOf = (lesson) =>
+      new StepScene(
+        { ...lesson.steps[0], kind: 'encoder', figures: [{ tensors: lesson.picture }], picks: [] },
+        translation,
+        look,
+        this.tensors.of(translation),
+      );
+    const pictureOf = (lesson) =>
+      this.tensors.of(translation).has(sceneOf(lesson).needs()) ? sceneOf(lesson).matrix(lesson.picture[0]) : null;
+    this.list.draw(this.lessons, pictureOf);
+    const names = [...new Set(this.lessons.flatMap((lesson) => sceneOf(lesson).needs()))];
+    if (this.tensors.of(translation).has(names)) return;
+    try {
+      await this.tensors.load(translation, names);
+      if (turn === this.turn && !this.lesson) this.list.draw(this.lessons, pictureOf);
+    } catch (error) {
+      if (!error.fault) console.warn(error); // the list stands without pictures
+    }
+  }
+}

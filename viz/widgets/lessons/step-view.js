@@ -1,0 +1,297 @@
+// One step on the page: where, what, how, and by what, with its question and the ways on.
+
+import { icon, make, isNarrow, fillElements, replace, updateScrollable } from '../core/dom.js';
+import { set } from '../core/state.js';
+import { languageName, t } from '../core/i18n.js';
+import { stepButtons } from '../parts/step-buttons.js';
+import { truncatedFrom } from './captions.js';
+import { Controls } from './controls.js';
+import { ArchitectureDiagram } from './architecture-diagram.js';
+import { drawFigures } from './tensor-figures.js';
+import { formula } from './formula.js';
+import { scrollToTitle } from './scroll.js';
+import { stepNumbers } from './step-numbers.js';
+import { phraseValues, noteKey, titleKey, wordsKey, formulaFor } from './step-phrases.js';
+import { drawPickers } from './head-pickers.js';
+import { Question, makeQuestion } from './question.js';
+import { sourceBox } from './source-listing.js';
+import { TrainingView } from './training-view.js';
+
+const PLAY = 'M5 3.500l9 5.500-9 5.500z';
+const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
+
+export class StepView {
+  /** `does`: callbacks of the controls (lesson-player.js); `training`: server calls for training. */
+  constructor(does, training) {
+    this.does = does;
+    this.training = new TrainingView(training);
+    this.drawn = ''; // the step that is shown, as its words are called
+    this.framed = ''; // the shown or pending step
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
+    this.name = make('span', { class: 'where' });
+    this.pickers = make('div', { class: 'pickers' });
+    const crumb = make('div', { class: 'crumb' }, this.back, this.name, this.pickers);
+    this.drawing = new ArchitectureDiagram();
+    const [previous, next] = stepButtons((by) => does.move(by));
+    this.previous = previous;
+    this.next = next;
+    this.playing = make('button', { type: 'button', class: 'round', onclick: () => does.play() });
+    this.slider = make('input', { type: 'range', min: 0, step: 1 });
+    this.slider.addEventListener('input', () => does.step(Number(this.slider.value)));
+    this.count = make('span', { class: 'count numeric' });
+    const ways = make('div', { class: 'ways' }, this.previous, this.next, this.playing, this.slider, this.count);
+    this.title = make('h2', { 'aria-live': 'polite' });
+    this.words = make('p', { class: 'words' });
+    this.doing = make('p', { class: 'quiet doing', role: 'status' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.again = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => does.again() });
+    this.tokens = make('div', { class: 'lesson-row-of-tokens', role: 'group' });
+    this.parts = make('div', { class: 'segments', role: 'group' });
+    this.controls = new Controls((control, value) => does.set(control, value));
+    this.figure = make('div', { class: 'figure' });
+    this.long = make('p', { class: 'quiet', hidden: true });
+    this.formulas = make('div', { class: 'formulas' });
+    this.question = new Question((given) => does.answer(given));
+    this.source = make('div', {});
+    this.more = make('button', { type: 'button', class: 'link more', hidden: true });
+    this.see = make('button', { type: 'button', class: 'link more', hidden: true });
+    const left = make(
+      'div',
+      { class: 'left' },
+      this.tokens,
+      this.parts,
+      this.controls.element,
+      this.long,
+      this.figure,
+      this.more,
+      this.see,
+      this.question.element,
+    );
+    this.body = make('div', { class: 'body' }, left, this.formulas, this.training.shows);
+    const step = make('div', { class: 'step' }, ways, this.title, this.doing, this.words, this.error, this.again, this.body, this.source);
+    this.element = make('div', { class: 'lesson' }, crumb, make('div', { class: 'walk' }, this.drawing.element, step));
+  }
+
+  // ---------------------------------------------------------------- immediate content
+
+  /** The step's frame: its place in the drawing, and the ways on. */
+  frame({ lesson, place, part, playing, look, given }, translation) {
+    const { steps } = lesson;
+    const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
+    this.back.textContent = t('lesson_back');
+    this.name.textContent = t(`lesson_${lesson.name}_name`);
+    this.element.classList.toggle('drawn', lesson.drawing);
+    if (lesson.drawing) {
+      const layers = { encoder: translation.layers('encoder'), decoder: translation.layers('decoder') };
+      const { source, target } = translation.model;
+      const sides = /** @type {[string, string]} */ ([source, target].map((code) => (code ? languageName(code) : '')));
+      this.drawing.draw({ steps, now: place, layers, sides, go: (step) => this.does.step(step), titles }, isNarrow());
+    }
+    for (const [button, word] of [
+      [this.previous, 'lesson_previous'],
+      [this.next, 'lesson_next'],
+    ])
+      for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
+    const last = steps.length - 1;
+    this.previous.disabled = place === 0 && !part;
+    this.next.disabled = false;
+    replace(this.playing, icon(18, [{ d: playing ? PAUSE : PLAY, fill: 'currentColor', stroke: 'none' }]));
+    for (const attribute of ['aria-label', 'title']) this.playing.setAttribute(attribute, t(playing ? 'lesson_pause' : 'lesson_play'));
+    Object.assign(this.slider, { max: last, value: place });
+    this.slider.style.setProperty('--share', `${last ? (100 * place) / last : 0}%`);
+    this.slider.setAttribute('aria-label', t('lesson_step'));
+    this.count.textContent = `${place + 1} / ${steps.length}`;
+    const base = `lesson_${lesson.name}_${steps[place].name}`;
+    const open = Boolean(steps[place].ask?.hides_answer) && given === undefined;
+    if (this.drawn !== base) this.setTitle(t(titleKey(base, [], open))); // else it may depend on the result
+    if (this.framed !== base && scrollY) scrollToTitle(this.title, this.drawing.element);
+    this.framed = base;
+    this.controls.showPending(look.set);
+    drawPickers(this.pickers, steps[place], { look, translation, pick: this.does.pick });
+  }
+
+  setTitle(title) {
+    this.title.textContent = title;
+    this.slider.setAttribute('aria-valuetext', title);
+  }
+
+  /** Whether a control is being used. */
+  isSetting() {
+    return this.controls.element.contains(document.activeElement);
+  }
+
+  /**
+   * While tensors are on their way, the old figure stays at half strength, and nothing that was asked of it can be answered. Of
+   * another step than the one on its way (`base`), nothing is shown any more; its place stays, so that the page does not jump.
+   */
+  setBusy(yes, base = '') {
+    const another = yes && this.drawn !== base;
+    this.element.classList.toggle('waits', yes);
+    this.question.element.inert = yes;
+    for (const part of [this.words, this.body, this.source]) part.classList.toggle('outdated', another);
+    this.doing.textContent = another ? t('lesson_computing') : '';
+    if (yes) {
+      this.error.textContent = '';
+      this.again.hidden = true;
+    }
+  }
+
+  /** @param {import('./step-scene.js').StepScene} scene whose controls stay, so that something else can be set */
+  showError(says, scene) {
+    this.error.textContent = says;
+    this.again.textContent = t('lesson_again');
+    this.again.hidden = false;
+    this.drawn = `lesson_${scene.step.lesson}_${scene.step.name}`;
+    replace(this.words);
+    if (!this.controls.belongsTo(scene.step)) this.controls.hide();
+    this.training.leave();
+    for (const part of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(part);
+    this.question.element.hidden = true;
+    this.long.hidden = true;
+    this.more.hidden = true;
+    this.see.hidden = true;
+  }
+
+  // ---------------------------------------------------------------- content from tensors
+
+  /** @param {import('./step-scene.js').StepScene} scene */
+  draw(scene, about) {
+    const { lesson, place, part, whole, given } = about;
+    const { step, translation } = scene;
+    const base = `lesson_${lesson.name}_${step.name}`;
+    this.error.textContent = '';
+    this.again.hidden = true;
+    this.previous.disabled = place === 0 && part === 0;
+    this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
+    const numbers = stepNumbers(scene);
+    const values = { ...numbers, ...phraseValues(scene) };
+    const told = makeQuestion(about.asked ?? scene); // a question does not change with later settings
+    const hides = Boolean(told) && step.ask.hides_answer && given === undefined;
+    this.drawn = base;
+    this.setTitle(t(titleKey(base, scene.variants(), hides)));
+    this.drawWords(base, values, scene, hides);
+    this.drawTokens(scene, hides);
+    this.drawParts(base, step, part, hides);
+    this.drawControls(scene, hides);
+    this.drawFigure(scene, { whole, hides });
+    this.drawFormulas(base, scene, { numbers, values, part, hides });
+    this.more.hidden = hides || !step.tab;
+    if (step.tab) this.more.textContent = t('lesson_more', { tab: t(`tab_${step.tab}`) });
+    this.more.onclick = () => set({ tab: step.tab });
+    this.see.hidden = hides || !step.see;
+    if (step.see) this.see.textContent = t(`${base}_see`);
+    this.see.onclick = () => set({ lesson: step.see });
+    this.question.draw(base, told, about, values);
+    this.question.element.classList.toggle('first', hides);
+    replace(this.source, sourceBox(step.code, scene.variants()));
+    const count = truncatedFrom(scene);
+    this.long.hidden = !count || hides;
+    if (!this.long.hidden) {
+      const button = make(
+        'button',
+        { type: 'button', class: 'link', onclick: () => this.does.all() },
+        t(whole ? 'lesson_show_some' : 'lesson_show_all'),
+      );
+      replace(this.long, whole ? '' : t('lesson_some_of', { count }), ' ', button);
+    }
+    this.element.lang = '';
+    this.element.dataset.step = step.name;
+    this.element.dataset.of = translation.source_text;
+  }
+
+  drawWords(base, values, scene, hides) {
+    const bold = (name) => make('b', {}, make('bdi', {}, values[name]));
+    const stressed = Object.fromEntries(['token', 'row', 'written', 'key'].map((name) => [name, bold(name)]));
+    replace(this.words, ...fillElements(t(wordsKey(base, scene, hides), numbersOnly(values)), stressed));
+  }
+
+  drawTokens(scene, hides) {
+    const { step } = scene;
+    const name = step.picks.find((each) => ['token', 'written'].includes(each));
+    this.tokens.hidden = !name;
+    if (!name) return;
+    const focused = this.tokens.contains(document.activeElement);
+    const { source, target } = scene.translation.model;
+    this.tokens.setAttribute('aria-label', t(`lesson_pick_${name}`));
+    const unseen = hides && step.ask.options.includes('candidates'); // the row would reveal the answer
+    const shown = unseen ? scene.rows.slice(0, scene.row + 1) : scene.rows;
+    const buttons = shown.map((token, place) => {
+      const about = {
+        type: 'button',
+        class: token.special ? 'special' : '',
+        'aria-pressed': String(place === scene.row),
+        lang: name === 'token' ? source : target,
+      };
+      return make(
+        'button',
+        { ...about, onclick: () => this.does.pick({ [name]: place }) },
+        make('bdi', {}, unseen && place === scene.row ? '?' : token.label),
+      );
+    });
+    replace(this.tokens, make('span', { class: 'quiet' }, t(`lesson_pick_${name}`)), ...buttons);
+    if (focused) this.tokens.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+  }
+
+  drawParts(base, step, part, hides) {
+    this.parts.hidden = !step.parts.length || hides;
+    if (this.parts.hidden) return;
+    const focused = this.parts.contains(document.activeElement);
+    const buttons = step.parts.map((name, place) => {
+      const about = { type: 'button', 'aria-pressed': String(place === part), onclick: () => this.does.part(place) };
+      return make('button', about, `${place + 1} ${t(`${base}_part_${name}`)}`);
+    });
+    this.parts.setAttribute('aria-label', t('lesson_parts'));
+    replace(this.parts, ...buttons);
+    if (focused) this.parts.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+  }
+
+  drawControls({ step, look, found }, hides) {
+    if (hides || !step.experiment) this.controls.hide();
+    else this.controls.draw(step, look.set, found?.shown ?? {});
+  }
+
+  /** What would give an answer away is absent until the question is answered; its place stays. */
+  drawFigure(scene, { whole, hides }) {
+    this.figure.classList.toggle('hides', hides);
+    const trains = !hides && Boolean(scene.found?.figures.some(({ form }) => form === 'trains'));
+    this.element.classList.toggle('trains', trains);
+    if (!trains) this.training.leave();
+    if (hides) {
+      replace(this.figure);
+      return;
+    }
+    const width = Math.floor(this.figure.clientWidth) || 600;
+    replace(this.figure, ...drawFigures({ scene, width, pick: this.does.pick, all: whole, training: this.training }));
+  }
+
+  drawFormulas(base, scene, { numbers, values, part, hides }) {
+    if (hides) {
+      replace(this.formulas);
+      return;
+    }
+    const { step } = scene;
+    const key = noteKey(base, scene);
+    const note = key ? make('p', { class: 'quiet' }, t(key, values)) : null;
+    const said = formulaFor(scene);
+    const stepwise = step.parts.length > 1 && said.numbers.length === step.parts.length;
+    const lines = stepwise ? [said.numbers[part]] : said.numbers;
+    const about = aboutLine(step, scene, values);
+    const plain = said.formula ? formula(said.formula, numbers) : null;
+    const general = make('div', { class: 'general' }, plain);
+    const filled = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line, numbers)));
+    replace(this.formulas, general, about, ...filled, note);
+    for (const line of [general, ...filled]) updateScrollable(line, 'Width');
+  }
+}
+
+/** Of whom the numbers are. */
+function aboutLine(step, scene, values) {
+  if (!step.about.length) return null;
+  const tokens = step.about.map((name) => values[name]).filter(Boolean);
+  const said = [tokens.join(' → ')];
+  if (step.picks.includes('dimension')) said.push(t('lesson_dimension', { number: scene.look.dimension }));
+  return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, said.join(' · '))));
+}
+
+const numbersOnly = (values) =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => !['token', 'row', 'written', 'key'].includes(name)));

@@ -1,0 +1,78 @@
+// Two recordings on the same tokens: one head of each, and their difference. Both views share what one looks at.
+
+import { make, replace } from '../core/dom.js';
+import { on as onPage } from '../core/state.js';
+import { axes, nearestHead, view } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { Comparison, differenceText } from '../headview/comparison.js';
+import { highlightOf } from '../headview/highlights.js';
+import { mountPointer, cellOfElement } from '../headview/pointer.js';
+import { canvasPlotly } from '../parts/canvas-plotly.js';
+import { RecordingSource } from '../recording/recording-source.js';
+
+const SHOWN = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'arrived'];
+
+export class RecordingComparison {
+  /** `alike(yes)` is called with whether both have the same tokens, in which case this shows both maps. */
+  constructor(element, recordings, store, alike) {
+    element.classList.add('explorer', 'both');
+    this.alike = alike;
+    this.recordings = recordings;
+    this.store = store;
+    this.title = make('h2', {});
+    this.says = make('p', { class: 'says' });
+    this.maps = make('div', { class: 'maps compare' });
+    this.head = make('div', { class: 'head' }, this.title, this.says, this.maps);
+    element.append(this.head);
+    this.sources = recordings.map((recording) => new RecordingSource(recording));
+    // A source for both, whose views say whose they are.
+    this.source = {
+      headName: (shown) => this.sources[shown.of].headName(shown),
+      shownCaption: (shown) => this.sources[shown.of].shownCaption(shown),
+    };
+    this.comparison = new Comparison(canvasPlotly(), store.state);
+    replace(this.maps, ...this.comparison.elements);
+    const where = (event) =>
+      this.views &&
+      (this.comparison.maps.find(({ plane }) => plane.contains(event.target))?.cellAt(event) ??
+        cellOfElement(this.sources[0], this.views[0], event.target));
+    mountPointer(this.head, where, {
+      onHover: (hoverRow, hoverColumn) => store.set({ hoverRow, hoverColumn }),
+      onPin: (row, column) => store.set({ row, column }),
+    });
+    store.on(SHOWN, () => this.draw());
+    store.on(['row', 'column', 'hoverRow', 'hoverColumn'], () => this.light());
+    onPage(['language', 'theme'], () => this.draw());
+    new ResizeObserver(() => this.maps.clientWidth !== this.width && this.draw()).observe(this.maps);
+    this.draw();
+  }
+
+  draw() {
+    const { state } = this.store;
+    const { kind } = state;
+    this.width = this.maps.clientWidth;
+    this.title.textContent = t('compare_both');
+    const found = this.recordings.every((each) => each.kinds.includes(kind));
+    const names = found && this.recordings.map((each) => JSON.stringify(Object.values(axes(each, kind, state)).map(labels)));
+    this.views = null;
+    this.maps.hidden = !found || names[0] !== names[1];
+    this.says.textContent = this.maps.hidden ? t('compare_other_tokens') : '';
+    this.alike(!this.maps.hidden);
+    if (this.maps.hidden) return;
+    const looked = state.preview ?? state;
+    this.views = this.recordings.map((each, of) => {
+      const { layer, head } = nearestHead(each, kind, looked);
+      return { ...view(each, kind, layer, head, state), of };
+    });
+    const [first, second] = this.views;
+    this.maps.style.setProperty('--plane', `${this.comparison.show(this.source, first, second, this.width || 780)}px`);
+    this.says.textContent = differenceText(first, second, 'matrix');
+    this.light();
+  }
+
+  light() {
+    if (this.views) for (const map of this.comparison.maps) map.highlight(highlightOf(this.store.state));
+  }
+}
+
+const labels = (items) => items.map(({ label }) => label);

@@ -1,0 +1,93 @@
+// A view of heads in a notebook, or in a page of its own. What there is to see comes from the page itself, where it stands
+// alone, or from a widget's model in the notebook around it (`widget-host.js`).
+
+import { make } from '../core/dom.js';
+import { followTheme } from '../core/theme.js';
+import { browserLanguage, setLanguage } from '../core/i18n.js';
+import { LEVEL_OF_ONE, Recording, RecordingView, inflated, initialState } from '../recording/recording-view.js';
+import { RecordingComparison } from './comparison.js';
+import { syncSelection, parseSelection } from './selection-sync.js';
+import { followNotebook, frameOf } from './environment.js';
+
+/** @type {any} standalone host: no messages in either direction */
+const STANDALONE_HOST = {
+  shown: () => globalThis.headlightShown,
+  look: () => globalThis.headlightShown.look,
+  maps: () => Object.fromEntries(Object.entries(globalThis.headlightShown.maps).map(([name, text]) => [name, bytesOf(text)])),
+  tell: () => {},
+  hear: () => {},
+  ask: null,
+  answers: () => {},
+  leave: () => {},
+};
+
+/** @param {HTMLElement} root */
+export async function open(root) {
+  const frame = frameOf();
+  const host = /** @type {any} */ (frame)?.headlight?.() ?? STANDALONE_HOST;
+  addEventListener('pagehide', host.leave);
+  /** @type {any} */ (frame?.previousElementSibling)?.matches('.headlight-still') && frame.previousElementSibling.remove();
+  const { views, language } = host.shown();
+  setLanguage(language || browserLanguage());
+  followNotebook(frame, root);
+  followTheme();
+  const maps = host.maps();
+  const [first] = views;
+  // Only a page with a translation has the translation modules.
+  if (first.what === 'answer') globalThis.headlightModules['notebook/translation-page.js'].openTranslation(root, first, host);
+  else await openRecordings(root, views, maps, host);
+  root.dataset.ready = 'yes';
+}
+
+async function openRecordings(root, views, maps, host) {
+  const recordings = [];
+  for (const [place, values] of views.entries()) {
+    const numbers = {};
+    for (const kind of Object.keys(values.kinds)) {
+      const bytes = maps[`${place} ${kind}`];
+      if (bytes) numbers[kind] = await inflated(bytes);
+    }
+    const ask = host.ask && ((asked) => requestHeads(host, { ...asked, place }));
+    recordings.push(new Recording(values, numbers, ask));
+  }
+  const [recording] = recordings;
+  const store = initialState(recording);
+  store.set(parseSelection(recording, store.state, host.look()));
+  const part = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
+  const shown = recordings.map((each, place) => {
+    const name = recordings.length > 1 ? `${'AB'[place]}${each.model.name ? ` · ${each.model.name}` : ''}` : each.model.name;
+    return new RecordingView(part('headlight-recorded'), each, { store, name, keys: () => place === 0 });
+  });
+  if (recordings.length > 1) {
+    const alike = (yes) => root.classList.toggle('alike', yes);
+    new RecordingComparison(part('headlight-both'), recordings, store, alike);
+  }
+  host.answers(async (message, buffers) => {
+    if (message.what !== 'maps') return;
+    const numbers = await inflated(bytesIn(buffers[0]));
+    const { place, heads } = message;
+    recordings[place].take(message, heads, numbers, LEVEL_OF_ONE);
+    shown[place].onMaps(message);
+  });
+  syncSelection(store, recording, host);
+}
+
+const waiting = new Map();
+
+/** Heads that are asked for at one time travel together, a layer in one message. */
+function requestHeads(host, { place, kind, heads, small }) {
+  const [{ layer }] = heads;
+  const key = `${place} ${kind} ${layer} ${small}`;
+  if (!waiting.has(key)) {
+    waiting.set(key, []);
+    queueMicrotask(() => {
+      host.ask({ what: 'maps', place, kind, small, heads: waiting.get(key) });
+      waiting.delete(key);
+    });
+  }
+  waiting.get(key).push(...heads);
+}
+
+const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+const bytesIn = (view) =>
+  view instanceof ArrayBuffer ? new Uint8Array(view) : new Uint8Array(view.buffer, view.byteOffset, view.byteLength);

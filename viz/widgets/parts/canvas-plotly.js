@@ -1,0 +1,130 @@
+// Draws heatmaps on a canvas with Plotly's API, until Plotly renders the same pixels.
+//
+// Plotly is four fifths of what a first visit fetches, and takes 10 to 15 ms for each map. A map that waited for it would come
+// seconds after everything else at first, and a frame later each time. It draws when a map has been left alone for a moment.
+
+import { loadPlotly, tables } from '../core/boot.js';
+
+const IDLE_MS = 150; // milliseconds without a change, after which Plotly draws a map: who steps through heads never waits for it
+
+const waiting = new Map(); // element → what Plotly is to draw there, and the canvas that shows it meanwhile
+const last = new WeakMap(); // element → its last requested figure
+const drawing = new WeakMap(); // element → the promise of Plotly's that it is drawn
+
+/** What draws maps as Plotly would, and leaves them to it. It must be given maps alone. */
+export const canvasPlotly = () => ({ react, restyle, purge });
+
+function react(element, traces, layout, options) {
+  show(element, { traces, layout, options });
+}
+
+function restyle(element, { z }, [place]) {
+  const { traces, ...rest } = last.get(element);
+  show(element, { ...rest, traces: traces.map((trace, each) => (each === place ? { ...trace, z: z[0] } : trace)) });
+}
+
+/** A removed map. */
+function purge(element) {
+  const drawn = waiting.get(element);
+  clearTimeout(drawn?.timer);
+  drawn?.canvas.remove();
+  waiting.delete(element);
+  // Plotly throws if its element is removed while it draws.
+  if (drawing.has(element)) drawing.get(element).then(() => globalThis.Plotly.purge(element));
+}
+
+/** Draw on the canvas over the last Plotly figure. `element.data` holds the shown data, as with Plotly. */
+function show(element, wanted) {
+  last.set(element, wanted);
+  element.data = wanted.traces;
+  const drawn = waiting.get(element) ?? overlayCanvas(element);
+  Object.assign(drawn, wanted);
+  draw(drawn);
+  clearTimeout(drawn.timer);
+  if (globalThis.Plotly && !drawn.loading) drawn.timer = setTimeout(() => handOver(element), IDLE_MS);
+}
+
+/** A canvas in the place of all that is in an element. */
+function overlayCanvas(element) {
+  const drawn = { canvas: document.createElement('canvas'), loading: false, timer: 0 };
+  drawn.canvas.style.cssText = 'position:absolute;inset:0';
+  for (const child of element.children) child.style.display = 'none';
+  element.append(drawn.canvas);
+  waiting.set(element, drawn);
+  // Without Plotly, as in a notebook, the canvas stays.
+  if (!globalThis.Plotly && tables.versions['plotly.js']) {
+    drawn.loading = true;
+    nextFrame()
+      .then(loadPlotly)
+      .then(() => handOver(element), console.warn);
+  }
+  return drawn;
+}
+
+/** After the next frame, so that the page is painted before the browser parses Plotly. */
+const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+
+/** What Plotly draws shows when all of it is there. */
+async function handOver(element) {
+  const drawn = waiting.get(element);
+  if (!drawn) return; // the map has left
+  waiting.delete(element);
+  for (const child of element.children) if (child !== drawn.canvas) child.style.cssText = 'visibility:hidden';
+  const done = globalThis.Plotly.react(element, drawn.traces, drawn.layout, drawn.options).catch(console.warn);
+  drawing.set(element, done);
+  await done;
+  for (const child of element.children) child.style.visibility = '';
+  drawn.canvas.remove();
+}
+
+/** All traces, one over the other. Maps without gaps get a pixel a cell, which the browser makes larger, as Plotly does. */
+export function draw({ canvas, traces, layout }) {
+  const [width, height] = [Math.round(layout.width), Math.round(layout.height)];
+  const plain = traces.every(({ xgap, ygap }) => !xgap && !ygap);
+  [canvas.width, canvas.height] = plain ? [traces[0].z[0].length, traces[0].z.length] : [width, height];
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px`, imageRendering: plain ? 'pixelated' : 'auto' });
+  if (!canvas.width || !canvas.height) return;
+  const context = canvas.getContext('2d');
+  const picture = context.createImageData(canvas.width, canvas.height);
+  const pixels = new Uint32Array(picture.data.buffer); // a whole pixel at once
+  for (const trace of traces) paint(pixels, trace, canvas);
+  context.putImageData(picture, 0, 0);
+}
+
+/** Every cell of a heatmap in whole pixels. Null cells are skipped. */
+export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width, height }) {
+  const edges = (count, size) => Int32Array.from({ length: count + 1 }, (_, edge) => Math.round((edge * size) / count));
+  const [across, down] = [edges(z[0].length, width), edges(z.length, height)];
+  const [before, above] = [xgap, ygap].map((gap) => Math.floor(gap / 2));
+  const colourOf = coloursOf(colorscale);
+  for (let row = 0; row < z.length; row++) {
+    const weights = z[row];
+    const top = width * (down[row] + above);
+    const bottom = top + width * (down[row + 1] - down[row] - ygap);
+    if (bottom <= top) continue;
+    for (let column = 0; column < weights.length; column++) {
+      if (weights[column] === null) continue;
+      const from = top + across[column] + before;
+      const colour = colourOf((weights[column] - zmin) / (zmax - zmin));
+      pixels.fill(colour, from, from + across[column + 1] - across[column] - xgap);
+    }
+    for (let line = top + width; line < bottom; line += width) pixels.copyWithin(line, top, top + width);
+  }
+}
+
+/** A colour scale of `[place, '#rrggbb']`: place between 0 and 1 → a whole pixel. What lies beyond has the colour of its end. */
+export function coloursOf(scale) {
+  const places = scale.map(([place]) => place);
+  const channels = scale.map(([, hex]) => [1, 3, 5].map((start) => Number.parseInt(hex.slice(start, start + 2), 16)));
+  const pixel = new Uint32Array(1);
+  const bytes = new Uint8Array(pixel.buffer).fill(255);
+  return (wanted) => {
+    const place = Math.max(0, Math.min(1, wanted));
+    let above = 1;
+    while (above < places.length - 1 && places[above] < place) above++;
+    const part = (place - places[above - 1]) / (places[above] - places[above - 1]);
+    const [dark, light] = [channels[above - 1], channels[above]];
+    for (let each = 0; each < 3; each++) bytes[each] = Math.round(dark[each] + part * (light[each] - dark[each]));
+    return pixel[0];
+  };
+}

@@ -1,0 +1,54 @@
+// How the maps are shown: whole words, special tokens, scale, colours.
+
+import { make, replace } from '../core/dom.js';
+import { FIELDS } from '../core/fields.js';
+import { remapRow } from '../core/selection.js';
+import { NO_SELECTION, pageStore } from '../core/state.js';
+import { twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+const FIT_FROM_TOKENS = 44;
+
+/** The display controls of a store and their status message; returns their render function. */
+export function mountDisplayOptions(element, note, { state, set } = pageStore) {
+  element.classList.add('tools');
+  note.classList.add('note');
+
+  const check = (field, disabled = false) => {
+    const box = make('input', { type: 'checkbox', data: { field }, disabled });
+    box.checked = state[field];
+    box.addEventListener('change', () => {
+      const changed = { [field]: box.checked };
+      const row = remapRow(state.translation, state, changed);
+      set({ ...changed, ...(field === 'fit' ? {} : { ...NO_SELECTION, row }) });
+    });
+    return make('label', {}, box, make('span', {}, t(`tool_${field}`)));
+  };
+  const choose = (field, values) => {
+    const select = make('select', { data: { field } }, ...values.map((value) => make('option', { value }, t(`${field}_${value}`))));
+    select.value = state[field];
+    select.addEventListener('change', () => set({ [field]: select.value }));
+    return make('label', {}, make('span', {}, t(`tool_${field}`)), select);
+  };
+
+  return function draw(view) {
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = element.contains(active) ? active.dataset.field : null;
+    const long = state.translation.source.length > FIT_FROM_TOKENS || state.translation.target.length > FIT_FROM_TOKENS;
+    replace(
+      element,
+      ...FIELDS.selection
+        .filter(({ on_page: isShown }) => isShown)
+        .map(({ name, choices }) => (choices ? choose(name, choices) : check(name, name === 'rescale' && state.special))),
+      long ? check('fit') : null,
+    );
+    if (focused) element.querySelector(`[data-field=${focused}]`)?.focus({ preventScroll: true });
+    note.textContent = noteText(view, state);
+  };
+}
+
+function noteText(view, state) {
+  if (view.maximum) return t('note_maximum');
+  if (state.special) return '';
+  return state.rescale ? t('note_rescaled') : t('note_hidden', { share: twoDecimals(view.hidden) });
+}

@@ -1,0 +1,41 @@
+// Names of heads and layers, and one line about a head's role.
+
+import { make, fillElements } from '../core/dom.js';
+import { twoDecimals } from '../core/map-view.js';
+import { languageName, t } from '../core/i18n.js';
+
+export function headName(layer, head) {
+  if (layer === 'mean') {
+    if (head === 'mean') return t('mean_of_all');
+    if (head === 'max') return t('maximum_of_all');
+    return t('mean_of_layers', { head: head + 1 });
+  }
+  if (head === 'mean') return t('mean_of_heads', { layer: layer + 1 });
+  if (head === 'max') return t('maximum_of_heads', { layer: layer + 1 });
+  return t('one_head', { layer: layer + 1, head: head + 1 });
+}
+
+/** "L3·H6"; averages and maxima by their whole names. */
+export function shortName({ layer, head }) {
+  const single = typeof layer === 'number' && typeof head === 'number';
+  return single ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : headName(layer, head);
+}
+
+/** What rows and columns of a kind are, in a phrase. */
+export function kindText(translation, kind) {
+  const { source, target } = translation.model;
+  if (!source || !target) return t(`figure_any_${kind}`); // the languages of this model are unknown
+  return t(`kind_${kind}_says`, { source: languageName(source), target: languageName(target) });
+}
+
+/** "Above all the previous token: 0.91 of each row": text and elements. Nothing for maxima, whose rows sum to no number. */
+export function roleText(translation, kind, layer, head) {
+  if (head === 'max') return [t('maximum_note')];
+  // Averages stand after the last layer, and after the last head of each.
+  const row = layer === 'mean' ? translation.layers(kind) : layer;
+  const [name, share, spread] = translation.roles[kind][row][head === 'mean' ? translation.heads(kind) : head];
+  const [spreadOver, bold] = [spread.toFixed(1), make('b', {}, t(`role_${name}`))];
+  if (name === 'behind') return fillElements(t('role_says_late', { share: twoDecimals(share), spread: spreadOver }), { name: bold });
+  if (name === 'unclear' || name === 'spreads') return fillElements(t('role_plain', { spread: spreadOver }), { name: bold });
+  return fillElements(t('role_says', { share: twoDecimals(share), spread: spreadOver }), { name: bold });
+}

@@ -1,0 +1,207 @@
+// List box with groups, keyboard navigation, type-ahead and search.
+
+import { make, replace } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+
+const SEARCH_FROM_ITEMS = 24; // choices that the eye finds without a search
+const EDGE = 16; // pixels between the list and the window's edge
+const TYPEAHEAD_MS = 800; // milliseconds within which typed letters belong together
+
+let made = 0;
+
+const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+
+export class ListBox {
+  /** `choose` gets the value, `opened` is told when the list opens; `end` is what stands below the list. */
+  constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
+    made += 1;
+    const id = `picker-${made}`;
+    this.choose = choose;
+    this.opened = opened;
+    this.id = id;
+    this.end = end;
+    this.groups = [];
+    this.rows = [];
+    this.at = -1;
+    this.typed = '';
+    this.typedAt = 0;
+    this.pressed = false;
+    this.late = false;
+    this.button = make('button', {
+      type: 'button',
+      class: 'opens',
+      'aria-haspopup': 'listbox',
+      'aria-expanded': 'false',
+      'aria-controls': `${id}-list`,
+    });
+    this.search = make('input', {
+      type: 'search',
+      class: 'search',
+      role: 'combobox',
+      'aria-expanded': 'true',
+      'aria-controls': `${id}-list`,
+      'aria-autocomplete': 'list',
+      autocomplete: 'off',
+      spellcheck: 'false',
+    });
+    this.list = make('div', { class: 'choices', role: 'listbox', id: `${id}-list`, tabindex: 0 });
+    this.none = make('p', { class: 'quiet none', role: 'status' });
+    this.panel = make('div', { class: 'panel-of-picker', hidden: true }, this.search, this.list, this.none, end);
+    this.element = make('div', { class: `picker ${name}` }, this.button, this.panel);
+    this.listen();
+  }
+
+  listen() {
+    this.button.addEventListener('click', () => (this.panel.hidden ? this.open() : this.close(true)));
+    this.button.addEventListener('keydown', (event) => {
+      if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.open();
+    });
+    this.search.addEventListener('input', () => this.draw());
+    this.list.addEventListener('click', (event) => this.take(event.target.closest('[role=option]')));
+    this.list.addEventListener('pointermove', (event) => {
+      const row = event.target.closest('[role=option]');
+      if (row && this.rows.indexOf(row) !== this.at) this.go(this.rows.indexOf(row), false);
+    });
+    this.list.addEventListener('pointerdown', () => (this.pressed = true));
+    for (const end of ['pointerup', 'pointercancel']) document.addEventListener(end, () => setTimeout(() => this.release()));
+    this.panel.addEventListener('keydown', (event) => this.key(event));
+    this.element.addEventListener('focusout', (event) => {
+      if (event.relatedTarget && !this.element.contains(event.relatedTarget)) this.close();
+    });
+    document.addEventListener('pointerdown', (event) => this.element.contains(event.target) || this.close());
+  }
+
+  key(event) {
+    event.stopPropagation(); // letters are keys of the page
+    if (event.isComposing) return; // Enter takes a character then
+    if (event.key === 'Escape') {
+      event.preventDefault();
+      this.close(true);
+    }
+    if (event.target !== this.list && event.target !== this.search) return;
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
+    const edge = event.target === this.list && { Home: 0, End: this.rows.length - 1 }[event.key];
+    if (step) this.go(Math.min(this.rows.length - 1, Math.max(0, this.at + step)));
+    else if (typeof edge === 'number') this.go(edge);
+    else if (event.key === 'Enter' || (event.key === ' ' && event.target === this.list)) this.take(this.rows[this.at]);
+    else if (event.target === this.list && event.key.length === 1 && !event.ctrlKey && !event.metaKey) this.letter(event.key);
+    else return;
+    event.preventDefault();
+  }
+
+  /** Letters typed in a row lead to the first choice that begins with them. */
+  letter(key) {
+    const now = performance.now();
+    this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + plain(key);
+    this.typedAt = now;
+    const found = this.rows.findIndex((row) => plain(row.textContent).startsWith(this.typed));
+    if (found >= 0) this.go(found);
+  }
+
+  /** Defer list updates while an item is pressed. */
+  release() {
+    this.pressed = false;
+    if (this.late && !this.panel.hidden) this.draw(this.rows[this.at]?.dataset.value);
+    this.late = false;
+  }
+
+  take(row) {
+    if (!row) return;
+    this.close(true);
+    this.choose(row.dataset.value);
+  }
+
+  go(place, scroll = true) {
+    this.rows[this.at]?.classList.remove('at');
+    this.at = place;
+    const row = this.rows[place];
+    row?.classList.add('at');
+    if (row && scroll) this.reveal(row);
+    for (const element of [this.list, this.search]) {
+      if (row) element.setAttribute('aria-activedescendant', row.id);
+      else element.removeAttribute('aria-activedescendant');
+    }
+  }
+
+  /** Scroll only the list, not the page. */
+  reveal(row) {
+    const [list, place] = [this.list.getBoundingClientRect(), row.getBoundingClientRect()];
+    if (place.top < list.top) this.list.scrollTop -= list.top - place.top;
+    if (place.bottom > list.bottom) this.list.scrollTop += place.bottom - list.bottom;
+  }
+
+  open() {
+    this.search.value = '';
+    this.panel.hidden = false;
+    this.panel.style.left = '0';
+    this.button.setAttribute('aria-expanded', 'true');
+    const place = this.element.getBoundingClientRect();
+    const beyond = place.left + this.panel.offsetWidth + EDGE - document.documentElement.clientWidth;
+    this.panel.style.left = `${-Math.max(0, beyond)}px`;
+    this.draw();
+    (this.search.hidden ? this.list : this.search).focus({ preventScroll: true });
+    this.opened();
+  }
+
+  close(back = false) {
+    if (this.panel.hidden) return;
+    this.panel.hidden = true;
+    this.button.setAttribute('aria-expanded', 'false');
+    if (back) this.button.focus({ preventScroll: true });
+  }
+
+  /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `shown` is what the closed button says. */
+  fill({ label, shown, groups, chosen }) {
+    const changed = JSON.stringify([groups, chosen]) !== JSON.stringify([this.groups, this.chosen]);
+    this.groups = groups;
+    this.chosen = chosen;
+    this.button.textContent = shown;
+    this.button.setAttribute('aria-label', t('picker_button', { label, chosen: shown }));
+    this.list.setAttribute('aria-label', label);
+    this.search.setAttribute('aria-label', t('picker_search'));
+    this.search.placeholder = t('picker_search');
+    this.search.hidden = groups.reduce((sum, { items }) => sum + items.length, 0) <= SEARCH_FROM_ITEMS;
+    if (!changed || this.panel.hidden) return;
+    if (this.pressed) this.late = true;
+    else this.draw(this.rows[this.at]?.dataset.value);
+  }
+
+  /** `kept`: the choice that one stands at, when the list changes below it. */
+  draw(kept = null) {
+    const wanted = plain(this.search.value.trim());
+    this.rows = [];
+    const groups = this.groups.map(({ name, items }) => {
+      const fits = items.filter(({ value, text, more = '' }) => plain(`${text} ${more} ${value}`).includes(wanted));
+      const rows = fits.map((item) => this.row(item));
+      if (!rows.length) return null;
+      const caption = name && make('div', { class: 'caption', 'aria-hidden': 'true' }, name);
+      return make('div', { role: 'group', 'aria-label': name || null }, caption || null, ...rows);
+    });
+    replace(this.list, ...groups);
+    this.none.textContent = this.rows.length ? '' : t('picker_none');
+    this.list.hidden = !this.rows.length;
+    const place = (value) => this.rows.findIndex((row) => row.dataset.value === value);
+    const [before, chosen] = [place(kept), place(this.chosen)];
+    if (before >= 0) this.go(before, false);
+    else this.go(wanted ? 0 : Math.max(0, chosen));
+  }
+
+  row({ value, text, more = '', mark = '', says = null }) {
+    const parts = [
+      make('span', { class: 'what' }, text),
+      make('span', { class: 'more' }, more),
+      make('span', { class: 'mark numeric' }, mark),
+    ];
+    const chosen = String(value === this.chosen);
+    const row = make(
+      'div',
+      { role: 'option', id: `${this.id}-${this.rows.length}`, 'aria-selected': chosen, 'aria-label': says, data: { value } },
+      ...parts,
+    );
+    this.rows.push(row);
+    return row;
+  }
+}

@@ -1,0 +1,113 @@
+// The definition of a term next to it, on hover, focus or tap.
+
+import { make, replace } from '../core/dom.js';
+import { pageZoom } from '../core/page-zoom.js';
+import { on } from '../core/state.js';
+import { t } from '../core/i18n.js';
+
+const OPEN_DELAY_MS = 160; // milliseconds that the pointer rests on a term before its meaning shows
+const CLOSE_DELAY_MS = 220; // milliseconds in which the pointer may go from the term to the card
+const GAP = 8;
+
+export class TermCard {
+  constructor() {
+    this.term = null; // the element whose meaning is shown
+    this.held = false; // by a tap or a key: it stays when the pointer leaves
+    this.timer = 0;
+    this.element = make('div', { class: 'headlight term-card', 'aria-hidden': 'true', hidden: true });
+    this.meanings = make('div', { hidden: true }); // the accessible description of a term
+    document.querySelector('.gradio-container').append(this.element, this.meanings);
+    const term = (event) => event.target.closest?.('.term, [data-explains]');
+    const inside = (event) => this.element.contains(event.target);
+    document.addEventListener('pointerover', (event) => {
+      if (event.pointerType === 'touch') return;
+      const over = term(event);
+      if (over) this.schedule(() => this.open(over, false), this.term ? 0 : OPEN_DELAY_MS);
+      else if (inside(event)) clearTimeout(this.timer);
+      else if (!this.held) this.schedule(() => this.close(), CLOSE_DELAY_MS);
+    });
+    document.addEventListener('focusin', (event) => {
+      const over = term(event);
+      if (over?.matches(':focus-visible, .term')) this.open(over, false);
+      else if (!inside(event)) this.close();
+    });
+    document.addEventListener('click', (event) => {
+      const over = /** @type {any} */ (event.target).closest('.term'); // a button that explains a term is pressed for its own sake
+      if (over) this.press(over, event);
+      else if (!inside(event)) this.close();
+    });
+    window.addEventListener('keydown', (event) => this.key(event), { capture: true });
+    addEventListener('scroll', () => this.place(), { capture: true, passive: true });
+    addEventListener('resize', () => this.place());
+    on(['language'], () => {
+      this.close();
+      replace(this.meanings);
+    });
+  }
+
+  /** The accessible description of a term. */
+  describe(term, says) {
+    const id = `term-${term}`;
+    if (!document.getElementById(id)) this.meanings.append(make('span', { id }, says));
+  }
+
+  schedule(act, pause) {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(act, pause);
+  }
+
+  press(over, event) {
+    event.preventDefault();
+    event.stopPropagation();
+    if (this.term === over && this.held) this.close();
+    else this.open(over, true);
+  }
+
+  key(event) {
+    if (event.key === 'Escape' && this.term) this.close();
+    else if ((event.key === 'Enter' || event.key === ' ') && event.target.matches?.('.term')) this.press(event.target, event);
+    else return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
+  open(over, held) {
+    clearTimeout(this.timer);
+    if (!over.isConnected) return;
+    this.term = over;
+    this.held = held;
+    const term = over.dataset.term ?? over.dataset.explains;
+    replace(this.element, make('b', {}, t(`term_${term}`)), make('p', {}, t(`term_${term}_says`)));
+    this.element.hidden = false;
+    this.place();
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.term = null;
+    this.held = false;
+    this.element.hidden = true;
+  }
+
+  /** Below the term or, without room, above it; never on it. */
+  place() {
+    if (!this.term) return;
+    if (!this.term.isConnected) {
+      this.close();
+      return;
+    }
+    const seen = this.term.getClientRects()[0] ?? { left: 0, top: -1, bottom: -1 };
+    const [left, top, bottom, room] = [seen.left, seen.top, seen.bottom, innerHeight].map((each) => each / pageZoom());
+    if (bottom < 0 || top > room) {
+      this.close();
+      return;
+    }
+    const { offsetWidth: width, offsetHeight: height } = this.element;
+    const below = bottom + GAP + height <= room || top < height + GAP;
+    const at = {
+      left: Math.max(GAP, Math.min(left, document.documentElement.clientWidth - width - GAP)),
+      top: below ? bottom + GAP : top - GAP - height,
+    };
+    Object.assign(this.element.style, { left: `${at.left}px`, top: `${at.top}px` });
+  }
+}

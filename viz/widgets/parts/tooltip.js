@@ -1,0 +1,29 @@
+// Colours of numbers, and the tooltip with a value.
+
+import { make } from '../core/dom.js';
+import { pageZoom } from '../core/page-zoom.js';
+import { scaleColour } from '../core/theme.js';
+
+const TOOLTIP_OFFSET = 14; // pixels between the pointer and the tooltip
+
+const tooltip = make('div', { class: 'headlight value-tip', role: 'presentation', hidden: true });
+
+/** Show a value in the tooltip. */
+export function showTooltip(event, text) {
+  if (!tooltip.isConnected) document.querySelector('.gradio-container').append(tooltip);
+  tooltip.textContent = text;
+  tooltip.hidden = false;
+  const { offsetWidth: width, offsetHeight: height } = tooltip;
+  const [x, y, room] = [event.clientX, event.clientY, innerWidth].map((each) => each / pageZoom());
+  tooltip.style.left = `${Math.max(4, Math.min(room - width - 8, x + TOOLTIP_OFFSET))}px`;
+  tooltip.style.top = `${y - height - TOOLTIP_OFFSET < 4 ? y + TOOLTIP_OFFSET : y - height - TOOLTIP_OFFSET / 2}px`;
+}
+
+/** Nothing is pointed at any more. */
+export const hideTooltip = () => {
+  tooltip.hidden = true;
+};
+
+/** The colour of a value: orange to blue around zero, or pale to dark from zero on. */
+export const valueColour = (value, scale, most) =>
+  scale === 'signed' ? scaleColour('difference', 0.5 + value / most / 2) : scaleColour('headlight', value / most);

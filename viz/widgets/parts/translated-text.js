@@ -1,0 +1,162 @@
+// The translation, token by token: doubt is grey, alternatives open on a token, and one of them goes on from there.
+
+import { prefersReducedMotion, make, replace } from '../core/dom.js';
+import { on, state } from '../core/state.js';
+import { readsAs } from '../core/translation.js';
+import { fourDecimals, threeDecimals, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+const NO_SHADE_FROM = 0.9; // from here on no shade
+
+/** The shade of doubt behind a written token. */
+export function doubtShade(probability) {
+  if (probability === undefined || probability >= NO_SHADE_FROM) return '';
+  return `color-mix(in srgb, var(--ink) ${((36 * (NO_SHADE_FROM - probability)) / NO_SHADE_FROM).toFixed(1)}%, transparent)`; // it begins at nothing
+}
+
+export class TranslatedText {
+  /** `choose(place, id)`: the reader wants another token at a place. */
+  constructor(choose) {
+    this.choose = choose;
+    this.element = make('div', { class: 'text', 'aria-live': 'polite' });
+    this.popup = make('div', { class: 'alternatives', role: 'listbox', hidden: true });
+    this.listen();
+    on(['written'], () => this.hideUnwritten());
+  }
+
+  /** Tokens as far as they are written. Those that stood here before don't arrive again. */
+  show(tokens, text, { forced = null, language = '' } = {}) {
+    this.close();
+    const before = this.tokens?.map((token) => token.id) ?? [];
+    this.tokens = tokens;
+    this.element.lang = language;
+    const shown = [];
+    let end = 0;
+    for (const [place, token] of tokens.entries()) {
+      if (token.special || token.piece > 0) continue;
+      const last = token.pieces > 1 ? (tokens[place + token.pieces - 1] ?? token) : token;
+      const apart = token.start > end && shown.length > 0;
+      if (apart) shown.push(text.slice(end, token.start));
+      const joins = shown.length > 0 && !apart; // pieces of one word share an edge
+      if (joins) shown.at(-1).classList.add('joined');
+      end = Math.max(end, last.end);
+      const word = make('span', { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data: { place } }, readsAs(token, text));
+      word.style.backgroundColor = doubtShade(token.probability);
+      word.classList.toggle('joins', joins);
+      word.classList.toggle('forced', forced === place);
+      if (!prefersReducedMotion() && before[place] !== token.id) word.classList.add('arrives');
+      if (token.probability !== undefined)
+        word.setAttribute(
+          'aria-label',
+          t('token_probability', { token: word.textContent.trim() || token.label, probability: twoDecimals(token.probability) }),
+        );
+      shown.push(word);
+    }
+    replace(this.element, ...shown);
+    this.hideUnwritten();
+  }
+
+  /** While one watches it being written, later words keep their places and do not show. */
+  hideUnwritten() {
+    const count = state.written ?? Number.POSITIVE_INFINITY;
+    for (const word of /** @type {NodeListOf<HTMLElement>} */ (this.element.querySelectorAll('.word')))
+      word.classList.toggle('unwritten', Number(word.dataset.place) >= count);
+  }
+
+  listen() {
+    const word = (event) => event.target.closest?.('.word');
+    this.element.addEventListener('pointerover', (event) => event.pointerType !== 'touch' && word(event) && this.open(word(event)));
+    this.element.addEventListener('pointerout', () => this.scheduleClose());
+    this.element.addEventListener('click', (event) => word(event) && this.open(word(event)));
+    this.element.addEventListener('keydown', (event) => this.key(event, word(event)));
+    this.popup.addEventListener('pointerenter', () => clearTimeout(this.closing));
+    this.popup.addEventListener('pointerleave', () => this.scheduleClose());
+    this.popup.addEventListener('keydown', (event) => this.popupKey(event));
+    document.addEventListener('pointerdown', (event) => {
+      if (!this.popup.contains(event.target) && !word(event)) this.close();
+    });
+  }
+
+  open(word) {
+    clearTimeout(this.closing);
+    const place = Number(word.dataset.place);
+    const token = this.tokens[place];
+    if (!token?.alternatives) return;
+    if (this.opened !== word) this.opened?.removeAttribute('aria-expanded');
+    this.opened = word;
+    word.setAttribute('aria-expanded', 'true');
+    const others = token.alternatives.filter(([, id]) => id !== token.id);
+    const row = (text, probability, id) => {
+      const bar = make('span', { class: 'bar' }, make('i', { style: `width:${Math.max(1, probability * 100)}%` }));
+      const attributes = { type: 'button', role: 'option', disabled: id === null, 'aria-selected': String(id === null) };
+      const button = make(
+        'button',
+        attributes,
+        make('bdi', {}, text || '␣'),
+        bar,
+        make('span', { class: 'numeric', title: fourDecimals(probability) }, threeDecimals(probability)),
+      );
+      if (id !== null) button.addEventListener('click', () => this.choose(place, id));
+      return button;
+    };
+    replace(
+      this.popup,
+      make('div', { class: 'caption' }, t('alternatives')),
+      row(token.label, token.probability, null),
+      ...others.map(([text, id, probability]) => row(text, probability, id)),
+    );
+    this.popup.hidden = false;
+    const box = word.getClientRects()[0];
+    const frame = this.popup.offsetParent?.getBoundingClientRect() ?? { left: 0, top: 0 };
+    const left = Math.max(8, Math.min(document.documentElement.clientWidth - this.popup.offsetWidth - 8, box.left - 16));
+    this.popup.style.left = `${left - frame.left}px`;
+    this.popup.style.top = `${box.bottom + 4 - frame.top}px`;
+  }
+
+  scheduleClose() {
+    clearTimeout(this.closing);
+    this.closing = setTimeout(() => this.close(), 180);
+  }
+
+  close() {
+    clearTimeout(this.closing);
+    this.popup.hidden = true;
+    this.opened?.removeAttribute('aria-expanded');
+    this.opened = null;
+  }
+
+  key(event, word) {
+    if (!word) return;
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault();
+      this.open(word);
+      this.popup.querySelector('button:not(:disabled)')?.focus();
+    }
+    const words = [...this.element.querySelectorAll('.word')];
+    const next = words[words.indexOf(word) + ({ ArrowRight: 1, ArrowLeft: -1 }[event.key] ?? 0)];
+    if (next && next !== word) {
+      event.preventDefault();
+      event.stopPropagation();
+      word.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    }
+    if (event.key === 'Escape') this.close();
+  }
+
+  popupKey(event) {
+    const buttons = [...this.popup.querySelectorAll('button:not(:disabled)')];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      event.stopPropagation();
+      buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length]?.focus();
+    }
+    if (event.key === 'Escape') {
+      event.stopPropagation();
+      const word = this.opened;
+      this.close();
+      word?.focus();
+    }
+  }
+}

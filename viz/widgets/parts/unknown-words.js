@@ -1,0 +1,19 @@
+// Notes about unknown words. Sentences and labels underline them with dots.
+
+import { make, fillElements } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+
+const NAMED = 8; // words that a note names
+
+/** The distinct unknown words, as typed. */
+export function unknownWords(tokens, text) {
+  const found = new Set(tokens.filter(({ unknown }) => unknown).map(({ start, end, label }) => text.slice(start, end).trim() || label));
+  const named = [...found].slice(0, NAMED).join(' · ');
+  return found.size > NAMED ? `${named} · …` : named;
+}
+
+/** A note that names them, or empty. `language`: that of the text. */
+export function unknownNote(tokens, text, language) {
+  const words = unknownWords(tokens, text);
+  return words ? fillElements(t('unknown_words'), { words: make('bdi', { lang: language }, words) }) : [];
+}

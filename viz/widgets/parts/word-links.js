@@ -1,0 +1,96 @@
+// Links between the words of two sentences: as a person draws them, as a head has them, and how many of a head's are right. The
+// same rules as `model/measures/alignment.py`.
+
+/** Words or tokens of one sentence, without special tokens. */
+export function linkUnits(tokens, text, byWords) {
+  const units = [];
+  for (const [place, token] of tokens.entries()) {
+    if (token.special) continue;
+    const last = units.at(-1);
+    if (byWords && last && token.word != null && token.word === last.word) {
+      last.places.push(place);
+      last.end = token.end;
+      last.label = text.slice(last.start, token.end).trim();
+    } else units.push({ word: token.word, start: token.start, end: token.end, places: [place], label: token.label });
+  }
+  return units.map(({ places, label }) => ({ places, label }));
+}
+
+/** The source unit with the highest weight of each written one, `[source, target]`; `shift` 1: read off the next row. */
+export function attentionLinks(map, targets, sources, shift) {
+  if (!sources.length) return [];
+  return targets.map((unit, target) => {
+    const own = sources.map((source) => weightOf(map, unit, source, shift));
+    return [own.indexOf(Math.max(...own)), target];
+  });
+}
+
+/** What the rows of a written unit give to a source unit, together. */
+function weightOf({ weights, rows, columns }, { places }, source, shift) {
+  let sum = 0;
+  for (const place of places) {
+    const row = Math.min(place + shift, rows - 1);
+    for (const column of source.places) sum += weights[row * columns + column] || 0;
+  }
+  return sum;
+}
+
+/** The mean weight that a head gives to the links of `gold`. */
+function weightOn(map, targets, sources, shift, gold) {
+  let sum = 0;
+  for (const name of gold.keys()) {
+    const [source, target] = name.split('-').map(Number);
+    sum += weightOf(map, targets[target], sources[source], shift) / targets[target].places.length;
+  }
+  return gold.size ? sum / gold.size : 0;
+}
+
+const key = (source, target) => `${source}-${target}`;
+
+/** `gold`: a map from `source-target` to whether the link is a sure one. */
+export function linkCounts(links, gold) {
+  const sure = [...gold.values()].filter(Boolean).length;
+  const right = links.filter(([source, target]) => gold.has(key(source, target))).length;
+  const rightAndSure = links.filter(([source, target]) => gold.get(key(source, target))).length;
+  const most = links.length + sure;
+  return {
+    rate: most ? 1 - (right + rightAndSure) / most : 0,
+    precision: links.length ? right / links.length : 1,
+    recall: sure ? rightAndSure / sure : 1,
+  };
+}
+
+/** Every head in both readings of a row, best first. Few links leave many heads with one rate: what they give to these ranks them. */
+export function rankHeads(translation, sources, targets, gold) {
+  const found = [];
+  for (let layer = 0; layer < translation.layers('cross'); layer++) {
+    for (let head = 0; head < translation.heads('cross'); head++) {
+      const map = translation.map('cross', layer, head);
+      for (const shift of [0, 1]) {
+        const weight = weightOn(map, targets, sources, shift, gold);
+        found.push({ layer, head, shift, weight, ...linkCounts(attentionLinks(map, targets, sources, shift), gold) });
+      }
+    }
+  }
+  return found.sort((one, other) => one.rate - other.rate || other.weight - one.weight);
+}
+
+const ENTRY = /^(\d+)([-?])(\d+)(p?)$/;
+
+/** Pharaoh: `0-0` is a sure link, `1-2p` or `1?2` a possible one. What makes no sense comes back as `fault`. */
+export function readPharaoh(text, sources, targets) {
+  const gold = new Map();
+  for (const entry of text.split(/\s+/).filter(Boolean)) {
+    const [, source, sign, target, possible] = ENTRY.exec(entry) ?? [];
+    if (source === undefined) return { fault: 'links_no_link', entry };
+    if (Number(source) >= sources || Number(target) >= targets) return { fault: 'links_beyond', entry };
+    gold.set(key(Number(source), Number(target)), sign === '-' && !possible);
+  }
+  return { gold };
+}
+
+export function writePharaoh(gold) {
+  const parts = [...gold].map(([name, sure]) => [...name.split('-').map(Number), sure]);
+  parts.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+  return parts.map(([source, target, sure]) => `${source}-${target}${sure ? '' : 'p'}`).join(' ');
+}

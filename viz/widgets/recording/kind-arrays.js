@@ -1,0 +1,100 @@
+// Arrays by the names that they have in files of many makers → one array a kind, [layers, heads, rows, columns].
+
+import { FileError } from './npz.js';
+
+export const MOST_WEIGHTS = 8_000_000;
+
+/** Names of arrays, ours and those of transformers' outputs; of two for one kind the first counts. */
+const KIND_OF = {
+  encoder: 'encoder',
+  encoder_attentions: 'encoder',
+  decoder: 'decoder',
+  decoder_attentions: 'decoder',
+  cross: 'cross',
+  cross_attentions: 'cross',
+  self: 'self',
+  attentions: 'self',
+  attention: 'self',
+};
+const LAYER = /^(?:(.*?\D)[_.-]?)?(\d+)$/; // attentions_0, layer.0, arr_0 as np.savez counts arrays without names
+const OF_LAYERS = { ...KIND_OF, layer: 'self', layers: 'self', arr: 'self' };
+
+/** What an array of this name holds: a kind, and the number of its one layer; nothing where the name says neither. */
+export function kindOf(name) {
+  if (Object.hasOwn(KIND_OF, name)) return { kind: KIND_OF[name], layer: null };
+  const [, base = 'layer', layer] = name.match(LAYER) ?? [];
+  return layer !== undefined && Object.hasOwn(OF_LAYERS, base) ? { kind: OF_LAYERS[base], layer: Number(layer) } : null;
+}
+
+/**
+ * @typedef {{ shape: number[], numbers: Float32Array }} NumberArray
+ * @param {Record<string, NumberArray>} arrays
+ * @returns {Record<string, NumberArray>}
+ */
+export function kindArrays(arrays) {
+  const names = Object.keys(arrays).filter((name) => kindOf(name) && arrays[name].numbers.length);
+  const found = {};
+  for (const kind of new Set(Object.values(KIND_OF))) {
+    const whole = Object.keys(KIND_OF).find((name) => KIND_OF[name] === kind && names.includes(name));
+    const layers = names.filter((name) => kindOf(name).kind === kind && kindOf(name).layer !== null);
+    layers.sort((one, other) => kindOf(one).layer - kindOf(other).layer);
+    if (whole) found[kind] = wholeArray(kind, arrays[whole]);
+    else if (layers.length)
+      found[kind] = stacked(
+        kind,
+        layers.map((name) => arrays[name]),
+      );
+  }
+  return found;
+}
+
+/** The array of all layers; with an axis for a batch of one behind the layers, as stacked outputs have it. */
+function wholeArray(kind, { shape, numbers }) {
+  const [layers, batch, ...map] = shape;
+  if (shape.length !== 5) return checked(kind, { shape, numbers });
+  if (batch !== 1) throw new FileError('batch', { kind, count: batch });
+  return checked(kind, { shape: [layers, ...map], numbers });
+}
+
+/** One array a layer, [heads, rows, columns] or with a batch of one before it; a single array may hold all layers. */
+function stacked(kind, layers) {
+  const [{ shape }] = layers;
+  const alone = layers.length === 1 && (shape.length === 5 || (shape.length === 4 && shape[0] !== 1));
+  if (alone) return wholeArray(kind, layers[0]);
+  if (layers.some((each) => String(each.shape) !== String(shape))) throw new FileError('ragged', { kind });
+  if (shape.length === 4 && shape[0] !== 1) throw new FileError('batch', { kind, count: shape[0] });
+  const size = layers[0].numbers.length;
+  const whole = { shape: [layers.length, ...shape.slice(shape.length === 4 ? 1 : 0)], numbers: new Float32Array(0) };
+  if (size * layers.length <= MOST_WEIGHTS) {
+    whole.numbers = new Float32Array(size * layers.length);
+    for (const [place, { numbers }] of layers.entries()) whole.numbers.set(numbers, place * size);
+  }
+  return checked(kind, whole);
+}
+
+function checked(kind, array) {
+  const { shape } = array;
+  if (shape.reduce((all, each) => all * each, 1) > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
+  if (shape.length !== 4) throw new FileError('shape', { kind, shape: shape.join(' × ') });
+  return array;
+}
+
+/** Nested lists of numbers, all of one shape, as one array. */
+export function flat(lists, kind) {
+  const shape = [];
+  for (let inner = lists; Array.isArray(inner) && shape.length < 6; inner = inner[0]) shape.push(inner.length);
+  const count = shape.reduce((all, each) => all * each, 1);
+  if (count > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
+  const numbers = new Float32Array(count);
+  let at = 0;
+  const walk = (inner, depth) => {
+    if (depth === shape.length) {
+      numbers[at++] = typeof inner === 'number' ? inner : NaN;
+      return;
+    }
+    if (!Array.isArray(inner) || inner.length !== shape[depth]) throw new FileError('ragged', { kind });
+    for (const each of inner) walk(each, depth + 1);
+  };
+  walk(lists, 0);
+  return { shape, numbers };
+}

@@ -1,0 +1,128 @@
+// Archives of NumPy (`.npz`), read in the browser: a zip of arrays, stored or deflated. Input is untrusted; nothing is uploaded.
+
+export const MOST_BYTES = 160_000_000; // of all arrays together, once they are inflated
+
+/** An error about a file: a phrase `opened_WORD` with its values. */
+export class FileError extends Error {
+  /** @param {string} word @param {Record<string, any>} values */
+  constructor(word, values = {}) {
+    super(word);
+    this.word = word;
+    this.values = values;
+  }
+}
+
+const END = 0x06054b50; // of the archive: offset of its central directory
+const ENTRY = 0x02014b50;
+const LOCAL = 0x04034b50;
+
+/**
+ * The files of a zip archive by name, inflated. Those that `wanted` refuses are passed over.
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {(name: string) => boolean} wanted
+ */
+export async function unzip(bytes, wanted) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const found = new Map();
+  let left = MOST_BYTES;
+  try {
+    for (const { name, method, size, packed, start } of contents(view, bytes)) {
+      if (!wanted(name)) continue;
+      left -= size;
+      if (left < 0) throw new FileError('too_large', { limit: MOST_BYTES / 1e6 });
+      const from = start + 30 + view.getUint16(start + 26, true) + view.getUint16(start + 28, true);
+      if (view.getUint32(start, true) !== LOCAL || from + packed > bytes.length) throw new FileError('broken');
+      found.set(name, await inflate(bytes.subarray(from, from + packed), method, size));
+    }
+  } catch (error) {
+    throw error instanceof FileError ? error : new FileError('broken'); // truncated or invalid deflate data
+  }
+  return found;
+}
+
+function* contents(view, bytes) {
+  let end = bytes.length - 22;
+  while (end >= 0 && end > bytes.length - 66_000 && view.getUint32(end, true) !== END) end--;
+  if (end < 0 || view.getUint32(end, true) !== END) throw new FileError('broken');
+  let at = view.getUint32(end + 16, true);
+  for (let count = view.getUint16(end + 10, true); count > 0; count--) {
+    if (view.getUint32(at, true) !== ENTRY) throw new FileError('broken');
+    const [named, extra, comment] = [28, 30, 32].map((place) => view.getUint16(at + place, true));
+    const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + named));
+    const about = { method: view.getUint16(at + 10, true), packed: view.getUint32(at + 20, true), size: view.getUint32(at + 24, true) };
+    yield { name, ...about, start: view.getUint32(at + 42, true) };
+    at += 46 + named + extra + comment;
+  }
+}
+
+/** Inflate exactly `size` bytes; stop if the archive holds more than it declares. */
+async function inflate(bytes, method, size) {
+  if (method === 0 && bytes.length === size) return bytes;
+  if (method !== 8) throw new FileError('broken');
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw')).getReader();
+  const whole = new Uint8Array(size);
+  let done = 0;
+  for (;;) {
+    const { value, done: ended } = await reader.read();
+    if (ended) break;
+    if (done + value.length > size) {
+      await reader.cancel();
+      throw new FileError('broken');
+    }
+    whole.set(value, done);
+    done += value.length;
+  }
+  if (done !== size) throw new FileError('broken');
+  return whole;
+}
+
+const READ = {
+  '<f4': (view, at) => view.getFloat32(at, true),
+  '<f8': (view, at) => view.getFloat64(at, true),
+  '<i8': (view, at) => Number(view.getBigInt64(at, true)),
+  '<i4': (view, at) => view.getInt32(at, true),
+};
+
+/**
+ * An array of NumPy (`.npy`): its shape, and its numbers or texts.
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ */
+export function parseNpy(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < 10 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY') throw new FileError('broken');
+  const long = bytes[6] > 1;
+  const begin = long ? 12 : 10;
+  const head = new TextDecoder('latin1').decode(bytes.subarray(begin, begin + (long ? view.getUint32(8, true) : view.getUint16(8, true))));
+  const [, type] = head.match(/'descr':\s*'([^']+)'/) ?? [];
+  const [, sizes] = head.match(/'shape':\s*\(([^)]*)\)/) ?? [];
+  if (type === undefined || sizes === undefined || /'fortran_order':\s*True/.test(head))
+    throw new FileError('kind_of_array', { type: type ?? '?' });
+  const shape = sizes
+    .split(',')
+    .filter((each) => each.trim())
+    .map(Number);
+  const count = shape.reduce((all, each) => all * each, 1);
+  const from = begin + head.length;
+  const [, width] = type.match(/^<U(\d+)$/) ?? [];
+  const size = width === undefined ? Number(type.slice(2)) : 4 * Number(width);
+  if (!(width !== undefined || READ[type])) throw new FileError('kind_of_array', { type });
+  if (!shape.every((each) => Number.isSafeInteger(each) && each >= 0)) throw new FileError('broken');
+  if (from + count * Math.max(1, size) > bytes.length) throw new FileError('broken');
+  if (width === undefined) {
+    const numbers = new Float32Array(count);
+    for (let place = 0; place < count; place++) numbers[place] = READ[type](view, from + place * size);
+    return { shape, numbers };
+  }
+  return { shape, texts: Array.from({ length: count }, (_, place) => readText(view, from + place * size, Number(width))) };
+}
+
+/** A text of `count` UTF-32 characters without trailing zeros. */
+function readText(view, from, width) {
+  let text = '';
+  for (let place = 0; place < width; place++) {
+    const code = view.getUint32(from + 4 * place, true);
+    if (code === 0) break;
+    text += code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
+  }
+  return text;
+}

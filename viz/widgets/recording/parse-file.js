@@ -1,0 +1,166 @@
+// A file of attention → a recording: `.npz` or `.json` as the page exports them, `headlight inspect` and `view.save` write them.
+
+import { MAP_KINDS, Recording } from '../core/recording.js';
+import { sideOf } from '../core/translation.js';
+import { levelOf } from '../core/weight-decoding.js';
+import { FileError, MOST_BYTES, parseNpy, unzip } from './npz.js';
+import { MOST_WEIGHTS, flat, kindArrays, kindOf } from './kind-arrays.js';
+
+const MAX_LABEL_CHARACTERS = 16; // letters of a label
+const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // of a refused file
+const SUM_TOLERANCE = 1e-3; // how far the sum of a row may be from one
+const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
+
+/** @param {File} file */
+export async function parseFile(file) {
+  if (file.size > MOST_BYTES) throw new FileError('too_large', { limit: MOST_BYTES / 1e6 });
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const { names, arrays, texts } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes);
+  const found = kindArrays(arrays);
+  if (!Object.keys(found).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: listOf(names) });
+  return buildRecording(found, texts, file.name.replace(/\.\w+$/, ''));
+}
+
+async function fromArchive(bytes) {
+  const [names, arrays, texts] = [[], {}, {}];
+  const wanted = (file) => {
+    const name = file.replace(/\.npy$/, '');
+    names.push(name);
+    return name !== file && (kindOf(name) !== null || NAMES.includes(name));
+  };
+  for (const [file, content] of await unzip(bytes, wanted)) {
+    const name = file.slice(0, -4);
+    const array = parseNpy(content);
+    if (!NAMES.includes(name)) arrays[name] = array.texts ? { shape: array.shape, numbers: new Float32Array(0) } : array;
+    else if (array.texts) texts[name] = array.shape.length ? array.texts : array.texts[0];
+    else texts[name] = array;
+  }
+  return { names, arrays, texts };
+}
+
+const NAMES = ['tokens', 'source_tokens', 'target_tokens', 'decoder_tokens', 'source', 'translation'];
+
+function fromJson(bytes) {
+  let values;
+  try {
+    values = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw new FileError('no_such_file');
+  }
+  if (values === null || typeof values !== 'object') throw new FileError('no_such_file');
+  const names = Array.isArray(values) ? [] : Object.keys(values);
+  const listed = names.filter((name) => kindOf(name) && Array.isArray(values[name]));
+  const arrays = Object.fromEntries(listed.map((name) => [name, flat(values[name], kindOf(name).kind)]));
+  return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])) };
+}
+
+/** The first names of a file, each cut: a file may hold any. */
+function listOf(names) {
+  const shown = names.slice(0, MOST_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
+  return [...shown, ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ');
+}
+
+/** Arrays and names, checked against each other. */
+function buildRecording(arrays, values, name) {
+  const kinds = MAP_KINDS.filter((kind) => arrays[kind]);
+  const all = kinds.reduce((sum, kind) => sum + arrays[kind].numbers.length, 0);
+  if (all > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
+  const [about, numbers, remarks] = [{}, {}, []];
+  for (const kind of kinds) {
+    const { shape, numbers: weights } = arrays[kind];
+    numbers[kind] = read(kind, weights);
+    const causal = ['decoder', 'self'].includes(kind) && isCausal(shape, weights);
+    about[kind] = { shape, layers: [...Array(shape[0]).keys()], allowed: causal ? triangle(shape[2]) : null };
+    const off = unnormalisedRows(shape, weights);
+    if (off) remarks.push(['sums', { kind, ...off }]);
+  }
+  const lengths = sideLengths(about, kinds);
+  const source = tokensFromNames(values.tokens ?? values.source_tokens, values.source, lengths.source);
+  const target = tokensFromNames(values.target_tokens, values.translation, lengths.target);
+  const before =
+    values.decoder_tokens && kinds.includes('decoder') ? tokensFromNames(values.decoder_tokens, target.text, lengths.target) : null;
+  const texts = { source: source.tokens, source_text: source.text, target: target.tokens, text: target.text };
+  return new Recording({ name, kinds: about, remarks, ...texts, before: before?.tokens ?? null }, numbers);
+}
+
+function read(kind, weights) {
+  const found = new Uint16Array(weights.length);
+  for (const [place, weight] of weights.entries()) {
+    if (!(weight >= 0 && weight <= 1 + 30 * SUM_TOLERANCE)) throw new FileError('no_weights', { kind });
+    found[place] = levelOf(weight);
+  }
+  return found;
+}
+
+function isCausal([, , rows, columns], weights) {
+  if (rows < 2 || rows !== columns) return false;
+  return weights.every((weight, cell) => weight === 0 || cell % columns <= Math.floor(cell / columns) % rows);
+}
+
+const triangle = (size) => Array.from({ length: size * size }, (_, cell) => Number(cell % size <= Math.floor(cell / size))).join('');
+
+function unnormalisedRows([, , , columns], weights) {
+  const sums = [];
+  for (let at = 0; at < weights.length; at += columns) {
+    let sum = 0;
+    for (let place = at; place < at + columns; place++) sum += weights[place];
+    if (Math.abs(sum - 1) > SUM_TOLERANCE) sums.push(sum);
+  }
+  if (!sums.length) return null;
+  const rounded = (number) => Math.round(number * 1e4) / 1e4;
+  const [low, high] = sums.reduce(([least, most], sum) => [Math.min(least, sum), Math.max(most, sum)], [Infinity, -Infinity]);
+  return { rows: sums.length, low: rounded(low), high: rounded(high) };
+}
+
+/** How many tokens each side has, by every array that has it on an axis. */
+function sideLengths(about, kinds) {
+  const found = { source: 0, target: 0 };
+  for (const kind of kinds) {
+    for (const [axis, place] of /** @type {[string, number][]} */ ([
+      ['rows', 2],
+      ['columns', 3],
+    ])) {
+      const side = sideOf(kind, axis);
+      const count = about[kind].shape[place];
+      if (found[side] && found[side] !== count) throw new FileError('sizes', { first: found[side], second: count });
+      found[side] = count;
+    }
+  }
+  return found;
+}
+
+/** Names with their places: in the text that came along, else in one that they make. Without names tokens are numbered. */
+function tokensFromNames(given, text, count) {
+  const names = given ?? Array.from({ length: count }, (_, place) => String(place + 1));
+  if (!Array.isArray(names) || !names.every((each) => typeof each === 'string')) throw new FileError('no_names');
+  if (names.length !== count) throw new FileError('sizes', { first: names.length, second: count });
+  return (
+    (typeof text === 'string' && locateTokens(names, text)) || locateTokens(names, names.filter((each) => !SPECIAL.test(each)).join(' '))
+  );
+}
+
+function locateTokens(names, text) {
+  const letters = [...text]; // places count characters, as those of the server do
+  const tokens = [];
+  let [end, word] = [0, 0];
+  for (const name of names) {
+    const own = [...name];
+    let start = end;
+    while (start < letters.length && /\s/.test(letters[start]) && letters[start] !== own[0]) start++;
+    const last = tokens.at(-1);
+    if (own.length && own.every((letter, place) => letters[start + place] === letter)) {
+      if (last && (start > last.end || !/\p{L}/u.test(own[0]))) word++;
+      tokens.push(token(name, { start, end: start + own.length, word }));
+      end = start + own.length;
+    } else if (last && !last.special && last.name === name) tokens.push({ ...last });
+    else if (SPECIAL.test(name)) tokens.push(token(name, { start: end, end, word: null, special: true }));
+    else return null;
+  }
+  return { tokens, text };
+}
+
+function token(name, place) {
+  const letters = [...name.replace(/\s/g, '␣')];
+  const short = letters.length > MAX_LABEL_CHARACTERS ? `${letters.slice(0, MAX_LABEL_CHARACTERS - 1).join('')}…` : letters.join('');
+  return { name, label: short || '∅', full: letters.join('') || '∅', special: false, ...place };
+}

@@ -1,0 +1,73 @@
+// The maps of a recording as a source of a head view, derived from the arrays alone.
+
+import { sideOf } from '../core/translation.js';
+import { t } from '../core/i18n.js';
+import { TranslationSource } from '../headview/translation-source.js';
+import { headName } from '../parts/head-names.js';
+
+export class RecordingSource extends TranslationSource {
+  /** @param {import('../core/recording.js').Recording} recording */
+  constructor(recording) {
+    super(recording);
+    this.recording = recording;
+    this.kinds = recording.kinds;
+    this.merges = [recording.source, recording.target].some((tokens) => tokens.some(({ special }) => special) || joins(tokens));
+  }
+
+  /** Layer numbers in the model; equal for all kinds unless layers were selected. */
+  get numbers() {
+    return this.recording.recorded[this.kinds[0]].layers;
+  }
+
+  /** @returns {any} */
+  thumbnailMap(kind, head, showing) {
+    if (this.recording.isComplete(kind)) return super.thumbnailMap(kind, head, showing);
+    const { weights, rows, columns } = this.recording.thumbnailMap(kind, head);
+    return { weights, rows: { length: rows }, columns: { length: columns } };
+  }
+
+  sentences(kind, { special }) {
+    const { reads, source, source_text, start, target, text } = this.recording;
+    const used = new Set([sideOf(kind, 'rows'), sideOf(kind, 'columns')]);
+    /** @type {[string, any[], string][]} */
+    const sides = [
+      ['source', source, source_text],
+      ['target', reads ? target : [start, ...target], text],
+    ];
+    const about = { language: '', named: false, idle: false };
+    return sides
+      .filter(([side]) => used.has(side))
+      .map(([side, tokens, own]) => ({ ...about, side, tokens: tokens.filter((token) => special || !token.special), text: own }));
+  }
+
+  headName({ layer, head }) {
+    return headName(typeof layer === 'number' ? this.numbers[layer] : layer, head);
+  }
+
+  kindText(kind) {
+    const written = !this.recording.reads && ['decoder', 'cross'].includes(kind);
+    return t(written ? `figure_any_${kind}` : `recorded_${kind}`);
+  }
+
+  /** How many tokens a row covers: two to the power of its entropy, on average. */
+  shownCaption({ kind, layer, head }) {
+    if (head === 'max') return [t('maximum_note')];
+    const { weights, rows, columns } = this.recording.map(kind, layer, head);
+    if (weights.every((weight) => weight !== weight)) return [t('recorded_coming')];
+    let covered = 0;
+    for (let row = 0; row < rows; row++) {
+      let entropy = 0;
+      for (const weight of weights.subarray(row * columns, (row + 1) * columns)) if (weight > 0) entropy -= weight * Math.log2(weight);
+      covered += 2 ** entropy / rows;
+    }
+    return [t('recorded_covers', { spread: covered.toFixed(1) })];
+  }
+
+  rowVerb(view) {
+    const written = !this.recording.reads && ['decoder', 'cross'].includes(view.kind);
+    return written ? 'says_writing' : 'says_reading';
+  }
+}
+
+/** Whether some words have several tokens. */
+const joins = (tokens) => tokens.some(({ word }, place) => word != null && word === tokens[place - 1]?.word);

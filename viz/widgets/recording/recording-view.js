@@ -1,0 +1,100 @@
+// A view of any model's attention, on a page and in a notebook alike: kinds, wall, one head large, and how it is shown.
+
+import { Recording } from '../core/recording.js';
+import { make, isNarrow, replace } from '../core/dom.js';
+import { LEVEL_OF_ONE, decodeCodes } from '../core/weight-decoding.js';
+import { DEFAULTS, on as onPage, pageStore } from '../core/state.js';
+import { VIEW_STATE, createStore } from '../core/store.js';
+import { t } from '../core/i18n.js';
+import { mount as mountHeadView } from '../headview/head-view.js';
+import { mountKeyboard } from '../headview/keyboard.js';
+import { mountDisplayOptions } from '../parts/display-options.js';
+import { RecordingSource } from './recording-source.js';
+
+const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
+const PAUSE = 80; // milliseconds in which pictures of heads are gathered before they are drawn
+
+/** The fields of a store in which a recording is looked at. */
+export function initialState(recording, changes = {}) {
+  const { tab, interventions, ...showing } = DEFAULTS;
+  const kind = recording.kinds.includes('cross') ? 'cross' : recording.kinds[0];
+  const own = { ...showing, ...VIEW_STATE, kind, layer: 0, head: 0, fit: !isNarrow(), still: false, written: null, lastHeads: {} };
+  return createStore({ ...own, translation: recording, arrived: 0, ...changes }, pageStore);
+}
+
+export class RecordingView {
+  /**
+   * `about`: where the view stands: `store` from `lookAt`, `keys()`: whether keys are for it, `heading` of its name,
+   * @param {HTMLElement} element
+   * @param {Recording} recording
+   * @param {{ store: import('../core/store.js').Store, keys?: () => boolean, name?: string }} about
+   */
+  constructor(element, recording, { store, keys = () => true, name = recording.model.name }) {
+    element.classList.add('explorer', 'recorded');
+    this.recording = recording;
+    this.store = store;
+    /** @type {Set<string> | null} pictures of heads that have come, and are drawn in a moment */
+    this.fresh = null;
+    /** @type {any} */
+    this.waits = null;
+    this.title = make('h2', { class: 'recorded-name' }, name);
+    this.remarks = make('ul', { class: 'remarks' });
+    element.append(...(name ? [this.title] : []), this.remarks);
+    const maps = new RecordingSource(recording);
+    this.view = mountHeadView(element, {
+      ...{ store, source: () => maps, parts: PARTS, forms: ['matrix', 'lines', 'numbers'], redraws: ['arrived'], heading: 'h3' },
+    });
+    const [tools, note] = [make('div', {}), make('p', {})];
+    const drawTools = mountDisplayOptions(tools, note, store);
+    this.view.show.append(tools, note, this.view.hints);
+    const draw = () => {
+      drawTools(this.view.view);
+      this.drawRemarks();
+    };
+    this.leaves = [
+      store.on(['kind', 'layer', 'head', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'], draw),
+      onPage(['language', 'theme'], draw),
+      mountKeyboard(() => (keys() ? this.view : null)),
+    ];
+    draw();
+  }
+
+  drawRemarks() {
+    const said = this.recording.remarks.map(([word, values]) => {
+      const kind = values.kind ? { kind: t(`kind_${values.kind}`) } : {};
+      return make('li', {}, t(`remark_${word}`, { ...values, ...kind }));
+    });
+    replace(this.remarks, ...said);
+    this.remarks.hidden = !said.length;
+  }
+
+  /** Maps that were asked for have come: large ones at once, small ones when a few are there. */
+  onMaps({ kind, small, heads }) {
+    const { store } = this;
+    if (!small) {
+      store.set({ arrived: store.state.arrived + 1 });
+      return;
+    }
+    this.fresh ??= new Set();
+    for (const { layer, head } of heads) this.fresh.add(`${kind} ${layer} ${head}`);
+    this.waits ??= setTimeout(() => {
+      const { fresh } = this;
+      [this.waits, this.fresh] = [null, null];
+      const now = store.state.kind;
+      this.view.grid.paint(this.view.source, now, store.state, ({ layer, head }) => fresh.has(`${now} ${layer} ${head}`));
+    }, PAUSE);
+  }
+
+  destroy() {
+    for (const leave of this.leaves) leave();
+    this.view.destroy();
+  }
+}
+
+/** Bytes of a kind's maps, inflated → numbers, `FULL` for one. */
+export async function inflated(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return decodeCodes(new Uint8Array(await new Response(stream).arrayBuffer()));
+}
+
+export { LEVEL_OF_ONE, Recording };

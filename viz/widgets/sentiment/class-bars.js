@@ -1,0 +1,95 @@
+// The classes of a classifier: their names, how sure it is of each, and which of them words are weighed for.
+
+import { make, replace } from '../core/dom.js';
+import { fourDecimals, threeDecimals } from '../core/map-view.js';
+import { hasPhrase, t } from '../core/i18n.js';
+
+const SHOWN_CLASSES = 8; // classes that are shown at once, the likeliest first
+const NAMED_CLASSES = 3; // classes that a verdict names; more are counted
+
+/** A class in the reader's words, where we have some. */
+export const className = (name) => (hasPhrase(`sentiment_class_${name.toLowerCase()}`) ? t(`sentiment_class_${name.toLowerCase()}`) : name);
+
+/** Whether a text is one of two: then what speaks for the second speaks against the first. */
+export const isPair = ({ classes, exclusive }) => exclusive && classes.length === 2;
+
+/** "toward positive", "away from joy": direction of a word. For two classes, each direction names a class. */
+export function directionName(review, about, sign) {
+  const name = review.classes[isPair(review) && sign < 0 ? 1 - about : about];
+  if (!isPair(review) && sign < 0) return t('sentiment_away', { name: className(name) });
+  const key = `sentiment_toward_${name.toLowerCase()}`;
+  return hasPhrase(key) ? t(key) : t('sentiment_toward', { name: className(name) });
+}
+
+/** The places of the classes that hold, the likeliest first: of classes that exclude each other one, else all above one half. */
+export function predictedClasses({ probabilities, exclusive }) {
+  const order = likeliestFirst(probabilities);
+  return exclusive ? order.slice(0, 1) : order.filter((place) => probabilities[place] > 0.5);
+}
+
+/** Name of the verdict. */
+export function verdictName({ classes }, holding) {
+  if (holding.length > NAMED_CLASSES) return t('sentiment_several', { count: holding.length, all: classes.length });
+  return holding.map((place) => className(classes[place])).join(t('sentiment_and')) || t('sentiment_none');
+}
+
+function likeliestFirst(probabilities) {
+  return probabilities.map((_, place) => place).sort((one, other) => probabilities[other] - probabilities[one] || one - other);
+}
+
+/** The class that words are weighed for at first: of a pair the second, else the likeliest. */
+export function defaultClass(review) {
+  if (isPair(review)) return 1;
+  return likeliestFirst(review.probabilities)[0];
+}
+
+/** A line for each class: its name, a bar, its probability; a click weighs the words for it. */
+export class ClassBars {
+  /** @param {(about: number) => void} choose */
+  constructor(choose) {
+    this.choose = choose;
+    this.says = make('p', { class: 'quiet' });
+    this.first = make('div', { class: 'class-lines', role: 'group' });
+    this.rest = make('div', { class: 'class-lines', role: 'group' });
+    this.summary = make('summary', {});
+    this.others = make('details', {}, this.summary, this.rest);
+    this.element = make('div', { class: 'classes', hidden: true }, this.first, this.others, this.says);
+  }
+
+  show(review, about) {
+    this.element.hidden = isPair(review);
+    if (this.element.hidden) return;
+    const order = likeliestFirst(review.probabilities);
+    const shown = order.filter((place, rank) => rank < SHOWN_CLASSES || place === about);
+    const rest = order.filter((place) => !shown.includes(place));
+    for (const group of [this.first, this.rest]) group.setAttribute('aria-label', t('sentiment_classes'));
+    this.keep(() => {
+      replace(this.first, ...shown.map((place) => this.line(review, place, about)));
+      replace(this.rest, ...rest.map((place) => this.line(review, place, about)));
+    });
+    this.others.hidden = !rest.length;
+    this.summary.textContent = t('sentiment_other_classes', { count: rest.length });
+    this.says.textContent = t(review.exclusive ? 'sentiment_classes_says' : 'sentiment_classes_each');
+  }
+
+  /** Rebuild the rows and restore the keyboard focus. */
+  keep(draw) {
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement);
+    const at = this.element.contains(focused) ? focused?.dataset.place : null;
+    draw();
+    if (at != null) this.element.querySelector(`[data-place="${at}"]`)?.focus();
+  }
+
+  line({ classes, probabilities }, place, about) {
+    const probability = probabilities[place];
+    const bar = make('span', { class: 'bar', 'aria-hidden': 'true' }, make('i', { style: `width:${(100 * probability).toFixed(1)}%` }));
+    const name = className(classes[place]);
+    return make(
+      'button',
+      { type: 'button', 'aria-pressed': String(place === about), data: { place }, onclick: () => this.choose(place) },
+      make('span', { class: 'name', title: name }, name),
+      bar,
+      make('span', { class: 'numeric', title: fourDecimals(probability) }, threeDecimals(probability)),
+    );
+  }
+}

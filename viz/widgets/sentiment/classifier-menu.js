@@ -1,0 +1,49 @@
+// A menu of classifiers, if there are several.
+
+import { make, replace } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { kindName } from '../parts/model-names.js';
+
+export class ClassifierMenu {
+  /** `changed` is called on a new choice, also if the model was opened elsewhere on the page. */
+  constructor(models, changed) {
+    this.models = models.filter(({ downloaded }) => downloaded);
+    this.model = this.models[0];
+    this.element = make('select', {});
+    this.element.addEventListener('change', () => {
+      this.model = this.models[Number(this.element.value)];
+      changed();
+    });
+    addEventListener('headlight-classifier', (event) => {
+      const { detail } = /** @type {CustomEvent} */ (event);
+      const before = this.model;
+      if (!this.models.some(({ name }) => name === detail.name)) this.models.push(detail);
+      this.model = this.models.find(({ name }) => name === detail.name);
+      if (this.model !== before) changed();
+    });
+  }
+
+  /** Whether the current model is additive and trained on film reviews; true without a model. */
+  get isBuiltIn() {
+    return this.model?.linear ?? true;
+  }
+
+  /** By its name, empty for the first; whether it is there. */
+  choose(name) {
+    const found = name ? this.models.find((model) => model.name === name) : this.models[0];
+    if (found) this.model = found;
+    return Boolean(found) || !name;
+  }
+
+  /** The name of the selected one; empty for the first. */
+  get name() {
+    return this.model === this.models[0] ? '' : this.model.name;
+  }
+
+  draw() {
+    this.element.hidden = this.models.length < 2;
+    this.element.setAttribute('aria-label', t('sentiment_model'));
+    replace(this.element, ...this.models.map((model, place) => make('option', { value: place }, kindName(model))));
+    this.element.value = String(this.models.indexOf(this.model));
+  }
+}

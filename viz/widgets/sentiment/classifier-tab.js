@@ -1,0 +1,273 @@
+// The Sentiment tab: type a text, read the verdict of a classifier, and see word contributions and attention.
+
+import { withPositions } from '../core/translation.js';
+import { callLatest } from '../core/boot.js';
+import { make, replace, isTouch } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { LANGUAGES } from '../core/languages.js';
+import { on, set, state } from '../core/state.js';
+import { fourDecimals, signed, threeDecimals } from '../core/map-view.js';
+import { errorText, t } from '../core/i18n.js';
+import { unknownNote } from '../parts/unknown-words.js';
+import { ReviewHeads } from './review-heads.js';
+import { ClassBars, className, defaultClass, predictedClasses, isPair, verdictName } from './class-bars.js';
+import { ClassifierMenu } from './classifier-menu.js';
+import { WordContributions } from './word-contributions.js';
+import { reviewLink } from './review-link.js';
+
+export async function mount({ element, server, props }) {
+  await ready;
+  new ClassifierTab(element, server, JSON.parse(props.config));
+}
+
+class ClassifierTab {
+  constructor(root, { judge, erase }, config) {
+    this.root = root;
+    this.ask = judge;
+    this.askErased = erase;
+    this.config = config;
+    this.turn = 0;
+    this.review = null;
+    this.linked = { review: '', classifier: '' }; // state of the permalink
+    this.build();
+    this.listen();
+    on(['tab', 'language'], () => this.open());
+    on(['review', 'classifier'], () => this.follow(state));
+    on(['theme', 'palette', 'scale', 'fit'], () => this.drawReview());
+    this.open();
+  }
+
+  build() {
+    const about = {
+      class: 'text',
+      id: 'review',
+      rows: 3,
+      spellcheck: 'false',
+      'aria-describedby': 'review-error review-limits',
+    };
+    this.text = make('textarea', about);
+    this.label = make('label', { for: 'review' });
+    this.examples = make('select', {});
+    this.go = make('button', { type: 'button', class: 'go' });
+    this.hint = make('span', { class: 'quiet hint' });
+    this.error = make('div', { class: 'error', id: 'review-error', role: 'alert' });
+    this.limits = make('p', { class: 'quiet limits', id: 'review-limits' });
+    const asked = make('div', { class: 'side' }, make('div', { class: 'label-row' }, this.label, this.examples), this.text);
+    asked.append(make('div', { class: 'under' }, this.go, this.hint), this.error, this.limits);
+    this.menu = new ClassifierMenu(this.config.models, () => this.change());
+    this.verdictName = make('b', {});
+    this.verdict = make('div', { class: 'verdict', role: 'status' });
+    this.axis = make('div', { class: 'axis', 'aria-hidden': 'true' });
+    this.bars = new ClassBars((about) => this.weigh(about));
+    this.sum = make('p', { class: 'quiet numeric sum' });
+    this.unread = make('p', { class: 'quiet unread' });
+    const answer = make(
+      'div',
+      { class: 'side answer' },
+      make('div', { class: 'label-row' }, this.verdictName, this.menu.element),
+      this.verdict,
+      this.axis,
+      this.bars.element,
+      this.sum,
+      this.unread,
+    );
+    this.shares = new WordContributions();
+    this.heads = new ReviewHeads();
+    this.below = make('div', { class: 'below', hidden: true }, this.shares.element, this.heads.element);
+    this.root.append(make('div', { class: 'ask' }, asked, answer), this.below);
+  }
+
+  listen() {
+    this.go.addEventListener('click', () => this.judge());
+    this.text.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.judge();
+    });
+    this.text.addEventListener('input', () => {
+      this.fit();
+      this.error.textContent = '';
+    });
+    this.examples.addEventListener('change', () => this.take(this.config.examples[Number(this.examples.value)]));
+  }
+
+  /** Another model classifies the current text. */
+  change() {
+    this.draw();
+    this.heads.reset();
+    if (this.text.value.trim()) this.judge();
+  }
+
+  /** Words are weighed for another class. */
+  weigh(about) {
+    this.about = about;
+    this.drawVerdict();
+    this.shares.show(this.review, about);
+  }
+
+  take(example) {
+    this.text.value = example.text;
+    this.fit();
+    this.judge();
+  }
+
+  /** On the first visit, classify the permalink's text or an example. */
+  open() {
+    if (state.tab !== 'sentiment') return;
+    this.draw();
+    if (!this.asked) this.begin(state);
+    else this.drawReview();
+    this.fit();
+  }
+
+  begin({ review, classifier }) {
+    this.linked = { review, classifier };
+    this.asked = true;
+    const text = review || this.config.examples[0]?.text || '';
+    if (!this.menu.choose(classifier || this.menu.model?.name)) {
+      this.text.value = text;
+      const choices = this.menu.models.map(({ name }) => name).join(', ');
+      this.fail({ word: 'unknown_model', values: { name: 'model', given: classifier.slice(0, 100), choices } });
+    } else if (text) this.take({ text });
+  }
+
+  /** Apply a new permalink; missing values are the defaults. */
+  follow({ review, classifier }) {
+    const known = review === this.linked.review && classifier === this.linked.classifier;
+    if (known || state.tab !== 'sentiment') return;
+    this.menu.choose('');
+    this.begin({ review, classifier });
+  }
+
+  async judge() {
+    const text = this.text.value;
+    if (!text.trim()) return this.fail({ word: 'blank_text' });
+    if ([...text].length > this.config.limit) {
+      return this.fail({ word: 'too_long', values: { name: this.textName, given: [...text].length, limit: this.config.limit } });
+    }
+    const turn = ++this.turn;
+    this.root.setAttribute('aria-busy', 'true');
+    this.shares.element.removeAttribute('aria-busy');
+    if (!this.review) this.verdict.textContent = t('sentiment_waiting');
+    const { model } = this.menu;
+    try {
+      const review = await callLatest(this.ask, { text, model: model?.name ?? '' });
+      if (turn !== this.turn) return undefined;
+      this.error.textContent = '';
+      const own = Boolean(model?.linear);
+      const read = review.tokens.map((token, place) => ({ ...token, unknown: review.unknown.includes(place) }));
+      const tokens = withPositions(read, review.text);
+      this.review = { ...review, tokens, own, language: model?.source ?? '' };
+      this.about = defaultClass(this.review);
+      this.linked = reviewLink(text, this.config.examples[0]?.text, this.menu.name);
+      this.review.unlinked = this.linked.long;
+      set({ review: this.linked.review, classifier: this.linked.classifier });
+      this.heads.reset();
+      this.draw();
+      await this.drawReview();
+      if (!review.erased && review.erasable) this.erase(turn, { text, model: model?.name ?? '' });
+    } catch (error) {
+      if (!error.fault) console.warn(error);
+      if (turn === this.turn) this.fail(error.fault ?? { word: 'our_fault' });
+    }
+    if (turn === this.turn) this.root.removeAttribute('aria-busy');
+    return undefined;
+  }
+
+  /** Word contributions that take a while to compute. */
+  async erase(turn, asked) {
+    let erased = null;
+    this.shares.element.setAttribute('aria-busy', 'true');
+    try {
+      ({ erased } = await callLatest(this.askErased, asked));
+    } catch (error) {
+      console.warn(error);
+    }
+    if (turn !== this.turn) return;
+    this.shares.element.removeAttribute('aria-busy');
+    Object.assign(this.review, { erased, erasable: Boolean(erased) });
+    await this.drawReview();
+  }
+
+  /**
+   * Shows an error. A pending result must not replace it.
+   * @param {{ word: string, values?: any }} fault
+   */
+  fail({ word, values = {} }) {
+    this.turn += 1;
+    this.root.removeAttribute('aria-busy');
+    this.error.textContent = errorText({ word, values: values.name === 'text' ? { ...values, name: this.textName } : values });
+    if (!this.review) this.verdict.textContent = '';
+    this.text.focus();
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  /** Label of the field: our own model was trained on film reviews, others on any text. */
+  get textName() {
+    return this.menu.isBuiltIn ? 'review' : 'text';
+  }
+
+  draw() {
+    const { isBuiltIn, model } = this.menu;
+    this.menu.draw();
+    this.text.lang = model?.source ?? '';
+    this.label.textContent = t(isBuiltIn ? 'sentiment_review' : 'sentiment_text');
+    this.text.placeholder = t(isBuiltIn ? 'sentiment_placeholder' : 'sentiment_text_placeholder');
+    this.go.textContent = t('sentiment_judge');
+    this.hint.textContent = isTouch() ? '' : t('sentiment_enter');
+    this.verdictName.textContent = t('sentiment_verdict');
+    this.examples.setAttribute('aria-label', t('sentiment_examples'));
+    const options = this.config.examples.map(({ name }, place) => make('option', { value: place }, t(`sentiment_example_${name}`)));
+    replace(this.examples, make('option', { value: -1, disabled: true, hidden: true }, t('sentiment_examples')), ...options);
+    this.examples.value = this.config.examples.findIndex(({ text }) => text === this.text.value);
+    const card = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'models' }) }, t('sentiment_card'));
+    const english = isBuiltIn ? make('b', {}, t('sentiment_english')) : null;
+    const limits = ` ${t(isBuiltIn ? 'sentiment_limits' : 'sentiment_limits_other')} `;
+    replace(this.limits, english, limits, document.getElementById('panel-models') ? card : null);
+    if (this.review) this.drawVerdict();
+  }
+
+  drawVerdict() {
+    const { review } = this;
+    const { probabilities, classes, shares, bias, log_odds: odds, shortened } = review;
+    const holding = predictedClasses(review);
+    const sure = probabilities[holding[0]];
+    const number = make(
+      'span',
+      { class: 'numeric', title: fourDecimals(sure) },
+      t('sentiment_probability', { probability: threeDecimals(sure) }),
+    );
+    replace(this.verdict, make('b', {}, verdictName(review, holding)), holding.length === 1 ? number : null);
+    this.bars.show(review, this.about);
+    this.axis.hidden = !isPair(review);
+    const mark = make('i', { style: `left:${(100 * probabilities.at(-1)).toFixed(2)}%` });
+    replace(
+      this.axis,
+      make('div', { class: 'line' }, mark),
+      make('span', {}, className(classes[0])),
+      make('span', {}, className(classes[1])),
+    );
+    const sum = shares?.reduce((all, share) => all + share, 0);
+    const values = { count: shares?.length, sum: signed(sum ?? 0, 4), bias: signed(bias, 4), odds: signed(odds.at(-1), 4) };
+    const says = [shares ? t('sentiment_sum', values) : '', shortened ? t('sentiment_shortened') : ''];
+    if (review.unlinked) says.push(t('sentiment_unlinked'));
+    this.sum.textContent = says.filter(Boolean).join(LANGUAGES[state.language].gap);
+    replace(this.unread, ...unknownNote(review.tokens, review.text, review.language));
+  }
+
+  async drawReview() {
+    if (!this.review || state.tab !== 'sentiment') return;
+    this.below.hidden = false;
+    this.shares.show(this.review, this.about);
+    this.heads.show(this.review);
+  }
+
+  /** The field is as high as its text; long texts are smaller. */
+  fit() {
+    this.text.classList.toggle('middle', this.text.value.length > 110);
+    this.text.classList.toggle('small', this.text.value.length > 240);
+    this.text.style.height = 'auto';
+    this.text.style.height = `${this.text.scrollHeight}px`;
+  }
+}

@@ -1,0 +1,131 @@
+// The maps of a review, as a view of heads takes them (headview/translation-source.js). Of long reviews only averages came.
+
+import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
+import { make, fillElements } from '../core/dom.js';
+import { formatCertain, errorBound, fourDecimals, rowOf } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { maxWeight } from '../headview/highlights.js';
+import { headName } from '../parts/head-names.js';
+
+const HEADS_PER_ROW = 3; // heads side by side on the wall of a small model
+const FLAT_UP_TO_HEADS = 24; // heads of one layer: a wall of more, or of several layers, has a row for each, with averages at its ends
+const LONG = 120; // tokens; a longer strip scrolls
+
+export class ReviewSource {
+  constructor(review) {
+    this.review = review;
+    this.kinds = [];
+    this.layered = review.shape[0] > 1 || review.shape[1] > FLAT_UP_TO_HEADS;
+    this.merges = false;
+    this.relative = true;
+    this.mapped = Boolean(review.attention);
+    this.tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}`, full: token.full ?? token.label, places: [place] }));
+    const { mapped, tokens } = this;
+    const [layers, heads] = review.shape;
+    const rows = mapped ? tokens : [{ ...tokens[0], key: 'mean', label: '', full: '' }];
+    const about = { kind: 'encoder', rows, columns: tokens };
+    const numbers = mapped ? decodeWeights(review.attention.letters) : null;
+    const size = tokens.length ** 2;
+    const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / LEVEL_OF_ONE);
+    const single = Array.from({ length: layers * heads }, (_, place) => {
+      const [layer, head] = [Math.floor(place / heads), place % heads];
+      const average = Float32Array.from(review.received[layer][head]);
+      return { ...about, layer, head, weights: mapped ? map(place) : average, average };
+    });
+    const averaged = (layer, head) => {
+      const those = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
+      return { ...about, layer, head, weights: mean(those.map((view) => view.weights)), average: mean(those.map((view) => view.average)) };
+    };
+    const ofLayers = this.layered ? [...Array(layers).keys()].map((layer) => averaged(layer, 'mean')) : [];
+    const ofHeads = this.layered ? [...Array(heads).keys()].map((head) => averaged('mean', head)) : [];
+    this.views = [...single, ...ofLayers, ...ofHeads, averaged('mean', 'mean')];
+  }
+
+  wallLayout() {
+    if (this.layered) {
+      const [layers, across] = this.review.shape.map((count) => [...Array(count).keys(), 'mean']);
+      return layers.map((layer) => across.map((head) => ({ layer, head })));
+    }
+    const heads = this.views.map(({ layer, head }) => ({ layer, head }));
+    return Array.from({ length: Math.ceil(heads.length / HEADS_PER_ROW) }, (_, row) =>
+      heads.slice(row * HEADS_PER_ROW, (row + 1) * HEADS_PER_ROW),
+    );
+  }
+
+  nearestHead(_, { layer, head }) {
+    const { layer: found, head: own } = this.views.find((view) => view.layer === layer && view.head === head) ?? this.views.at(-1);
+    return { layer: found, head: own };
+  }
+
+  view(_, { layer, head }) {
+    return this.views.find((view) => view.layer === layer && view.head === head);
+  }
+
+  /** An average row has no weight near one: its strongest takes the strongest colour. */
+  thumbnailMap(kind, head) {
+    const view = this.view(kind, head);
+    if (this.mapped) return view;
+    const greatest = maxWeight(view.weights);
+    return { ...view, weights: view.weights.map((weight) => weight / greatest) };
+  }
+
+  sentences() {
+    const long = this.mapped ? LONG : Infinity;
+    return [
+      { side: 'review', language: this.review.language, tokens: this.tokens, text: this.review.text, named: false, idle: false, long },
+    ];
+  }
+
+  keys(_, __, item) {
+    return [item.key];
+  }
+
+  headName({ layer, head }) {
+    if (this.layered) return headName(layer, head);
+    if (head === 'mean') return t('sentiment_mean');
+    return t('sentiment_head', { head: head + 1 });
+  }
+
+  shortName({ head }) {
+    return head === 'mean' ? t('sentiment_mean_short') : String(head + 1);
+  }
+
+  /** Values that shade the text. */
+  shownCaption(view, { rows, columns }) {
+    if (rows) {
+      const strongest = maxWeight(rowOf(view, rows[0]));
+      const said = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
+      return fillElements(t('sentiment_row', { most: said }), this.token(view, 'rows', rows));
+    }
+    if (columns) return fillElements(t('sentiment_column'), this.token(view, 'columns', columns));
+    return [t('sentiment_average', { most: fourDecimals(maxWeight(view.average)) })];
+  }
+
+  listTitle(view, { rows, columns }) {
+    if (rows) return fillElements(t('sentiment_row_list'), this.token(view, 'rows', rows));
+    return columns ? fillElements(t('list_column'), this.token(view, 'columns', columns)) : [t('sentiment_most')];
+  }
+
+  /** What an average row gives to each token. */
+  rest(view) {
+    return view.average;
+  }
+
+  restSays(view, place) {
+    return fillElements(t('sentiment_gets'), this.token(view, 'columns', [place]));
+  }
+
+  token(view, axis, places) {
+    return { token: make('b', {}, this.name(view, axis, places)) };
+  }
+
+  name(view, axis, [place]) {
+    return make('bdi', { lang: this.review.language }, view[axis][place].label);
+  }
+}
+
+function mean(arrays) {
+  const sum = new Float32Array(arrays[0].length);
+  for (const array of arrays) for (let cell = 0; cell < sum.length; cell++) sum[cell] += array[cell] / arrays.length;
+  return sum;
+}

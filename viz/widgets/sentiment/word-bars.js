@@ -1,0 +1,32 @@
+// Words on a line: a bar above a word that speaks for praise, below one that speaks for complaint.
+
+import { make } from '../core/dom.js';
+import { cssColour, scaleColour } from '../core/theme.js';
+import { signed } from '../core/map-view.js';
+
+const [HIGHEST, STRONG] = [56, 0.25]; // pixels; of the largest: from here on, a word is bold
+
+/**
+ * A cell for each word, to be laid out in lines. Its `.token` carries the places of its tokens.
+ * @param {{ label: string, places: number[], value: number, unknown?: boolean }[]} words
+ * @param {number} most the largest value there is, by amount
+ */
+export function wordBars(words, most) {
+  return words.map(({ label, places, value, unknown }) => {
+    const part = value / most;
+    const bar = make('i', {
+      style: `height:${(HIGHEST * Math.abs(part)).toFixed(1)}px;background:${cssColour(scaleColour('difference', 0.5 + part / 2))}`,
+    });
+    const number = make('small', { class: 'numeric' }, signed(value, 2));
+    const keys = places.map((place) => `r${place}`).join(' ');
+    const word = make('span', { class: `token${unknown ? ' unknown' : ''}`, data: { keys } }, label);
+    const classes = `cell${Math.abs(part) >= STRONG ? ' strong' : ''}`;
+    return make(
+      'span',
+      { class: classes },
+      make('span', { class: 'up', 'aria-hidden': 'true' }, ...(part > 0 ? [number, bar] : [])),
+      word,
+      make('span', { class: 'down', 'aria-hidden': 'true' }, ...(part < 0 ? [bar, number] : [])),
+    );
+  });
+}

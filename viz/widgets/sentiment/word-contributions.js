@@ -1,0 +1,244 @@
+// What each word of a text does for the verdict, by either of two accounts: what the log-odds lose when it is left out, or
+// the share of its place, less the mean of all shares, where the verdict is their sum. Words stand on a line with bars; long
+// texts are text in two colours.
+
+import { make, fillElements, replace, isTouch } from '../core/dom.js';
+import { LANGUAGES } from '../core/languages.js';
+import { state } from '../core/state.js';
+import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
+import { signed, threeDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { colourRamp } from '../parts/legend.js';
+import { tokenElements as spans } from '../headview/token-strips.js';
+import { className, isPair, directionName } from './class-bars.js';
+import { wordBars } from './word-bars.js';
+
+const LISTED = 6;
+const MOST_BARS = 60; // words: of a longer review bars would fill the screen
+const METHODS = ['erased', 'shares'];
+const MIN_SHADE = 0.08; // of the strongest share: below, a token stays unshaded
+
+export class WordContributions {
+  constructor() {
+    this.title = make('h2', {});
+    this.says = make('p', { class: 'quiet' });
+    this.strip = make('div', { class: 'strip shares', tabindex: 0, role: 'group' });
+    this.value = make('span', { class: 'value numeric' });
+    this.words = make('span', { class: 'words' });
+    this.readout = make('div', { class: 'readout', 'aria-live': 'polite' }, this.value, this.words);
+    this.legend = make('div', { class: 'legend' });
+    this.lists = make('div', { class: 'lists' });
+    this.note = make('p', { class: 'quiet' });
+    this.summary = make('summary', {});
+    this.numbers = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
+    this.all = make('details', {}, this.summary, this.numbers);
+    this.account = METHODS[0];
+    this.accounts = make('div', { class: 'accounts', role: 'group' });
+    this.element = make(
+      'section',
+      { class: 'headlight explorer' },
+      this.title,
+      this.accounts,
+      this.says,
+      this.strip,
+      this.readout,
+      this.legend,
+      this.lists,
+      this.all,
+      this.note,
+    );
+    this.listen();
+  }
+
+  listen() {
+    this.strip.addEventListener('pointermove', (event) => event.pointerType !== 'touch' && this.point(this.spanOf(event)));
+    this.strip.addEventListener('pointerleave', () => this.point(null));
+    this.strip.addEventListener('click', (event) => {
+      const span = this.spanOf(event);
+      this.kept = span === this.kept ? null : span;
+      this.point(null);
+    });
+    this.strip.addEventListener('keydown', (event) => {
+      const all = [...this.strip.querySelectorAll('.token')];
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      this.kept = all[this.kept ? Math.max(0, Math.min(all.length - 1, all.indexOf(this.kept) + step)) : 0];
+      this.point(null);
+    });
+    this.all.addEventListener('toggle', () => this.fill());
+  }
+
+  spanOf(event) {
+    return event.target.closest('.token');
+  }
+
+  /** @param {number} about the class that words are weighed for */
+  show(review, about) {
+    const same = review.tokens === this.review?.tokens && about === this.about;
+    if (!same) this.kept = null;
+    const kept = this.kept ? [...this.strip.querySelectorAll('.token')].indexOf(this.kept) : -1;
+    this.review = review;
+    this.about = about;
+    this.strip.lang = review.language;
+    const account = this.methodFor(review);
+    this.values = this.valuesOf(account);
+    this.whole = account === 'erased'; // a value belongs to a word as a whole, and those of its tokens are not summed
+    const found = this.wordValues();
+    this.most = Math.max(1e-9, ...found.map(({ value }) => Math.abs(value)));
+    this.title.textContent = t('sentiment_contributions');
+    this.says.textContent = this.saysHow(account);
+    this.note.textContent = [
+      account ? t(account === 'erased' ? 'sentiment_erased_note' : 'sentiment_contribution_note') : '',
+      review.shares ? '' : t('sentiment_no_shares'),
+    ]
+      .filter(Boolean)
+      .join(LANGUAGES[state.language].gap);
+    this.drawAccounts(account);
+    this.summary.textContent = t('sentiment_all');
+    this.strip.setAttribute('aria-label', t('sentiment_contributions'));
+    this.numbers.setAttribute('aria-label', t('sentiment_all'));
+    const tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}` }));
+    const few = Boolean(account) && found.length <= MOST_BARS;
+    this.strip.classList.toggle('bars', few);
+    if (few) replace(this.strip, ...wordBars(found, this.most));
+    else replace(this.strip, ...spans(tokens, review.text));
+    if (!few) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
+    this.kept = kept < 0 ? null : this.strip.querySelectorAll('.token')[kept];
+    const most = threeDecimals(this.most);
+    const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];
+    for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !account;
+    replace(this.legend, colourRamp('difference', `${less} −${most}`.trim(), `+${most} ${more}`));
+    replace(this.lists, this.list(found, -1), this.list(found, 1));
+    this.point(null);
+    this.fill();
+  }
+
+  /** Selected method of word contributions; empty if none is available yet. */
+  methodFor({ erased, shares }) {
+    if (erased && (this.account === 'erased' || !shares)) return 'erased';
+    return shares ? 'shares' : '';
+  }
+
+  /** A number for each token. */
+  valuesOf(account) {
+    const { tokens, shares, erased } = this.review;
+    if (!account) return tokens.map(() => 0);
+    if (account === 'erased') return erased[this.about];
+    const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+    return shares.map((share) => share - mean);
+  }
+
+  saysHow(account) {
+    if (account === 'shares') return t('sentiment_contributions_says');
+    if (!account) return t(this.review.erasable ? 'sentiment_erasing' : 'sentiment_erased_long');
+    if (this.review.own) return t('sentiment_erased_says');
+    return t('sentiment_erased_class', { name: className(this.review.classes[this.about]) });
+  }
+
+  /** Which account is given: two buttons, where both are there. */
+  drawAccounts(account) {
+    this.accounts.hidden = !this.review.erased || !this.review.shares;
+    this.accounts.setAttribute('aria-label', t('sentiment_accounts'));
+    const button = (name) => {
+      const chosen = String(name === account);
+      const element = make('button', { type: 'button', class: 'link', 'aria-pressed': chosen }, t(`sentiment_account_${name}`));
+      element.addEventListener('click', () => {
+        this.account = name;
+        this.show(this.review, this.about);
+        this.accounts.querySelector('[aria-pressed=true]')?.focus();
+      });
+      return element;
+    };
+    replace(this.accounts, ...METHODS.map(button));
+  }
+
+  contributionOf(places) {
+    return this.whole ? this.values[places[0]] : places.reduce((sum, place) => sum + this.values[place], 0);
+  }
+
+  paint(span) {
+    const value = this.contributionOf(placesOf(span));
+    const rgb = Math.abs(value) < MIN_SHADE * this.most ? null : scaleColour('difference', 0.5 + value / this.most / 2);
+    span.style.backgroundColor = rgb ? cssColour(rgb) : '';
+    span.style.color = rgb ? textColourOn(rgb) : '';
+  }
+
+  /** The token under the pointer, else the one kept. */
+  point(pointed) {
+    const span = pointed ?? this.kept;
+    for (const each of this.strip.querySelectorAll('.token.chosen')) each.classList.remove('chosen');
+    span?.classList.add('chosen');
+    if (!span) {
+      this.value.textContent = '';
+      this.words.textContent = t(isTouch() ? 'sentiment_contribution_touch' : 'sentiment_contribution_idle');
+      return;
+    }
+    const value = this.contributionOf(placesOf(span));
+    this.value.textContent = signed(value, 4);
+    const says = t('sentiment_contribution_of', { toward: this.toward(Math.sign(value)) });
+    replace(this.words, ...fillElements(says, { token: make('b', {}, make('bdi', { lang: this.review.language }, span.textContent)) }));
+  }
+
+  toward(sign) {
+    return directionName(this.review, this.about, sign < 0 ? -1 : 1);
+  }
+
+  /** Whole words, since readers think in them: each with its places among the tokens. */
+  wordValues() {
+    const found = new Map();
+    for (const [place, token] of this.review.tokens.entries()) {
+      const key = token.word ?? `special ${place}`;
+      const word = found.get(key) ?? { places: [], start: token.start, label: token.label };
+      word.places.push(place);
+      word.unknown ||= token.unknown;
+      if (!token.special) word.label = this.review.text.slice(word.start, token.end);
+      found.set(key, word);
+    }
+    const words = [...found.entries()].filter(([key]) => !this.whole || typeof key === 'number').map(([, word]) => word);
+    return words.map((word) => ({ ...word, value: this.contributionOf(word.places) }));
+  }
+
+  list(found, sign) {
+    const best = found.filter(({ value }) => value * sign > 0).sort((one, other) => (other.value - one.value) * sign);
+    const rows = best.slice(0, LISTED).map(({ label, value }) => {
+      const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.most).toFixed(1)}%` });
+      return make(
+        'div',
+        {},
+        make('span', { title: label }, make('bdi', { lang: this.review.language }, label)),
+        make('span', {}, bar),
+        make('span', { class: 'numeric' }, signed(value, 4)),
+      );
+    });
+    const title = make('h3', {}, t('sentiment_strongest', { toward: this.toward(sign) }));
+    return make(
+      'div',
+      { class: `list ${sign > 0 ? 'toward' : 'against'}` },
+      title,
+      ...(rows.length ? rows : [make('p', { class: 'quiet' }, t('sentiment_nothing_for'))]),
+    );
+  }
+
+  fill() {
+    if (!this.all.open) return;
+    const { shares, erased, language } = this.review;
+    const row = (token, place) =>
+      make(
+        'tr',
+        {},
+        make('th', { scope: 'row', lang: language, class: token.unknown ? 'unknown' : null }, token.full ?? token.label),
+        shares ? make('td', {}, signed(shares[place], 4)) : null,
+        erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][place], 4)) : null,
+      );
+    const columns = ['sentiment_token', ...(shares ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
+    const names = columns.map((key) => make('th', { scope: 'col' }, t(key)));
+    replace(
+      this.numbers,
+      make('table', {}, make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...this.review.tokens.map(row))),
+    );
+  }
+}
+
+/** The places of the tokens that a span stands for. */
+export const placesOf = (span) => span.dataset.keys.split(' ').map((key) => Number(key.slice(1)));

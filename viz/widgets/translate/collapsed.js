@@ -1,0 +1,59 @@
+// The translate form collapsed to one line on tabs with their own content.
+
+import { make, replace } from '../core/dom.js';
+import { on, state } from '../core/state.js';
+import { languageName, t } from '../core/i18n.js';
+
+const COLLAPSING_TABS = new Set(['learn', 'decoding', 'why', 'sentiment', 'models']);
+
+export class CollapsedForm {
+  /** `root` is the desk; `unfolded()`: it can be typed in. */
+  constructor(root, unfolded) {
+    this.root = root;
+    this.unfolded = unfolded;
+    this.open = false; // by the visitor, until another tab is looked at
+    this.read = make('span', { class: 'quiet' });
+    this.source = make('bdi', { class: 'sentence-line' });
+    this.wrote = make('span', { class: 'quiet' });
+    this.target = make('bdi', { class: 'sentence-line' });
+    const arrow = make('span', { class: 'quiet', 'aria-hidden': 'true' }, '→');
+    this.line = make('p', { class: 'both' }, this.read, this.source, arrow, this.wrote, this.target);
+    this.button = make('button', { type: 'button', class: 'link change', onclick: () => this.setCollapsed(!this.open) });
+    this.element = make('div', { class: 'desk-line' }, this.line, this.button);
+    this.line.addEventListener('click', () => getSelection()?.isCollapsed && this.setCollapsed(true));
+    on(['tab', 'beamer'], () => this.setCollapsed(false, false));
+    on(['translation', 'language', 'busy'], () => this.draw());
+    this.draw();
+  }
+
+  /** Whether this tab folds the desk; for a class every tab does. */
+  get folds() {
+    return COLLAPSING_TABS.has(state.tab) || state.beamer;
+  }
+
+  /** Open or fold it; `byHand`: the focus goes along. */
+  setCollapsed(open, byHand = true) {
+    this.open = open && this.folds;
+    this.draw();
+    if (!byHand || !this.folds) return;
+    if (this.open) this.unfolded();
+    else this.button.focus();
+  }
+
+  draw() {
+    const { translation, busy } = state;
+    const folded = this.folds && !this.open && Boolean(translation);
+    this.root.classList.toggle('folded', folded);
+    this.element.hidden = !this.folds || !translation;
+    this.line.hidden = !folded;
+    this.button.textContent = t(folded ? 'desk_change' : 'desk_fold');
+    this.button.setAttribute('aria-expanded', String(!folded));
+    this.line.classList.toggle('waits', busy);
+    if (!translation) return;
+    const { model } = translation;
+    replace(this.read, model.source ? languageName(model.source) : t('side_source'));
+    replace(this.wrote, model.target ? languageName(model.target) : t('side_target'));
+    Object.assign(this.source, { textContent: translation.source_text, lang: model.source, title: translation.source_text });
+    Object.assign(this.target, { textContent: translation.text, lang: model.target, title: translation.text });
+  }
+}

@@ -1,0 +1,247 @@
+// A model that is not downloaded: what it is, how large, and, after a confirmation, the progress of its download.
+
+import { make, replace } from '../core/dom.js';
+import { LANGUAGES } from '../core/languages.js';
+import { Watchdog } from '../core/watchdog.js';
+import { on, set, state } from '../core/state.js';
+import { errorText, t } from '../core/i18n.js';
+import { kindName, pairName, formatSize, formatWait } from '../parts/model-names.js';
+import { hubClient } from './hub-client.js';
+
+const REFERENCE_BANDWIDTH = 50e6 / 8; // bytes a second of a 50 Mbit/s line, which the text names
+const MIN_RATE_MS = 1500; // milliseconds of a download after which its pace means something
+
+export class DownloadOffer {
+  /** Once one is here, `know` gets all models that there are now; and `use` its name, if it is still wanted. */
+  constructor({ know, use }) {
+    this.know = know;
+    this.use = use;
+    this.model = null;
+    this.wanted = true;
+    this.phase = 'away';
+    this.fault = null;
+    this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable' }));
+    this.what = make('p', { class: 'what' });
+    this.facts = make('p', { class: 'numeric' });
+    this.says = make('p', { class: 'quiet' });
+    this.bar = make('progress', {});
+    this.far = make('span', { class: 'quiet numeric far' });
+    this.first = make('button', { type: 'button', class: 'fetch', onclick: () => this.act() });
+    this.other = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
+    this.told = make('p', { class: 'hidden-text', role: 'status' });
+    this.error = make('p', { class: 'error', id: 'option-model-error', role: 'alert' });
+    this.summary = make('summary', {});
+    this.byHand = make('p', {});
+    this.details = make('details', { class: 'quiet', hidden: true }, this.summary, this.byHand);
+    this.panel = make(
+      'section',
+      { class: 'offer', hidden: true },
+      this.what,
+      this.facts,
+      this.says,
+      this.bar,
+      make('div', { class: 'line' }, this.first, this.other, this.far),
+    );
+    this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.details, this.told);
+    hubClient.hear = (message) => this.onMessage(message);
+    on(['language'], () => this.draw());
+  }
+
+  get busy() {
+    return this.phase === 'fetching';
+  }
+
+  // ---------------------------------------------------------------- what happens
+
+  /** Offer a model; nothing is downloaded before a confirmation. `chosen`: the visitor has just chosen it. */
+  async open(model, chosen) {
+    if (this.busy && this.model.name === model.name) {
+      this.wanted = true;
+      return;
+    }
+    if (this.busy) this.pause();
+    this.model = model;
+    this.plan = null;
+    this.done = 0;
+    this.total = null;
+    this.left = null;
+    this.fault = null;
+    this.wanted = true;
+    this.phase = 'asking';
+    this.draw();
+    if (chosen) this.first.focus({ preventScroll: true });
+    this.panel.scrollIntoView({ block: 'nearest' });
+    try {
+      const plan = await hubClient.downloadInfo(model.name);
+      if (this.model !== model || this.phase !== 'asking') return;
+      if (plan.here) {
+        this.onDownloaded(plan);
+        return;
+      }
+      set({ hubAway: '' });
+      this.plan = plan;
+      this.done = plan.bytes - plan.missing;
+      this.phase = 'offered';
+      this.draw();
+    } catch (error) {
+      if (this.model === model && this.phase === 'asking') this.fail(error.fault ?? { word: 'our_fault' });
+    }
+  }
+
+  act() {
+    if (this.phase === 'asking') return; // size and licence are not shown yet
+    if (this.busy) {
+      this.pause();
+      this.phase = 'stopped';
+      this.draw();
+      return;
+    }
+    if (this.phase === 'here') {
+      this.close();
+      this.use(this.model.name);
+      return;
+    }
+    if (this.phase === 'failed' && !this.plan) {
+      this.open(this.model, true);
+      return;
+    }
+    this.phase = 'fetching';
+    this.fault = null;
+    this.begun = null;
+    hubClient.fetch(this.model.name);
+    this.watchdog.reset();
+    this.draw();
+  }
+
+  /** Pause; the server keeps partial files. */
+  pause() {
+    this.watchdog.stop();
+    hubClient.forget();
+    hubClient.stop();
+  }
+
+  close() {
+    if (this.busy) this.pause();
+    this.phase = 'away';
+    this.fault = null;
+    this.draw();
+  }
+
+  /** Complain of a model, whatever is offered. */
+  showError(fault) {
+    this.fault = fault;
+    this.draw();
+  }
+
+  fail(fault) {
+    this.watchdog.stop();
+    this.phase = 'failed';
+    this.fault = fault;
+    if (fault.word === 'hub_offline') set({ hubAway: fault.values.host });
+    this.draw();
+  }
+
+  onMessage(message) {
+    if (!this.busy) return;
+    this.watchdog.reset();
+    if (message.what === 'error') this.fail(message);
+    if (message.what === 'fetched') this.onDownloaded(message);
+    if (message.what !== 'fetching') return;
+    const now = performance.now();
+    this.begun ??= { at: now, done: message.done };
+    this.done = message.done;
+    this.total = message.total;
+    const pace = (message.done - this.begun.done) / (now - this.begun.at);
+    this.left = now - this.begun.at > MIN_RATE_MS && pace > 0 ? (message.total - message.done) / pace / 1000 : null;
+    this.draw();
+  }
+
+  onDownloaded({ name, models, kind }) {
+    this.watchdog.stop();
+    if (kind === 'classifier') {
+      this.showClassifierReady(models.find((each) => each.name === name));
+      return;
+    }
+    this.phase = this.wanted ? 'away' : 'here';
+    this.told.textContent = t('offer_here', { model: name });
+    this.draw();
+    this.know(models);
+    if (this.wanted) this.use(name);
+  }
+
+  /** A classifier came: it writes nothing, but judges texts in the tab of its own. */
+  showClassifierReady(model) {
+    this.phase = 'away';
+    this.told.textContent = t('offer_here', { model: model.name });
+    this.draw();
+    set({ fetched: state.fetched + 1 });
+    dispatchEvent(new CustomEvent('headlight-classifier', { detail: model }));
+    if (this.wanted && document.getElementById('panel-sentiment')) set({ tab: 'sentiment' });
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    const { phase, model, plan, fault } = this;
+    const offline = fault?.word === 'hub_offline';
+    this.error.textContent = offline ? t('hub_away', fault.values) : fault ? errorText(fault) : '';
+    this.details.hidden = !offline;
+    this.summary.textContent = t('hub_how');
+    this.byHand.textContent = t('hub_by_hand');
+    this.panel.hidden = phase === 'away';
+    if (phase === 'away') return;
+    const known = { ...model, ...(plan ?? {}), where: 'hub' };
+    const pair = pairName(known);
+    const title = make('b', {}, pair ? `${pair} · ${kindName(known)}` : model.name);
+    replace(this.what, title, pair ? make('span', { class: 'quiet', lang: 'en' }, model.name) : null);
+    this.panel.setAttribute('aria-label', t('offer_label', { model: model.name }));
+    this.facts.textContent = this.factsSay(plan, model);
+    this.facts.hidden = !this.facts.textContent;
+    this.says.textContent = this.saysWhat(plan, model);
+    this.says.hidden = phase === 'failed';
+    this.drawProgress();
+    this.first.textContent = t(this.firstSays());
+    this.first.classList.toggle('stops', this.busy);
+    this.first.setAttribute('aria-disabled', String(phase === 'asking'));
+    this.other.textContent = t('offer_not_now');
+    this.other.hidden = this.busy;
+  }
+
+  firstSays() {
+    if (this.busy) return 'stop';
+    if (this.phase === 'here') return 'models_use';
+    if (this.phase === 'failed' && !this.plan) return 'offer_again';
+    return this.done > 0 ? 'offer_continue' : 'offer_download';
+  }
+
+  factsSay(plan, { bytes }) {
+    if (!plan) return bytes ? t('offer_about', { size: formatSize(bytes) }) : '';
+    const licence = plan.licence ? t('offer_licence', { licence: plan.licence }) : t('offer_no_licence');
+    return [formatSize(plan.bytes), licence, t('offer_revision', { revision: plan.revision.slice(0, 8) })].join(' · ');
+  }
+
+  saysWhat(plan, { bytes }) {
+    if (this.phase === 'here') return t('offer_here', { model: this.model.name });
+    if (this.phase === 'stopped') return t('offer_stopped', { done: formatSize(this.done) });
+    const missing = plan ? plan.bytes - this.done : bytes;
+    const parts = [t('offer_once')];
+    if (plan && this.done && !this.busy) parts.push(t('offer_part', { done: formatSize(this.done) }));
+    if (missing && !this.busy) parts.push(t('offer_wait', { wait: formatWait(missing / REFERENCE_BANDWIDTH) }));
+    if (this.phase === 'asking') parts.push(t('offer_asking'));
+    return parts.join(LANGUAGES[state.language].gap);
+  }
+
+  drawProgress() {
+    this.bar.style.visibility = this.busy ? 'visible' : 'hidden'; // it keeps its place
+    this.far.hidden = !this.busy;
+    if (!this.busy) return;
+    const total = this.total ?? this.plan?.bytes ?? 0;
+    this.bar.setAttribute('aria-label', t('offer_label', { model: this.model.name }));
+    if (total) Object.assign(this.bar, { max: total, value: this.done });
+    else this.bar.removeAttribute('value');
+    const left = this.left ? t('offer_left', { wait: formatWait(this.left) }) : '';
+    this.far.textContent = total
+      ? [t('offer_far', { done: formatSize(this.done), total: formatSize(total) }), left].filter(Boolean).join(' · ')
+      : '';
+  }
+}

@@ -1,0 +1,33 @@
+// The name above a sentence; where a model reads or writes several languages, a button to choose one of them.
+
+import { make } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { languageName, t } from '../core/i18n.js';
+import { ListBox } from '../parts/list-box.js';
+
+export class LanguagePicker {
+  /** `side` is source or target; `changed` is called once a language is chosen. */
+  constructor(side, changed) {
+    this.side = side;
+    this.chosen = ''; // the model's name for it; empty: the model's default
+    this.picker = new ListBox((code) => {
+      this.chosen = code === state.translation.model[`default_${side}`] ? '' : code;
+      changed();
+    });
+    this.name = make('span', { class: 'language-name' });
+    this.element = make('div', { class: 'language-side' }, this.name, this.picker.element);
+  }
+
+  /** `model` is the one that answered. */
+  draw(model) {
+    const codes = model?.[`${this.side}s`] ?? [];
+    const several = codes.length > 1;
+    this.name.classList.toggle('hidden-text', several);
+    this.picker.element.hidden = !several;
+    if (!several) return;
+    const used = state.translation.request[`${this.side}_language`] || model[`default_${this.side}`];
+    const items = codes.map((code) => ({ value: code, text: languageName(code), more: languageName(code) === code ? '' : code }));
+    items.sort((one, other) => one.text.localeCompare(other.text, state.language));
+    this.picker.fill({ label: t(`option_${this.side}_language`), shown: languageName(used), groups: [{ name: '', items }], chosen: used });
+  }
+}

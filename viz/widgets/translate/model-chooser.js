@@ -1,0 +1,113 @@
+// Which model translates, from which language into which: the menu, the languages' buttons, and the offer to fetch.
+
+import { make } from '../core/dom.js';
+import { on, set, state } from '../core/state.js';
+import { unsupportedText } from '../parts/unsupported-rules.js';
+import { hubClient } from './hub-client.js';
+import { LanguagePicker } from './language-picker.js';
+import { ModelMenu } from './model-menu.js';
+import { DownloadOffer } from './download-offer.js';
+
+export class ModelChooser {
+  /** `take` translates the sentence by a model; `ask` asks again for what was asked for before. */
+  constructor(config, { take, ask, again }) {
+    this.config = config;
+    this.take = take;
+    this.ask = ask;
+    this.model = config.defaults.model;
+    this.waits = null;
+    this.setModels(config.models);
+    this.menu = new ModelMenu(
+      config,
+      (name) => this.choose(name),
+      () => this.refresh(),
+    );
+    on(['hubAway'], () => this.menu.draw(this.current()));
+    this.offer = new DownloadOffer({ know: (models) => this.onModels(models), use: (name) => this.onModelReady(name) });
+    this.rules = make('p', { class: 'quiet rules' });
+    this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
+  }
+
+  /** All models, and the default options of each, as far as they are known. */
+  setModels(models) {
+    this.config.models = models;
+    for (const { name, defaults } of models) if (defaults) state.modelDefaults[name] ??= defaults;
+  }
+
+  /** Others may have fetched some since this page was opened. */
+  async refresh() {
+    hubClient.look();
+    try {
+      const models = await hubClient.models();
+      if (JSON.stringify(models) !== JSON.stringify(this.config.models)) this.onModels(models);
+    } catch {
+      // What was known before is still as good as it was.
+    }
+  }
+
+  onModels(models) {
+    this.setModels(models);
+    this.menu.draw(this.current());
+    set({ fetched: state.fetched + 1 });
+  }
+
+  /** The model and the languages of what is asked, or was answered. */
+  setCurrent({ model, source_language = '', target_language = '' }) {
+    this.model = model;
+    [source_language, target_language].forEach((code, place) => (this.languages[place].chosen = code));
+    this.menu.draw(this.current());
+  }
+
+  current() {
+    const { model } = state.translation ?? {};
+    return this.find(this.model) ?? model;
+  }
+
+  find(name) {
+    const { model } = state.translation ?? {};
+    return this.config.models.find((each) => each.name === name) ?? (model?.name === name ? model : undefined);
+  }
+
+  /** The chosen languages, as far as they are those of this model. */
+  asked(model) {
+    const [source_language, target_language] = this.languages.map(({ chosen }) => (model === this.model ? chosen : ''));
+    return { model, source_language, target_language };
+  }
+
+  /** The sentence stays; a model that is not here is offered first. */
+  choose(name) {
+    const found = this.find(name);
+    this.waits = null;
+    this.offer.showError(null);
+    if (!found?.downloaded) {
+      this.offer.open(found ?? { name, source: '', target: '', bytes: 0 }, true);
+      return;
+    }
+    if (this.offer.busy) this.offer.wanted = false;
+    else this.offer.close();
+    this.take(name);
+  }
+
+  /** A model came: the sentence is translated by it, as it was asked for. */
+  onModelReady(name) {
+    const { waits } = this;
+    this.waits = null;
+    if (waits?.request.model === name) this.ask(waits);
+    else this.take(name);
+  }
+
+  /** A model that is not here is offered; whatever else is wrong with one, the last one answers the next sentence. */
+  fail({ word, values }, request, following) {
+    if (word === 'model_not_here') {
+      this.waits = { request, following };
+      this.offer.open(this.find(values.given) ?? { name: values.given, source: '', target: '', bytes: 1e6 * values.megabytes }, !following);
+    } else this.offer.showError({ word, values });
+    if (state.translation) this.setCurrent(state.translation.request);
+  }
+
+  draw() {
+    this.menu.draw(this.current());
+    for (const each of this.languages) each.draw(state.translation?.model);
+    this.rules.textContent = unsupportedText(state.translation?.model);
+  }
+}

@@ -1,0 +1,121 @@
+// The menu of models: those that ship, pairs of languages from the Hub, and any other by its id.
+
+import { make } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { errorText, t } from '../core/i18n.js';
+import { byPair, kindName, pairName, formatSize } from '../parts/model-names.js';
+import { HubAway } from '../parts/hubaway.js';
+import { ListBox } from '../parts/list-box.js';
+
+const ID = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*(@[A-Za-z0-9_][A-Za-z0-9._/-]*)?$/;
+const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // what one copies from a browser
+
+export class ModelMenu {
+  /** `choose` gets a model's name, listed or not; `opened` is told when the menu opens. */
+  constructor(config, choose, opened) {
+    this.config = config;
+    this.choose = choose;
+    this.told = '';
+    this.more = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
+    this.label = make('label', { for: 'hub-id' });
+    this.field = make('input', {
+      id: 'hub-id',
+      type: 'text',
+      autocomplete: 'off',
+      autocapitalize: 'off',
+      spellcheck: 'false',
+      dir: 'ltr',
+      'aria-describedby': 'hub-id-error',
+    });
+    this.look = make('button', { type: 'submit', class: 'link' });
+    this.error = make('p', { class: 'error', id: 'hub-id-error', role: 'alert' });
+    this.form = make(
+      'form',
+      { id: 'hub-id-form', novalidate: true, hidden: true },
+      this.label,
+      make('div', { class: 'line' }, this.field, this.look),
+      this.error,
+    );
+    this.away = new HubAway();
+    this.byId = make('div', { class: 'end', hidden: !config.any_model }, this.more, this.form);
+    const end = make('div', { class: 'ends' }, this.away.element, this.byId);
+    this.picker = new ListBox(choose, { end, opened, name: 'models-picker' });
+    this.element = this.picker.element;
+    this.more.addEventListener('click', () => this.unfold(this.form.hidden));
+    this.field.addEventListener('input', () => this.complain(''));
+    this.form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+  }
+
+  unfold(open) {
+    this.form.hidden = !open;
+    this.more.setAttribute('aria-expanded', String(open));
+    this.complain('');
+    if (open) this.field.focus();
+  }
+
+  complain(says) {
+    this.error.textContent = says;
+    if (says) this.field.setAttribute('aria-invalid', 'true');
+    else this.field.removeAttribute('aria-invalid');
+  }
+
+  submit() {
+    const id = this.field.value.trim().replace(ADDRESS, '').replace(/\/$/, '');
+    if (!ID.test(id)) {
+      this.complain(errorText({ word: 'hub_bad_id', values: { given: `“${id.slice(0, 60)}”` } }));
+      this.field.focus();
+      return;
+    }
+    this.field.value = '';
+    this.unfold(false);
+    this.picker.close(true);
+    this.choose(id);
+  }
+
+  /** `model` is the one in use. Every request and every answer draws; what there is to choose from seldom changes. */
+  draw(model) {
+    const listed = this.config.models;
+    const told = JSON.stringify([state.language, model, listed, state.hubAway]);
+    if (told === this.told) return;
+    this.told = told;
+    const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
+    const here = all.filter(({ where }) => where === 'here');
+    const hub = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
+    const twins = new Map();
+    for (const each of hub) twins.set(full(each), (twins.get(full(each)) ?? 0) + 1);
+    const items = (models) => models.map((each) => item(each, twins.get(full(each)) > 1));
+    const groups = [
+      { name: t('models_here'), items: items(here) },
+      { name: t('models_hub'), items: items(hub) },
+    ];
+    this.picker.fill({
+      label: t('option_model'),
+      shown: model ? kindName(model) : '',
+      groups: groups.filter((group) => group.items.length),
+      chosen: model?.name,
+    });
+    this.away.draw();
+    this.byId.hidden = !this.config.any_model || Boolean(state.hubAway);
+    this.more.textContent = t('model_by_id');
+    this.label.textContent = t('model_id');
+    this.field.placeholder = t('model_id_example');
+    this.look.textContent = t('model_id_look');
+  }
+}
+
+const full = (model) => `${pairName(model)} · ${kindName(model)}`;
+
+/** One line; a `twin` has the pair and the kind of another, so it is called by its id. */
+function item(model, twin) {
+  const { name, downloaded, bytes } = model;
+  const kind = twin ? name : kindName(model);
+  const size = bytes ? formatSize(bytes) : '';
+  const text = pairName(model) || kind;
+  const more = pairName(model) ? kind : model.where === 'hub' ? t('model_many') : '';
+  const called = [text, more].filter(Boolean).join(' · ');
+  const says = downloaded ? called : t('model_to_download', { model: called, size });
+  return { value: name, text, more, mark: downloaded ? '' : t('model_mark', { size }).trim(), says };
+}

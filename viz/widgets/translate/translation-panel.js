@@ -1,0 +1,131 @@
+// Target panel: translation, token probabilities and status line.
+
+import { make, fillElements, replace } from '../core/dom.js';
+import { formatSigned, threeDecimals } from '../core/map-view.js';
+import { languageName, t } from '../core/i18n.js';
+import { reliabilityLine } from '../parts/reliability.js';
+import { TranslatedText } from '../parts/translated-text.js';
+
+export class TranslationPanel {
+  /** `language` is its picker. `goOn(ids)`: the reader wants these tokens first. `undo()`: the model's own translation again. */
+  constructor({ language, goOn, undo }) {
+    this.says = '';
+    this.shown = new TranslatedText((place, id) => {
+      const before = this.shown.tokens.slice(0, place).map((token) => token.id);
+      this.shown.close();
+      goOn([...before, id]);
+    });
+    this.name = make('b', {});
+    this.sure = make('span', {});
+    this.unsure = make('span', {});
+    this.meta = make('span', { class: 'quiet numeric meta' });
+    this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
+    this.note = make('p', { class: 'verdict', role: 'status' });
+    this.back = make('p', { class: 'back', hidden: true });
+    this.own = null; // the model's last translation of its own
+    const key = make(
+      'span',
+      { class: 'doubt-key', 'aria-hidden': 'true' },
+      this.sure,
+      make('i', {}),
+      make('i', {}),
+      make('i', {}),
+      this.unsure,
+    );
+    language.name.append(this.name);
+    this.out = make('div', { class: 'out' }, this.text);
+    this.element = make('div', { class: 'side' });
+    this.under = make('div', { class: 'under' }, this.note, this.back, this.meta, this.undo);
+    this.element.append(make('div', { class: 'label-row' }, language.element, key), this.out, this.under);
+  }
+
+  get text() {
+    return this.shown.element;
+  }
+
+  /** Alternatives of a token: they stand above all else. */
+  get popup() {
+    return this.shown.popup;
+  }
+
+  /** In the reader's language; `model` is the one that answered, if one did. */
+  draw(model) {
+    this.name.textContent = (model && languageName(model.target)) || t('side_target');
+    this.undo.textContent = t('undo');
+    this.sure.textContent = t('sure');
+    this.unsure.textContent = t('unsure');
+  }
+
+  /** Say why no new translation is here. What is shown may belong to another sentence than the one in the field. */
+  showStopped(word) {
+    this.says = word;
+    this.element.closest('.gradio-container')?.classList.toggle('stale', ['stopped_before', 'not_translated'].includes(word));
+  }
+
+  /** Another translation is on its way: what was said of the last one goes, and what is below keeps its place. */
+  wait() {
+    this.under.style.minHeight = `${this.under.offsetHeight}px`;
+    this.element.classList.add('waits');
+    replace(this.note, t('checking'));
+    replace(this.back);
+    this.back.title = '';
+    this.meta.textContent = '';
+    this.undo.hidden = true;
+  }
+
+  /** Keep at least the room that the translation has, and `least` pixels; meanwhile no change of it is read out. */
+  reserveSpace(still, least) {
+    this.text.setAttribute('aria-live', still ? 'off' : 'polite');
+    this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, least)}px` : '';
+  }
+
+  /** As far as it is written, in the language that the last one was in. */
+  showPartial(tokens, text, language) {
+    this.element.classList.remove('waits');
+    this.shown.show(tokens, text, { language });
+  }
+
+  /** What the model says of a translation that the reader wrote, beside what it says of its own where that is known. */
+  showScore({ log_probability: log, target, request, model }) {
+    const own = this.own?.request.text === request.text && this.own.model.name === model.name ? this.own.log_probability : null;
+    const costliest = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
+    const says =
+      own === null
+        ? t('scored', { log: formatSigned(log, 2) })
+        : t('scored_against', { log: formatSigned(log, 2), own: formatSigned(own, 2) });
+    replace(
+      this.note,
+      `${says} `,
+      ...fillElements(t('scored_least_likely', { probability: threeDecimals(costliest.probability) }), {
+        token: make('b', {}, make('bdi', {}, costliest.label)),
+      }),
+    );
+  }
+
+  /** A whole translation. `cut`: the reader stopped it, and what was written by then is all of it. */
+  show(translation, cut) {
+    this.element.classList.remove('waits');
+    this.under.style.minHeight = '';
+    const { prefix, target } = translation.request;
+    const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
+    this.shown.show(translation.target, translation.text, { forced, language: translation.model.target });
+    this.undo.hidden = forced === null && target === null;
+    const counts = { read: translation.source.length, written: translation.target.length };
+    const told = { device: translation.device.toUpperCase(), seconds: translation.seconds.toFixed(2), ...counts };
+    const how = forced !== null ? 'continued' : cut && target !== null && 'cut';
+    const meta = t(translation.cached ? 'meta_cached' : 'meta', told);
+    this.meta.textContent = this.says ? t(this.says) : meta + (how ? ` · ${t(how)}` : '');
+    if (target === null && forced === null) this.own = translation;
+  }
+
+  /** How far the translation can be relied on, and what comes of translating it back; one of the reader's is scored. */
+  showReliability(translation) {
+    const { reliability, way_back: wayBack } = translation;
+    if (typeof translation.request.target === 'string') this.showScore(translation);
+    else replace(this.note, ...reliabilityLine(reliability));
+    const back = reliability?.back;
+    this.back.hidden = !back && !wayBack; // its line is there before its words are
+    this.back.title = back ?? '';
+    replace(this.back, ...(back ? fillElements(t('read_back'), { words: make('bdi', { lang: translation.model.source }, back) }) : []));
+  }
+}

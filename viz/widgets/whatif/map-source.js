@@ -1,0 +1,86 @@
+// Chooses a replacement map: another head's, or the head's own map for another sentence.
+
+import { make, replace } from '../core/dom.js';
+import { reconcile } from '../core/reconcile.js';
+import { state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+
+export class MapSource {
+  constructor(store) {
+    this.store = store;
+    this.from = make('select', { onchange: () => this.tell('') });
+    this.text = make('input', { type: 'text', maxlength: 300, spellcheck: 'false' });
+    this.copies = make('label', {});
+    this.borrows = make('label', {});
+    this.says = make('p', { class: 'quiet', role: 'status' });
+    this.element = make('div', { class: 'giver', hidden: true }, this.copies, this.borrows, this.says);
+    this.kind = '';
+    this.why = '';
+  }
+
+  asked(brush) {
+    return brush === 'copy' || brush === 'borrow';
+  }
+
+  draw(translation) {
+    const { brush } = this.store.state;
+    this.element.hidden = !this.asked(brush);
+    if (brush !== this.brush || state.kind !== this.kind) this.why = '';
+    this.brush = brush;
+    this.copies.hidden = brush !== 'copy';
+    this.borrows.hidden = brush !== 'borrow';
+    if (this.element.hidden) return;
+    if (!this.copies.hidden) this.drawHeads(translation);
+    this.text.placeholder = t('whatif_borrow_text');
+    this.text.lang = translation.model.source;
+    reconcile(this.copies, `${t('whatif_copy_from')} `, this.from);
+    reconcile(this.borrows, make('span', {}, t('whatif_borrow_from')), this.text);
+    this.tell(this.why);
+  }
+
+  /** All heads of the kind; the one on show is offered first. */
+  drawHeads(translation) {
+    const kind = `${state.kind} ${translation.layers(state.kind)} ${translation.heads(state.kind)}`;
+    if (kind === this.listed && this.kind === state.kind) return;
+    const { layer, head } = state;
+    const shown = typeof layer === 'number' && typeof head === 'number' ? `${layer}.${head}` : '0.0';
+    const options = [];
+    for (let each = 0; each < translation.layers(state.kind); each++) {
+      for (let one = 0; one < translation.heads(state.kind); one++) {
+        options.push(make('option', { value: `${each}.${one}` }, t('whatif_head', { layer: each + 1, head: one + 1 })));
+      }
+    }
+    replace(this.from, ...options);
+    this.from.value = shown;
+    this.kind = state.kind;
+    this.listed = kind;
+  }
+
+  tell(why) {
+    this.why = why;
+    const says = why || (this.brush === 'copy' ? 'whatif_copy_says' : 'whatif_borrow_says');
+    this.says.textContent = t(says);
+    this.says.classList.toggle('refused', Boolean(why));
+  }
+
+  /** The replacement source for this head, or undefined if impossible. */
+  given({ layer, head }) {
+    if (this.brush === 'borrow') {
+      const text = this.text.value.trim();
+      this.tell(text ? '' : 'whatif_borrow_first');
+      if (!text) this.text.focus();
+      return text;
+    }
+    const [fromLayer, fromHead] = this.from.value.split('.').map(Number);
+    const one = typeof layer === 'number' && typeof head === 'number';
+    const why = !one
+      ? 'whatif_copy_one'
+      : fromLayer > layer
+        ? 'whatif_copy_later'
+        : fromLayer === layer && fromHead === head
+          ? 'whatif_copy_same'
+          : '';
+    this.tell(why);
+    return why ? null : { layer: fromLayer, head: fromHead };
+  }
+}

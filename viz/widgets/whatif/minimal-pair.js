@@ -1,0 +1,116 @@
+// Minimal pair: a second sentence turned into word swaps of the first.
+
+import { make } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { setInterventions, interventions, characterOffset } from './interventions.js';
+
+const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}'’-])+|[^\s]/gu;
+
+/** Words with their places, in what JavaScript counts. */
+const wordsOf = (text) => [...text.matchAll(WORDS)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
+
+/** For each word of one list the place of the same word in the other, in order, as many as there can be. */
+function alike(one, other) {
+  const longest = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
+  for (let i = one.length - 1; i >= 0; i--) {
+    for (let j = other.length - 1; j >= 0; j--) {
+      longest[i][j] = one[i].word === other[j].word ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+    }
+  }
+  const pairs = [];
+  for (let i = 0, j = 0; i < one.length && j < other.length; ) {
+    if (one[i].word === other[j].word) pairs.push([i++, j++]);
+    else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
+    else j++;
+  }
+  return pairs;
+}
+
+/** The changes that make `text` into `other`: words swapped, left out, or set beside one that stays. */
+export function swapsBetween(text, other) {
+  const [old, made] = [wordsOf(text), wordsOf(other)];
+  const pairs = [...alike(old, made), [old.length, made.length]];
+  const found = [];
+  let [i, j] = [0, 0];
+  for (const [nextOld, nextMade] of pairs) {
+    const several = nextOld - i === nextMade - j && nextOld - i > 1;
+    const runs = several
+      ? Array.from({ length: nextOld - i }, (_, n) => [i + n, i + n + 1, j + n, j + n + 1])
+      : [[i, nextOld, j, nextMade]];
+    for (const run of runs) found.push(...swapOf(text, old, other, made, run));
+    [i, j] = [nextOld + 1, nextMade + 1];
+  }
+  return merged(found);
+}
+
+/** Words added on both sides of a word are one swap of it, not two that overlap. */
+function merged(swaps) {
+  const whole = [];
+  for (const swap of swaps) {
+    const last = whole.at(-1);
+    if (!last || swap.start >= last.end) whole.push(swap);
+    else {
+      const own = last.text.split(' ').at(-1); // the word that both keep
+      whole[whole.length - 1] = { ...last, end: swap.end, text: last.text + swap.text.slice(swap.text.indexOf(own) + own.length) };
+    }
+  }
+  return whole;
+}
+
+/**
+ * Some words in the place of some others. A word that is added becomes part of its neighbour.
+ * @param {number[]} run
+ */
+function swapOf(text, old, other, made, run) {
+  const [from, to, first, last] = run;
+  if (from === to && first === last) return [];
+  if (from === to && !old.length) return [];
+  const before = from === to && from === old.length; // added at the end: with the word before it
+  const [start, end] = from === to ? (before ? [from - 1, from] : [from, from + 1]) : [from, to];
+  const [begin, stop] = from === to ? (before ? [first - 1, last] : [first, last + 1]) : [first, last];
+  const place = { start: characterOffset(text, old[start].start), end: characterOffset(text, old[end - 1].end) };
+  if (begin === stop) return [{ action: 'erase', ...place }];
+  return [{ action: 'swap', ...place, text: other.slice(made[begin].start, made[stop - 1].end) }];
+}
+
+/** The sentence with the swaps that are made already. */
+export function applySwaps(text, list) {
+  const whole = [...text];
+  const swaps = list.filter(({ action }) => action === 'swap' || action === 'erase').sort((one, other) => other.start - one.start);
+  for (const { start, end, text: word = '' } of swaps) whole.splice(start, end - start, ...word);
+  return whole.join('').replace(/ {2,}/g, ' ').trim();
+}
+
+/** The sentence as a field: Enter makes of it the other sentence of a pair, in one step. */
+export class MinimalPair {
+  constructor() {
+    this.says = make('label', {});
+    this.field = make('textarea', { rows: 2, spellcheck: 'false', onkeydown: (event) => this.press(event) });
+    this.go = make('button', { type: 'submit', class: 'link' });
+    this.element = make('form', { class: 'pair', onsubmit: (event) => this.compare(event) }, this.says, this.field, this.go);
+    this.says.append(make('span', {}));
+    this.drawn = '';
+  }
+
+  draw(translation) {
+    this.translation = translation;
+    this.says.firstChild.textContent = t('whatif_pair');
+    this.field.setAttribute('aria-label', t('whatif_pair'));
+    this.go.textContent = t('whatif_pair_go');
+    this.field.lang = translation.model.source;
+    const now = applySwaps(translation.source_text, interventions());
+    if (now !== this.drawn) this.field.value = now; // what is typed stays until another sentence or swap comes
+    this.drawn = now;
+  }
+
+  press(event) {
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) this.compare(event);
+  }
+
+  compare(event) {
+    event.preventDefault();
+    const others = interventions().filter(({ action }) => !['swap', 'erase', 'mask'].includes(action));
+    const typed = this.field.value.replace(/\s+/g, ' ').trim();
+    setInterventions([...others, ...swapsBetween(this.translation.source_text, typed)]);
+  }
+}

@@ -1,0 +1,186 @@
+// Editor for the pinned weight: slider or vertical drag on the map. Both make the
+// same change.
+
+import { make } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { effectiveHighlight } from '../headview/highlights.js';
+import { replaceIntervention } from './interventions.js';
+
+const DRAG_PIXELS = 160; // pixels that a pointer goes from nothing to a weight of one
+const CLICK_PIXELS = 4; // drags shorter than this are clicks
+/** @type {Record<string, number>} what a key adds */
+const KEYS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
+
+/** A row in which one weight is what it is set to: all others share the rest in proportion, or evenly where they have nothing. */
+export function rescaled(row, column, amount) {
+  const others = [...row.keys()].filter((place) => place !== column && row[place] === row[place]);
+  if (!others.length) return row.slice();
+  const sum = others.reduce((all, place) => all + row[place], 0);
+  return row.map((weight, place) => {
+    if (place === column) return amount;
+    if (weight !== weight) return weight; // masked
+    return sum > 0 ? (weight * (1 - amount)) / sum : (1 - amount) / others.length;
+  });
+}
+
+export class WeightEditor {
+  /** `heads`: the view of heads whose map is on show. */
+  constructor(store, heads) {
+    this.store = store;
+    this.heads = heads;
+    this.says = make('span', {});
+    this.slider = make('input', {
+      type: 'range',
+      min: 0,
+      max: 1,
+      step: 0.01,
+      oninput: () => this.preview(Number(this.slider.value)),
+      onchange: () => this.set(Number(this.slider.value)),
+    });
+    this.reading = make('output', { class: 'numeric' });
+    this.rest = make('span', { class: 'quiet numeric', role: 'status' });
+    this.hint = make('p', { class: 'quiet' });
+    this.label = make('label', { class: 'sample' }, this.says, this.slider, this.reading);
+    this.element = make('div', { class: 'one-weight' }, this.label, this.rest, this.hint);
+    this.knob = make('div', {
+      class: 'knob',
+      role: 'slider',
+      tabindex: 0,
+      hidden: true,
+      'aria-orientation': 'vertical',
+      'aria-valuemin': 0,
+      'aria-valuemax': 1,
+      onpointerdown: (event) => this.startDrag(event),
+      onpointermove: (event) => this.drag(event),
+      onpointerup: (event) => this.endDrag(event),
+      onpointercancel: () => this.cancel(),
+      onclick: (event) => this.pulled && event.stopPropagation(), // it was dragged: the pin stays
+      onkeydown: (event) => this.press(event),
+    });
+  }
+
+  /** `view`: the map on show. */
+  draw(view) {
+    const { row, column } = this.store.state;
+    const one = view && typeof view.layer === 'number' && typeof view.head === 'number';
+    const cell = one && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
+    const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
+    const alone =
+      cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((each) => each === each).length < 2;
+    const possible = weight === weight && !alone;
+    this.label.hidden = this.rest.hidden = this.knob.hidden = !possible;
+    this.hint.hidden = possible && !state.words;
+    this.hint.textContent = t(
+      state.words ? 'whatif_drag_tokens' : !one ? 'whatif_drag_one' : alone ? 'whatif_drag_alone' : 'whatif_drag_hint',
+    );
+    this.start = null;
+    if (!possible) return;
+    this.view = view;
+    this.cell = { row, column };
+    this.at = {
+      kind: view.kind,
+      layer: view.layer,
+      head: view.head,
+      row: view.rows[row].places[0],
+      column: view.columns[column].places[0],
+    };
+    this.says.textContent = t('whatif_drag', { row: view.rows[row].label, column: view.columns[column].label });
+    for (const element of [this.slider, this.knob]) element.setAttribute('aria-label', this.says.textContent);
+    this.knob.title = t('whatif_drag_knob');
+    this.tell(weight);
+    this.place();
+  }
+
+  /** The knob lies on the pinned cell. */
+  place() {
+    const [map] = this.heads().maps.maps;
+    if (!map?.plane) return;
+    const { cellWidth, cellHeight } = map;
+    const [left, top] = [this.cell.column * cellWidth, this.cell.row * cellHeight];
+    this.knob.style.cssText = `left:${left}px;top:${top}px;width:${cellWidth}px;height:${cellHeight}px`;
+    if (this.knob.parentElement !== map.plane) map.plane.append(this.knob);
+  }
+
+  /** The number in words: what the cell has, and what is left for the others. */
+  tell(amount) {
+    this.amount = amount;
+    this.slider.value = amount;
+    this.reading.textContent = twoDecimals(amount);
+    this.knob.setAttribute('aria-valuenow', twoDecimals(amount));
+    this.rest.textContent = t('whatif_drag_rest', { rest: twoDecimals(1 - amount) });
+  }
+
+  /** The row as it will be, on the map at once; the model is asked when it is set. */
+  preview(amount) {
+    this.tell(amount);
+    const { view, cell } = this;
+    const width = view.columns.length;
+    const weights = view.weights.slice();
+    weights.set(rescaled(weights.subarray(cell.row * width, (cell.row + 1) * width), cell.column, amount), cell.row * width);
+    const { maps, source, title, names, read } = this.heads();
+    const promised = { ...view, weights };
+    const marks = this.heads().currentMarks();
+    maps.show(source, promised, { name: names.mapName(title.textContent) });
+    maps.highlight(marks);
+    read?.(source, promised, effectiveHighlight(marks));
+  }
+
+  set(amount) {
+    const { at } = this;
+    const same = (each) => each.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => each[name] === at[name]);
+    replaceIntervention(same, { action: 'drag', ...at, amount: Math.round(100 * amount) / 100 });
+  }
+
+  // ---------------------------------------------------------------- on the map
+
+  startDrag(event) {
+    if (event.button) return;
+    this.start = { y: event.clientY, amount: this.amount };
+    this.pulled = false;
+    this.knob.setPointerCapture(event.pointerId);
+  }
+
+  drag(event) {
+    if (!this.start) return;
+    event.stopPropagation(); // nothing else is pointed at meanwhile
+    const up = this.start.y - event.clientY;
+    if (!this.pulled && Math.abs(up) < CLICK_PIXELS) return;
+    this.pulled = true;
+    this.knob.classList.add('pulled');
+    this.preview(within(this.start.amount + up / DRAG_PIXELS));
+  }
+
+  endDrag(event) {
+    if (this.start && this.pulled) {
+      event.stopPropagation();
+      this.set(this.amount);
+    }
+    this.start = null;
+    this.knob.classList.remove('pulled');
+  }
+
+  /** What was begun is taken back. */
+  cancel() {
+    if (this.start && this.pulled) this.preview(this.start.amount);
+    this.start = null;
+    this.knob.classList.remove('pulled');
+  }
+
+  press(event) {
+    if (event.key === 'Escape' && this.start) {
+      event.stopPropagation();
+      this.cancel();
+      return;
+    }
+    const step = KEYS[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // arrows turn no head here
+    this.preview(within(this.amount + step));
+    this.set(this.amount);
+  }
+}
+
+const within = (amount) => Math.max(0, Math.min(1, Math.round(100 * amount) / 100));

@@ -1,0 +1,124 @@
+// The original word by word: as it is, how probable the model finds each word before and under the change, and what it writes now.
+
+import { make, replace } from '../core/dom.js';
+import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { changesSay } from './interventions.js';
+
+const MAX_BAR_HEIGHT = 44; // pixels of a bar of probability one
+const LABELLED_WORDS = 4; // words whose difference is written above them
+const MIN_DIFFERENCE = 0.05; // nats: a smaller difference is not told
+
+export class WordComparison {
+  constructor() {
+    this.sum = make('b', { class: 'sum numeric' });
+    this.says = make('p', { class: 'numeric' });
+    this.alike = make('p', { class: 'quiet numeric' });
+    this.words = make('div', { class: 'board', role: 'list' });
+    this.element = make(
+      'section',
+      { class: 'answer', 'aria-live': 'polite' },
+      make('div', { class: 'total' }, this.sum, this.says, this.alike),
+      this.words,
+    );
+  }
+
+  /** The model computes under these changes: what stands here belongs to others. */
+  wait(changes, translation) {
+    this.alike.textContent = changes.length ? changesSay(changes, translation.source_text) : '';
+  }
+
+  /** What a server says of the changes; without that, the translation as it is. */
+  draw(told, translation, { changes, refused }) {
+    this.element.classList.toggle('unchanged', !told);
+    const words = told?.words ?? plain(translation);
+    const [before, after] = told ? [told.before, told.after] : [translation.log_probability, translation.log_probability];
+    const loss = after - before;
+    // Of another sentence the old translation is no translation, and its probability says nothing.
+    const other = changes.some(({ action }) => action === 'swap');
+    this.sum.textContent = told ? (other ? '' : signed(loss, 2)) : formatSigned(before, 2);
+    this.says.textContent = told ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
+    this.alike.textContent = told ? outcomeText(words, told.chrf, translation) : refused ? '' : t('whatif_nothing');
+    const worst = told ? largestChanges(words) : new Set();
+    if (refused)
+      replace(this.words); // nothing is written under changes that cannot be
+    else replace(this.words, rowNames(), ...words.map((word) => wordColumn(word, worst.has(word), Boolean(told))));
+  }
+
+  lossSays(before, after, loss) {
+    const factor = Math.exp(Math.abs(loss));
+    const times = factor >= 1e6 ? factor.toExponential(0).replace('e+', ' · 10^') : factor < 10 ? factor.toFixed(1) : Math.round(factor);
+    const key = Math.abs(loss) < 0.005 ? 'whatif_as_likely' : loss < 0 ? 'whatif_less_likely' : 'whatif_more_likely';
+    return t(key, { before: formatSigned(before, 2), after: formatSigned(after, 2), times });
+  }
+}
+
+/** How many of the words change: full stops and `</s>` are none. */
+function outcomeText(words, chrf, { target }) {
+  if (words.every((word) => word.before === word.after)) return t('whatif_writes_same');
+  const special = ({ places }) => places?.every((place) => target[place].special);
+  const real = words.filter((word) => !special(word) && /[\p{L}\p{N}]/u.test(`${word.before ?? ''}${word.after ?? ''}`));
+  const changed = real.filter((word) => word.before !== word.after).length;
+  return t('whatif_writes', { changed, all: real.length, chrf: chrf.toFixed(1) });
+}
+
+/** Every word of a translation as it is. */
+function plain({ target, text }) {
+  const words = [];
+  for (const token of target) {
+    const last = words.at(-1);
+    const log = Math.log(Math.max(token.probability ?? 1, 1e-45));
+    if (last && !token.special && token.word !== null && token.word === last.word) {
+      last.log_before = last.log_after = last.log_before + log;
+      last.before = last.after = text.slice(last.start, token.end).trim();
+    } else {
+      const read = token.special ? token.label : text.slice(token.start, token.end).trim();
+      words.push({
+        before: read,
+        after: read,
+        log_before: log,
+        log_after: log,
+        word: token.special ? null : token.word,
+        start: token.start,
+      });
+    }
+  }
+  return words;
+}
+
+function largestChanges(words) {
+  const differs = (word) => Math.abs(word.log_after - word.log_before);
+  const known = words.filter((word) => word.before !== null && differs(word) >= MIN_DIFFERENCE);
+  return new Set(known.sort((one, other) => differs(other) - differs(one)).slice(0, LABELLED_WORDS));
+}
+
+function rowNames() {
+  const names = ['whatif_as_is', 'whatif_probability', 'whatif_changed'].map((key) => make('span', {}, t(key)));
+  return make('div', { class: 'names', 'aria-hidden': 'true' }, ...names);
+}
+
+/** One word: gone words are struck, new ones orange. */
+function wordColumn(word, told, changed) {
+  const { before, after, log_before: was, log_after: now } = word;
+  const stays = before === after;
+  const bar = (log, name) => make('i', { class: name, style: `height:${Math.max(1, Math.exp(log) * MAX_BAR_HEIGHT).toFixed(1)}px` });
+  const difference = told ? make('span', { class: 'difference numeric' }, signed(now - was, 2)) : null;
+  const bars = make(
+    'span',
+    { class: 'bars' },
+    difference,
+    ...(before === null ? [] : [bar(was, 'was'), changed ? bar(now, 'now') : null].filter(Boolean)),
+  );
+  const reads =
+    before === null
+      ? t('whatif_word_new', { word: after })
+      : t('whatif_word', { word: before, before: twoDecimals(Math.exp(was)), after: twoDecimals(Math.exp(now)), now: after ?? '–' });
+  const about = { class: 'word', role: 'listitem', 'aria-label': reads, title: reads };
+  return make(
+    'div',
+    about,
+    make('span', { class: stays || !changed ? '' : 'gone' }, before ?? '·'),
+    bars,
+    make('span', { class: stays || !changed ? '' : 'new' }, after ?? '–'),
+  );
+}

@@ -1,0 +1,74 @@
+// Which head is explained: its kind, its layer and its number, one by one or by leafing through all of them.
+
+import { KINDS } from '../core/translation.js';
+import { make, replace } from '../core/dom.js';
+import { pageStore, set, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { chooseKind } from '../parts/kind-buttons.js';
+import { stepButtons } from '../parts/step-buttons.js';
+
+export class HeadPicker {
+  /** `leave()`: another kind is chosen, so that query and key are others, too. */
+  constructor(leave) {
+    this.leave = leave;
+    this.kinds = make('div', { class: 'segments', role: 'group' });
+    const [previous, next] = stepButtons(leaf);
+    this.previous = previous;
+    this.next = next;
+    this.layer = make('select', { onchange: () => set({ layer: place(this.layer.value) }) });
+    this.head = make('select', { onchange: () => set({ head: place(this.head.value) }) });
+    this.layerName = make('span', {});
+    this.headName = make('span', {});
+    this.pickers = make('div', { class: 'which' }, previous, next);
+    this.pickers.append(make('label', {}, this.layerName, this.layer), make('label', {}, this.headName, this.head));
+  }
+
+  draw() {
+    const { translation, kind, layer, head } = state;
+    this.kinds.setAttribute('aria-label', t('kinds'));
+    replace(this.kinds, ...KINDS.map((each) => this.kindButton(each, each === kind)));
+    this.previous.setAttribute('aria-label', t('why_previous'));
+    this.next.setAttribute('aria-label', t('why_next'));
+    this.layerName.textContent = t('why_layer');
+    this.headName.textContent = t('why_head');
+    fill(this.layer, translation.layers(kind), layer);
+    fill(this.head, translation.heads(kind), head);
+  }
+
+  kindButton(kind, chosen) {
+    const about = { type: 'button', 'aria-pressed': String(chosen), data: { kind } };
+    return make('button', { ...about, onclick: () => this.pickKind(kind) }, t(`kind_${kind}_short`));
+  }
+
+  pickKind(kind) {
+    if (kind !== state.kind) {
+      this.leave();
+      chooseKind(pageStore, state.translation, kind);
+    }
+    this.kinds.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });
+  }
+
+  focus() {
+    this.head.focus({ preventScroll: true });
+  }
+}
+
+/** The head so many steps on, among single heads alone; an average begins at the first. */
+function leaf(step) {
+  const { translation, kind } = state;
+  const heads = translation.heads(kind);
+  const [layer, head] = [state.layer, state.head].map((each) => (typeof each === 'number' ? each : 0));
+  const count = heads * translation.layers(kind);
+  const at = (layer * heads + head + step + count) % count;
+  set({ layer: Math.floor(at / heads), head: at % heads, preview: null });
+}
+
+const place = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+
+/** The numbers to choose from; an average only while it is what one looks at. */
+function fill(select, count, chosen) {
+  const options = [...Array(count).keys()].map((number) => make('option', { value: number }, number + 1));
+  if (typeof chosen !== 'number') options.push(make('option', { value: chosen }, t(`why_${chosen}`)));
+  replace(select, ...options);
+  select.value = chosen;
+}

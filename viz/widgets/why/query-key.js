@@ -1,0 +1,82 @@
+// Which query and key are meant: from what is pinned in whole words or hidden tokens to single tokens, and back.
+
+import { set, state } from '../core/state.js';
+import { axes } from '../core/map-view.js';
+
+/** The tokens of the pinned row and column. `before`: where a pin stands for several tokens, one of them may stay. */
+function placesOf(translation, kind, selection, [row, column]) {
+  const { rows, columns } = axes(translation, kind, selection);
+  const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
+  return [token(rows[selection.row], row), token(columns[selection.column], column)];
+}
+
+/** The pins for two tokens, as far as they are shown. */
+function selectionOf(translation, kind, row, column) {
+  const { rows, columns } = axes(translation, kind, state);
+  const pin = (items, place) => {
+    if (place === null) return null;
+    const at = items.findIndex((item) => item.places.includes(place));
+    return at < 0 ? null : at;
+  };
+  return { row: pin(rows, row), column: pin(columns, column), hoverRow: null, hoverColumn: null };
+}
+
+/** The query and the key that are looked at, as places of single tokens. */
+export class QueryKeyPair {
+  constructor() {
+    this.reset();
+  }
+
+  /** Reset on a change of kind. */
+  reset() {
+    this.row = null;
+    this.column = null;
+    this.unpinned = null; // a choice that no pin can hold, since its token is hidden elsewhere
+  }
+
+  /** What is pinned, and where nothing is, the strongest cell of the head on show. */
+  resolve(translation, kind, layer, head) {
+    const [pinnedRow, pinnedColumn] = placesOf(translation, kind, state, [this.row, this.column]);
+    if (pinnedRow !== null || this.unpinned?.translation !== translation) this.unpinned = null;
+    const row = pinnedRow ?? this.unpinned?.row ?? null;
+    const column = pinnedColumn ?? this.unpinned?.column ?? null;
+    const [best, other] = strongestCell(translation.map(kind, layer, head), row, column);
+    this.row = row ?? best;
+    this.column = column ?? other;
+    return { row: this.row, column: this.column };
+  }
+
+  /** A query, and a key or the strongest one (`null`). */
+  choose(translation, kind, { row, column }) {
+    this.row = row;
+    this.column = column;
+    const pins = selectionOf(translation, kind, row, column);
+    this.unpinned = pins.row === null ? { translation, row, column } : null;
+    set(pins);
+  }
+}
+
+/** The strongest cell, within a row or a column where one is given. */
+export function strongestCell({ weights, columns }, row, column) {
+  let best = -1;
+  for (let cell = 0; cell < weights.length; cell++) {
+    const outside = (row !== null && Math.floor(cell / columns) !== row) || (column !== null && cell % columns !== column);
+    if (!outside && weights[cell] === weights[cell] && !(weights[cell] <= weights[best])) best = cell;
+  }
+  return best < 0 ? [row ?? 0, column ?? 0] : [Math.floor(best / columns), best % columns];
+}
+
+/** The single head whose map differs least from an average or a maximum of several. */
+export function nearestHead(translation, kind, layer, head) {
+  const aim = translation.map(kind, layer, head).weights;
+  const choices = (chosen, count) => (typeof chosen === 'number' ? [chosen] : [...Array(count).keys()]);
+  let nearest = { layer: 0, head: 0, gap: Infinity };
+  for (const eachLayer of choices(layer, translation.layers(kind))) {
+    for (const eachHead of choices(head, translation.heads(kind))) {
+      const { weights } = translation.map(kind, eachLayer, eachHead);
+      const gap = aim.reduce((sum, weight, cell) => sum + (weight === weight ? Math.abs(weight - weights[cell]) : 0), 0);
+      if (gap < nearest.gap) nearest = { layer: eachLayer, head: eachHead, gap };
+    }
+  }
+  return { layer: nearest.layer, head: nearest.head };
+}

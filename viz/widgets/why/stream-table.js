@@ -1,0 +1,82 @@
+// What each key of a row writes into the stream through its head, and how far that alone moves the written word's logit.
+
+import { make, fillElements, replace } from '../core/dom.js';
+import { formatSigned, signed, threeDecimals } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+import { colourRamp } from '../parts/legend.js';
+import { tableCell, columnHeader, keyName, label, tableRow, numberCell, restName, splitKeys } from './table-rows.js';
+import { colourLimit, vectorStrip } from './vector.js';
+
+const [WRITTEN, TOTAL] = [18, 22]; // pixels
+const HALF = 44; // percent of its cell that the longest bar takes: it ends before the number beside it
+
+export class StreamTable {
+  constructor(choose, open) {
+    this.choose = choose;
+    this.open = open;
+    this.title = make('h3', {});
+    this.says = make('p', { class: 'says' });
+    this.table = make('table', { class: 'stream', role: 'table' });
+    this.legend = make('p', { class: 'legend' });
+    this.lifted = make('p', { class: 'lifted' });
+    this.direct = make('p', { class: 'quiet' });
+    this.element = make('section', {}, this.title, this.says, this.table, this.legend, this.lifted, this.direct);
+  }
+
+  /** `word`: the token that is written, as an element; nothing where the encoder reads. */
+  draw(told, to, keys, word) {
+    const { moved, width } = told;
+    const { own, rest } = splitKeys(told.own, keys.length);
+    const written = own.map((_, at) => told.written.subarray(at * width, (at + 1) * width));
+    const most = colourLimit([...written, told.total], 0.7);
+    const reach = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(told.moved_by_all));
+    const strip = (numbers, height) =>
+      tableCell('strip', vectorStrip(numbers, { most, height, says: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }));
+    const by = (value) => (moved ? [numberCell(by3(value)), barOf(value / reach)] : []);
+    const lines = own.map((place, at) => {
+      const name = keyName(keys[place], place, place === to, this.choose);
+      return tableRow(place === to ? 'chosen' : '', name, strip(written[at], WRITTEN), ...by(moved?.[place]));
+    });
+    if (rest.length) {
+      const together = moved ? rest.reduce((all, place) => all + moved[place], 0) : null;
+      lines.push(tableRow('rest', restName(rest.length, this.open), strip(told.rest, WRITTEN), ...by(together)));
+    }
+    const moves = moved ? [columnHeader('', word(), t('why_moved_by')), tableCell('bar')] : [];
+    const heads = [columnHeader('', t('why_key')), columnHeader('strip', 'w · V · O', t('why_written', { count: width })), ...moves];
+    const total = tableRow('total', label('', 'Σ'), strip(told.total, TOTAL), ...by(told.moved_by_all));
+    const focused = this.table.contains(document.activeElement);
+    replace(
+      this.table,
+      make('thead', { role: 'rowgroup' }, tableRow('', ...heads)),
+      make('tbody', { role: 'rowgroup' }, ...lines),
+      make('tfoot', { role: 'rowgroup' }, total),
+    );
+    if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+    this.title.textContent = t('why_stream');
+    this.table.setAttribute('aria-label', t('why_stream'));
+    replace(this.says, ...(moved ? fillElements(t('why_stream_says'), { word: word() }) : [t('why_stream_encoder')]));
+    replace(this.legend, make('span', {}, colourRamp('difference', formatSigned(-most, 2), `+${most.toFixed(2)}`)));
+    replace(
+      this.lifted,
+      ...(moved ? fillElements(t('why_lifted', { count: told.vocabulary.toLocaleString('en') }), { tokens: tokensOf(told.lifted) }) : []),
+    );
+    this.direct.textContent = moved ? t('why_direct') : '';
+  }
+}
+
+function tokensOf(lifted) {
+  const named = lifted.flatMap(([label_, by], place) => [
+    place ? t('list_comma') : '',
+    make('b', {}, make('bdi', {}, label_.trim() || '␣')),
+    ` ${signed(by, 2)}`,
+  ]);
+  return make('span', { class: 'numeric' }, ...named);
+}
+
+/** Three decimals; what is zero with these has no sign. */
+const by3 = (value) => (Math.abs(value) < 0.0005 ? threeDecimals(0) : signed(value, 3));
+
+function barOf(share) {
+  const style = `${share < 0 ? 'right' : 'left'}:50%;width:${HALF * Math.min(1, Math.abs(share))}%`;
+  return tableCell('bar signed', make('i', { class: share < 0 ? 'less' : '', style }));
+}

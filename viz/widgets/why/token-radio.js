@@ -1,0 +1,43 @@
+// The tokens as radio buttons, to choose the query among them.
+
+import { make, replace } from '../core/dom.js';
+
+export class TokenRadio {
+  /** `choose(place)`: one of its tokens was chosen. */
+  constructor(choose) {
+    this.who = make('div', { class: 'who', id: 'why-row' });
+    this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.who.id });
+    this.element = make('div', { class: 'pick' }, this.who, this.tokens);
+    this.tokens.addEventListener('click', (event) => {
+      const token = event.target.closest('[data-place]');
+      if (token) choose(Number(token.dataset.place));
+    });
+    this.tokens.addEventListener('keydown', (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const token = event.target.closest('[data-place]');
+      if (!step || !token) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const count = this.tokens.children.length;
+      choose((Number(token.dataset.place) + step + count) % count);
+      this.tokens.querySelector('[aria-checked=true]').focus({ preventScroll: true });
+    });
+  }
+
+  name(says, language) {
+    this.who.textContent = says;
+    this.tokens.lang = language;
+  }
+
+  draw(tokens, chosen) {
+    const { tokens: element } = this;
+    const focused = element.contains(document.activeElement);
+    const buttons = tokens.map((token, place) => {
+      const about = { type: 'button', role: 'radio', 'aria-checked': String(place === chosen), tabindex: place === chosen ? 0 : -1 };
+      const name = make('bdi', {}, token.label);
+      return make('button', { ...about, class: token.special ? 'token special' : 'token', data: { place } }, name);
+    });
+    replace(element, ...buttons);
+    if (focused) buttons[chosen]?.focus({ preventScroll: true });
+  }
+}
