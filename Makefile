@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Each test that starts Python would compile everything anew: eight seconds a process.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock space tag dist clean
 help: ## this list

@@ -15,7 +15,6 @@ import pytest
 
 from headlight import Translator
 from headlight.model.errors import ModelError
-from tests.model.families.folders import marian
 
 ROOT = Path(__file__).resolve().parents[1]
 TOY = "assets/models/toy"
@@ -294,6 +293,8 @@ assert found["numbers"] == {"all": "6"} and found["figures"][0]["values"] == [1,
 
 
 def test_a_family_is_a_file_and_a_line(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    from tests.model.families.folders import marian  # here, because it imports transformers
+
     theirs = marian(tmp_path_factory.mktemp("theirs") / "marianne")
     expected = Translator.load(theirs, device="cpu").translate("Ich trinke ein Bier.", beam_size=3).text
     values = json.loads((theirs / "config.json").read_text(encoding="utf-8"))

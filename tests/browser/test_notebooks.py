@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
@@ -137,6 +136,8 @@ def told(client: BlockingKernelClient, code: str, wanted: Any) -> None:
 
 def open_lab(browser: Browser, lab: tuple[str, Path], watch: Watch) -> Iterator[Page]:
     address, work = lab
+    import nbformat  # here, because it takes seconds that each collection of tests would pay
+
     cells = [nbformat.v4.new_code_cell(code.strip()) for code in (CODE, LARGE)]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), work / "view.ipynb")

@@ -12,11 +12,9 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from nbclient import NotebookClient
 
 import headlight
 from headlight.viz.errors import PageError
@@ -48,6 +46,8 @@ def written(service: Service, lesson: str, **more: Any) -> dict[str, Any]:
     request = {"text": "ich mochte ein bier", "model": "toy"}
     answer = notebook_function(service)({"lesson": lesson, "language": "en", "request": request, "look": LOOK} | more)
     assert answer["name"] == f"headlight-{lesson}.ipynb"
+    import nbformat  # here, because it takes seconds that each collection of tests would pay
+
     nbformat.validate(nbformat.reads(answer["content"], as_version=4))
     found: dict[str, Any] = json.loads(answer["content"])
     return found
@@ -103,6 +103,9 @@ def test_the_walk_runs_in_a_kernel(service: Service, tmp_path: Path, monkeypatch
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+    import nbformat  # here, as above
+    from nbclient import NotebookClient
+
     notebook = nbformat.reads(json.dumps(written(service, "walk")), as_version=4)
     client = NotebookClient(
         notebook, timeout=None, store_widget_state=False, resources={"metadata": {"path": tmp_path}}
