@@ -158,7 +158,6 @@ CLASSIFIER_FIELDS = (
 OPTIONS = tuple(
     row for row in REQUEST_FIELDS if row.name in {each.name for each in dataclasses.fields(DecodingOptions)}
 )
-PAGE_OPTIONS = tuple(row.name for row in OPTIONS if row.on_page)
 
 
 def parameters(endpoint: str) -> tuple[Field, ...]:

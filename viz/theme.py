@@ -195,18 +195,6 @@ def browser_theme() -> dict[str, dict[str, Any]]:
     }
 
 
-def luminance(colour: str) -> float:
-    """Relative luminance of `#rrggbb`, 0 to 1 (WCAG 2)."""
-    red, green, blue = (_to_linear_channel(int(colour[place : place + 2], 16) / 255) for place in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(first: str, second: str) -> float:
-    """The contrast of two colours, 1 to 21 (WCAG 2)."""
-    low, high = sorted((luminance(first), luminance(second)))
-    return (high + 0.05) / (low + 0.05)
-
-
 @cache
 def plotly_template(theme: Theme) -> go.layout.Template:
     """What all figures share: fonts, a ground, and axes that keep quiet."""
@@ -275,7 +263,3 @@ def _to_hex(lightness: float, a: float, b: float) -> str:
 
 def _to_srgb_channel(channel: float) -> float:
     return 12.92 * channel if channel <= 0.0031308 else 1.055 * channel ** (1 / 2.4) - 0.055
-
-
-def _to_linear_channel(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4

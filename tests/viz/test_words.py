@@ -12,6 +12,7 @@ import pytest
 
 from headlight.viz.figure_phrases import LANGUAGES, PHRASES_FOLDER, figure_words, phrase, phrases
 from headlight.viz.figures import FIGURES
+from headlight.viz.lessons import LESSONS
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import TABS
 
@@ -99,6 +100,16 @@ def test_no_phrase_of_the_page_is_unused() -> None:
     keys = [key for key in phrases() if not key.startswith(("figure_", "error_", *of_tools))]
     assert unused(keys, modules()) == []
     assert unused(["translate", "translate_nothing"], modules()) == ["translate_nothing"]
+
+
+def test_no_phrase_of_a_lesson_belongs_to_no_lesson() -> None:
+    lessons = tuple(f"lesson_{lesson.name}_" for lesson in LESSONS)
+    keys = [key for key in phrases() if key.startswith("lesson_") and not key.startswith(lessons)]
+    said = {text for path in modules() for text in literals(path)}
+    # "lesson_${lesson}_…" would match whatever begins so.
+    named = re.compile("|".join(sorted(text for text in said if not text.startswith(r"lesson_\w+_"))))
+    assert keys
+    assert [key for key in keys if not named.fullmatch(key)] == []
 
 
 def test_no_phrase_of_an_error_is_unused() -> None:

@@ -49,11 +49,6 @@ class ModelCache(Generic[Model]):
         with self._flights.changed:
             return self._models.keys()
 
-    def get_if_loaded(self, key: Hashable) -> Model | None:
-        """The model of this key, if it is cached and held. It takes no lock, so a forked process may call it."""
-        entry = self._models.peek(key)
-        return None if entry is None else entry.model
-
     @contextmanager
     def use(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
         """The model of this key, loaded if need be. It stays in the cache until the end of the block."""

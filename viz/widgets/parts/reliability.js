@@ -8,14 +8,6 @@ const MAX_REASONS = 3; // reasons that are said
 const QUIET_WHEN_RIGHT = ['unsure']; // those that an answer which is probably right keeps to itself
 const SHADED = ['left_out', 'numbers', 'name']; // those whose words are shaded in the sentence
 
-/** The grade with its first reason, as plain text. */
-export function gradeText(reliability) {
-  if (!reliability?.grade || reliability.grade === 'right') return '';
-  const [first] = shownReasons(reliability);
-  const why = first ? reasonText(first) : reliability.probability === null ? '' : t('reliable_whole');
-  return `${t(GRADES[reliability.grade])}${why && ` · ${why}`}`;
-}
-
 /** The line below a translation: its grade, and each reason with its words. Empty without a verdict. */
 export function reliabilityLine(reliability) {
   if (!reliability?.grade) return [];
@@ -46,10 +38,4 @@ function reasonElements({ kind, source, target }) {
   const words = (text) => make('bdi', {}, text || t('reason_nothing'));
   if (kind === 'language') return [t('reason_language', { words: languageName(source) })];
   return fillElements(t(`reason_${kind}`), { source: words(source), target: words(target), words: words(source || target) });
-}
-
-function reasonText({ kind, source, target }) {
-  const none = t('reason_nothing');
-  const words = kind === 'language' ? languageName(source) : source || target;
-  return t(`reason_${kind}`, { source: source || none, target: target || none, words });
 }
