@@ -132,7 +132,7 @@ class T5(FamilyReader):
             end_id=fields.token_ids("eos_token_id")[0],
         )
 
-    def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
+    def complete_config(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
         """Whether the tables are one, the weights tell; whether the output is scaled, the configuration must.
 
         `transformers` before version 5 scales the output of models with one table (T5 v1.0), and writes

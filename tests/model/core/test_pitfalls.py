@@ -137,12 +137,12 @@ def check_cross_attention_asks_the_source(length: int) -> None:
         model(source, target)
     attention = layer.cross_attention
     x = layer.around_cross_attention.norm(seen["decoder.layers.0.around_self_attention.stream"])
-    queries, keys = attention.split(attention.query(x)), attention.split(attention.key(memory))
+    queries, keys = attention.split_heads(attention.query(x)), attention.split_heads(attention.key(memory))
     expected = (queries @ keys.transpose(-2, -1) / math.sqrt(HEAD_WIDTH)).softmax(dim=-1)
     weights = seen["decoder.layers.0.cross_attention.weights"]
     assert weights.shape == (BATCH, HEADS, TARGET, length)
     assert_close(weights, expected)
-    values = attention.split(attention.value(memory))
+    values = attention.split_heads(attention.value(memory))
     assert_close(seen["decoder.layers.0.cross_attention.mixed"], expected @ values)
 
 

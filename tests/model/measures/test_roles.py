@@ -242,7 +242,7 @@ def test_the_spread_is_the_mean_number_of_tokens() -> None:
 
 def test_a_map_that_may_look_nowhere_is_unclear() -> None:
     given = translation_of(("a",), ("b",))
-    nowhere = replace(given.attention, hidden=(0, 1), encoder=np.zeros_like(given.attention.encoder))
+    nowhere = replace(given.attention, masked_source=(0, 1), encoder=np.zeros_like(given.attention.encoder))
     found = head_roles(replace(given, attention=nowhere))["encoder"][0][0]
     assert found == Role("unclear", 0.0, 0.0)
 

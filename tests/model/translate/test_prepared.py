@@ -393,9 +393,9 @@ for name in hidden:
     getattr(torch.ops, name.partition(".")[0]).__dict__.pop(name.partition(".")[2], None)
 
 import headlight.viz.page  # all that the app imports
-from headlight.model.translate import drafting, prepared
+from headlight.model.translate import drafting, packed_model
 assert not asked, f"looked for at import: {asked}"
-prepared.SMALL = drafting.WORTH_A_DRAFT = 1
+packed_model.MIN_PACKED_ENTRIES = drafting.MIN_DECODER_ENTRIES = 1
 translator = headlight.Translator.load("assets/models/toy", device="cpu")
 text = translator.translate("der hund schläft").text
 assert asked or platform.machine().lower() not in ("x86_64", "amd64"), "this would not see a kernel in use"

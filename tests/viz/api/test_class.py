@@ -120,9 +120,9 @@ def test_waiting_visitors_keep_no_threads(site: Site, monkeypatch: pytest.Monkey
         async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
             crowd = Crowd(site, client)
             tasks = [asyncio.create_task(crowd.ask(sentence(1600 + n), f"w{n}", SCHOOL)) for n in range(WAITING)]
-            while line.now()["waiting"] < WAITING and not any(each.done() for each in tasks):
+            while line.counts()["waiting"] < WAITING and not any(each.done() for each in tasks):
                 await asyncio.sleep(0.05)
-            waiting, threads = line.now()["waiting"], site.page.limiter.borrowed_tokens
+            waiting, threads = line.counts()["waiting"], site.page.limiter.borrowed_tokens
             for each in tasks:
                 each.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -133,7 +133,7 @@ def test_waiting_visitors_keep_no_threads(site: Site, monkeypatch: pytest.Monkey
     finally:
         running.release()
     assert (threads < 20, waiting) == (True, WAITING)
-    assert eventually(lambda: line.now()["waiting"] == 0)
+    assert eventually(lambda: line.counts()["waiting"] == 0)
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 60) -> bool:
