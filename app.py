@@ -1,4 +1,4 @@
-"""The front door: reads the settings, builds the page, opens it."""
+"""Reads the settings, builds the page and launches it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import contextlib
 import os
 import sys
 
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # nothing is reported to anybody
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # no telemetry
 with contextlib.suppress(ImportError):
-    import spaces  # noqa: F401 (where GPUs are lent, this must come before torch)
+    import spaces  # noqa: F401 (on ZeroGPU it must be imported before torch)
 
 from headlight.model.errors import ModelError
 from headlight.viz.page import build_page, launch_page

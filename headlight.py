@@ -1,6 +1,6 @@
-"""Headlight: translate a sentence and see what every attention head looked at.
+"""Headlight: translate a sentence and inspect the attention of every head.
 
-This file is the package: its path is the folder that it lies in, so that a checkout, a Space and an installed wheel
+This file is the package, and its path is the folder that contains it, so a checkout, a Space and an installed wheel
 import the same names. Public names load on first use; drawing a figure never loads PyTorch.
 """
 
@@ -74,7 +74,7 @@ def __getattr__(name: str) -> Any:
 
 @contextmanager
 def ended_by_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end the process at once while modules load: a traceback through them says nothing to anybody."""
+    """Let Ctrl-C end the process at once while modules load, without a traceback through imports."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
