@@ -1,12 +1,12 @@
-// A translation translated back, asked for once the translation stands: it costs the reader no waiting.
+// Fetches the back-translation after the translation is shown, so that it adds no latency.
 
 import { callLatest } from '../core/boot.js';
 
-const DELAY_MS = 400; // milliseconds after a translation: a reader who types on is answered first
-const LIVE_DELAY_MS = 2000; // the same after one that came while the sentence was typed
+const DELAY_MS = 400; // milliseconds after a translation, so that typing comes first
+const LIVE_DELAY_MS = 2000; // milliseconds after a live translation
 
 export class BackTranslation {
-  /** `judge(translation)`: what is known of a translation's reliability has grown. */
+  /** `judge(translation)` is called when its reliability is updated. */
   constructor(server, judge) {
     this.server = server;
     this.judge = judge;
@@ -14,7 +14,7 @@ export class BackTranslation {
     this.waits = 0;
   }
 
-  /** Ask for this translation, and for none before it. A translation that nobody can translate back is left as it is. */
+  /** Request the back-translation of the latest translation, if a reverse model is available. */
   follow(translation) {
     clearTimeout(this.waits);
     this.latest = translation;

@@ -7,11 +7,11 @@ import { languageName, t } from '../core/i18n.js';
 const COLLAPSING_TABS = new Set(['learn', 'decoding', 'why', 'sentiment', 'models']);
 
 export class CollapsedForm {
-  /** `root` is the desk; `unfolded()`: it can be typed in. */
+  /** `root` is the translate form; `unfolded()` is called when it is expanded. */
   constructor(root, unfolded) {
     this.root = root;
     this.unfolded = unfolded;
-    this.open = false; // by the visitor, until another tab is looked at
+    this.open = false; // set by the visitor, reset on tab change
     this.read = make('span', { class: 'quiet' });
     this.source = make('bdi', { class: 'sentence-line' });
     this.wrote = make('span', { class: 'quiet' });
@@ -26,12 +26,12 @@ export class CollapsedForm {
     this.draw();
   }
 
-  /** Whether this tab folds the desk; for a class every tab does. */
+  /** Whether the form collapses on this tab; in presentation mode it always does. */
   get folds() {
     return COLLAPSING_TABS.has(state.tab) || state.beamer;
   }
 
-  /** Open or fold it; `byHand`: the focus goes along. */
+  /** Expand or collapse the form; `byHand` also moves the focus. */
   setCollapsed(open, byHand = true) {
     this.open = open && this.folds;
     this.draw();

@@ -2,7 +2,7 @@
 
 import { callLatest } from '../core/boot.js';
 
-/** The message that waits, asked for once more where the connection is lost on the way, with the number of its request; else one that says why it did not come. */
+/** The deferred answer with its request number, or an error message. Retries once if the connection is lost. */
 export async function fetchDeferred(server, { name, turn }) {
   for (let again = false; ; again = true) {
     try {

@@ -1,4 +1,4 @@
-// A model that is not downloaded: what it is, how large, and, after a confirmation, the progress of its download.
+// Offers to download a model: description, size, confirmation and progress.
 
 import { make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
@@ -8,11 +8,11 @@ import { errorText, t } from '../core/i18n.js';
 import { kindName, pairName, formatSize, formatWait } from '../parts/model-names.js';
 import { hubClient } from './hub-client.js';
 
-const REFERENCE_BANDWIDTH = 50e6 / 8; // bytes a second of a 50 Mbit/s line, which the text names
-const MIN_RATE_MS = 1500; // milliseconds of a download after which its pace means something
+const REFERENCE_BANDWIDTH = 50e6 / 8; // bytes per second of the 50 Mbit/s connection that the text names
+const MIN_RATE_MS = 1500; // milliseconds of download before the rate is meaningful
 
 export class DownloadOffer {
-  /** Once one is here, `know` gets all models that there are now; and `use` its name, if it is still wanted. */
+  /** After a download `know` gets all current models, and `use` the model's name if it is still wanted. */
   constructor({ know, use }) {
     this.know = know;
     this.use = use;
@@ -51,9 +51,7 @@ export class DownloadOffer {
     return this.phase === 'fetching';
   }
 
-  // ---------------------------------------------------------------- what happens
-
-  /** Offer a model; nothing is downloaded before a confirmation. `chosen`: the visitor has just chosen it. */
+  /** Offer a model; the download starts after confirmation. `chosen`: the visitor has just selected it. */
   async open(model, chosen) {
     if (this.busy && this.model.name === model.name) {
       this.wanted = true;
@@ -89,7 +87,7 @@ export class DownloadOffer {
   }
 
   act() {
-    if (this.phase === 'asking') return; // size and licence are not shown yet
+    if (this.phase === 'asking') return; // size and license are not loaded yet
     if (this.busy) {
       this.pause();
       this.phase = 'stopped';
@@ -127,7 +125,7 @@ export class DownloadOffer {
     this.draw();
   }
 
-  /** Complain of a model, whatever is offered. */
+  /** Show an error about a model, whatever is on offer. */
   showError(fault) {
     this.fault = fault;
     this.draw();
@@ -169,7 +167,7 @@ export class DownloadOffer {
     if (this.wanted) this.use(name);
   }
 
-  /** A classifier came: it writes nothing, but judges texts in the tab of its own. */
+  /** Classifiers do not translate: they are used on the sentiment tab. */
   showClassifierReady(model) {
     this.phase = 'away';
     this.told.textContent = t('offer_here', { model: model.name });
@@ -178,8 +176,6 @@ export class DownloadOffer {
     dispatchEvent(new CustomEvent('headlight-classifier', { detail: model }));
     if (this.wanted && document.getElementById('panel-sentiment')) set({ tab: 'sentiment' });
   }
-
-  // ---------------------------------------------------------------- drawing
 
   draw() {
     const { phase, model, plan, fault } = this;
@@ -232,7 +228,7 @@ export class DownloadOffer {
   }
 
   drawProgress() {
-    this.bar.style.visibility = this.busy ? 'visible' : 'hidden'; // it keeps its place
+    this.bar.style.visibility = this.busy ? 'visible' : 'hidden'; // keep its space
     this.far.hidden = !this.busy;
     if (!this.busy) return;
     const total = this.total ?? this.plan?.bytes ?? 0;

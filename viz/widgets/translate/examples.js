@@ -1,10 +1,10 @@
-// The examples: a menu of sentences, each with a model that reads its language.
+// Menu of example sentences, each with a model for its language.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
 export class Examples {
-  /** `take(model, text)`: one was chosen. */
+  /** `take(model, text)` is called when an example is selected. */
   constructor(examples, take) {
     this.examples = examples;
     this.element = make('select', { id: 'examples' });
@@ -14,12 +14,12 @@ export class Examples {
     });
   }
 
-  /** The first one that a model can read. */
+  /** The first example for a model. */
   of(model) {
     return this.examples.find((each) => each.model === model);
   }
 
-  /** `text` stands in the field: the example that it is counts as chosen. */
+  /** Select the example that matches `text`. */
   draw(text) {
     this.element.setAttribute('aria-label', t('examples'));
     const options = this.examples.map(({ name }, place) => make('option', { value: place }, t(`example_${name}`)));

@@ -1,4 +1,4 @@
-// Calls to the Hub: the size of a model, and its download. `hub.hear` gets the messages.
+// Calls to the Hub: model sizes and downloads. `hub.hear` receives the messages.
 
 import { callLatest } from '../core/boot.js';
 import { set } from '../core/state.js';
@@ -8,24 +8,24 @@ const server = new Promise((done) => (connected = done));
 let turn = 0;
 
 export const hubClient = {
-  hear: null, // gets each message of the last download that was asked for
+  hear: null, // callback for messages of the latest download
 
   async downloadInfo(name) {
     return callLatest((await server).download_info, { name });
   },
 
-  /** All models there are by now. */
+  /** All models currently installed. */
   async models() {
     return callLatest((await server).models, {});
   },
 
-  /** Whether models can be fetched at present; `again`: the visitor asks. */
+  /** Check whether the Hub can be reached; `again`: the visitor requested it. */
   async look(again = false) {
     try {
       const { away } = await callLatest((await server).look, { again }, () => true);
       set({ hubAway: away });
     } catch {
-      // What was known before is still as good as it was.
+      // Keep the previous state.
     }
   },
 
@@ -38,13 +38,13 @@ export const hubClient = {
     (await server).trigger('stop', { turn });
   },
 
-  /** Whatever still comes is of no interest. */
+  /** Ignore further messages. */
   forget() {
     turn += 1;
   },
 };
 
-// Other widgets ask for that before this one is mounted, too.
+// Other widgets may request this before this one is mounted.
 addEventListener('headlight-hub', (/** @type {CustomEvent} */ event) => hubClient.look(event.detail.again));
 
 export function mount({ trigger, props, server: functions, watch }) {

@@ -1,22 +1,22 @@
-// "This looks like English. Translate English → German?": what the server noticed about the sentence, and a way on; and which of
-// its words the model could not read.
+// "This looks like English. Translate English → German?": the detected language with suggested models, and the words
+// that the model does not know.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { languageName, t } from '../core/i18n.js';
 import { unknownNote } from '../parts/unknown-words.js';
 
-const MAX_OFFERS = 3; // directions that are offered
+const MAX_OFFERS = 3; // maximum number of suggestions
 
 export class LanguageHint {
-  /** `go(offer)` translates the sentence again, as the offer says; `text()` is what the field holds. */
+  /** `go(offer)` translates the sentence again with the suggestion; `text()` is the field's text. */
   constructor({ go, text }) {
     this.go = go;
     this.text = text;
     this.element = make('p', { class: 'looks-like', role: 'status' });
   }
 
-  /** Of the translation that is shown, as long as its sentence stands in the field. */
+  /** Draw the hints of the shown translation while its sentence is in the field. */
   draw() {
     const { translation, busy } = state;
     const shown = !busy && translation?.request.text === this.text() ? translation : null;
@@ -28,7 +28,7 @@ export class LanguageHint {
     replace(this.element, ...(hint ? this.offers(hint) : []), unread.length ? make('span', { class: 'unread' }, ...unread) : null);
   }
 
-  /** What the sentence looks like, and models that read that. */
+  /** The detected language, and buttons for models that read it. */
   offers(hint) {
     const looks = t('hint_looks', { name: languageName(hint.language) });
     const buttons = hint.offers.slice(0, MAX_OFFERS).map((offer, place) => this.button(offer, place));

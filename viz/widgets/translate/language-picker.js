@@ -1,4 +1,4 @@
-// The name above a sentence; where a model reads or writes several languages, a button to choose one of them.
+// Language name above a sentence, with a menu if the model supports several.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -6,10 +6,10 @@ import { languageName, t } from '../core/i18n.js';
 import { ListBox } from '../parts/list-box.js';
 
 export class LanguagePicker {
-  /** `side` is source or target; `changed` is called once a language is chosen. */
+  /** `side` is source or target; `changed` is called on selection. */
   constructor(side, changed) {
     this.side = side;
-    this.chosen = ''; // the model's name for it; empty: the model's default
+    this.chosen = ''; // the model's language code; empty for its default
     this.picker = new ListBox((code) => {
       this.chosen = code === state.translation.model[`default_${side}`] ? '' : code;
       changed();
@@ -18,7 +18,7 @@ export class LanguagePicker {
     this.element = make('div', { class: 'language-side' }, this.name, this.picker.element);
   }
 
-  /** `model` is the one that answered. */
+  /** `model` is the one that translated. */
   draw(model) {
     const codes = model?.[`${this.side}s`] ?? [];
     const several = codes.length > 1;

@@ -1,5 +1,5 @@
-// "Live": while the sentence is typed, a greedy translation of what stands there follows each pause of the fingers. Enter
-// makes the whole answer. Under load it asks less often, and says so.
+// "Live": translates greedily on each pause in typing; Enter requests the full translation. Under load it sends fewer
+// requests and shows a note.
 
 import { make } from '../core/dom.js';
 import { set, state } from '../core/state.js';
@@ -7,17 +7,17 @@ import { t } from '../core/i18n.js';
 import { Pace } from './pace.js';
 
 const DEBOUNCE_MS = 120; // milliseconds after the last keystroke
-const SLOW_ANSWER_MS = 1000; // milliseconds until an answer from which on the next one is asked for less soon
+const SLOW_ANSWER_MS = 1000; // answers slower than this increase the pause
 const BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 4000; // maximum back-off in milliseconds
-const TIMEOUT_MS = 8000; // milliseconds without an answer after which the question is given up
-const MAX_SKIPPED = 3; // questions in a row without an answer, after which one is waited for
-const CLICK_MS = 350; // milliseconds that a click takes
+const TIMEOUT_MS = 8000; // milliseconds until a request without an answer is abandoned
+const MAX_SKIPPED = 3; // requests that may be replaced in a row before one is awaited
+const CLICK_MS = 350; // duration of a click in milliseconds
 const KEY = 'headlight-live';
 /** @type {Record<string, string>} */
-const RETRY_PHRASES = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // faults that are no sentence's: what is said of them
+const RETRY_PHRASES = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // notes for server errors, which no edit of the sentence can fix
 
-/** What the visitor chose once: 'on', 'off', or nothing. A browser that keeps nothing tells nothing. */
+/** The visitor's saved choice, 'on' or 'off', or null; null too if storage is blocked. */
 function remembered() {
   try {
     return localStorage.getItem(KEY);
@@ -30,7 +30,7 @@ function remember(choice) {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
-    // It counts for this visit.
+    // Storage is blocked: the choice lasts for this visit.
   }
 }
 
@@ -38,7 +38,10 @@ const savesData = () =>
   Boolean(/** @type {any} */ (navigator).connection?.saveData) || matchMedia('(prefers-reduced-data: reduce)').matches;
 
 export class Live {
-  /** `ask()` sends the sentence as it stands; `drop()`: nothing comes of that; `refuse()`: it cannot be sent. `model()`: the name of the chosen one. `pending()`: the sentence whose whole answer is on its way. */
+  /**
+   * `ask()` sends the current sentence, `drop()` cancels that request, `refuse()` is called if the sentence is invalid.
+   * `model()` is the selected model's name, `pending()` the sentence of a pending full request.
+   */
   constructor(field, { ask, drop, refuse, model, pending }) {
     this.pending = pending;
     this.refuse = refuse;
@@ -47,14 +50,14 @@ export class Live {
     this.drop = drop;
     this.model = model;
     this.choice = remembered();
-    this.composing = false; // an input method has not made up its mind
-    this.waits = null; // the timer of the next look
-    this.asked = null; // {text, at}: the question that is not answered yet
-    this.missed = false; // the sentence has changed since, and waits for the answer
+    this.composing = false; // an input method is composing
+    this.waits = null; // timer of the next check
+    this.asked = null; // {text, at} of the pending request
+    this.missed = false; // the sentence has changed since; check again after the answer
     this.skipped = 0;
-    this.vain = null; // the last sentence that no answer came for
+    this.vain = null; // the last sentence that timed out
     this.pause = DEBOUNCE_MS;
-    this.word = ''; // the phrase that is said
+    this.word = ''; // key of the note shown
     this.pace = new Pace(() => this.goOn());
     this.box = make('input', { type: 'checkbox', role: 'switch', 'aria-describedby': 'live-says' });
     this.label = make('span', {});
@@ -68,8 +71,6 @@ export class Live {
     element.addEventListener('focus', () => clearTimeout(this.rests));
     element.addEventListener('blur', () => this.scheduleRelease());
   }
-
-  // ---------------------------------------------------------------- on or off
 
   get on() {
     if (this.choice) return this.choice === 'on';
@@ -86,23 +87,21 @@ export class Live {
     this.draw();
   }
 
-  /** A model's own time for an answer: of a beam it is at least this for one hypothesis. */
+  /** Record the model's time; beam time divided by beam size is a lower bound for one hypothesis. */
   recordModelTime(translation) {
     if (translation.cached || !translation.seconds) return;
     this.pace.measure(translation.model.name, translation.seconds / translation.request.options.beam_size);
     this.draw();
   }
 
-  // ---------------------------------------------------------------- asking
-
-  /** A keystroke: the sentence is asked for once the fingers rest. */
+  /** A keystroke: check after the pause. */
   onInput() {
     if (!this.on) return;
     set({ still: true });
     this.soon();
   }
 
-  /** Ask, unless there is nothing to ask for, or an answer is waited for first. */
+  /** Send the sentence unless it is unchanged or a pending answer comes first. */
   maybeSend() {
     const { text } = this.field;
     this.waits = null;
@@ -121,21 +120,21 @@ export class Live {
     this.ask();
   }
 
-  /** The sentence whose translation stands there, or comes without us, if the chosen model makes it. */
+  /** The sentence whose translation by the selected model is shown or pending. */
   shown() {
     if (this.pending() !== null) return this.pending();
     const { translation } = state;
     return translation?.model.name === this.model() ? translation.request.text : null;
   }
 
-  /** Nothing more is asked, and what was asked is of no interest. */
+  /** Cancel the timer and the pending request. */
   cancel() {
     const waited = this.asked;
     this.onReplaced();
     if (waited) this.drop();
   }
 
-  /** Another request takes the place of ours. */
+  /** Another request replaces the live one. */
   onReplaced() {
     clearTimeout(this.waits);
     this.waits = null;
@@ -145,7 +144,7 @@ export class Live {
     this.skipped = 0;
   }
 
-  /** Live is off: nothing holds still for what might come. */
+  /** Live is off: release the layout. */
   end() {
     this.cancel();
     this.releaseLayout();
@@ -162,8 +161,6 @@ export class Live {
     set({ still: false });
   }
 
-  // ---------------------------------------------------------------- hearing
-
   /** Handle a live message. Errors are not shown, because a half-typed sentence is not an error. */
   onMessage(message) {
     const word = message.what === 'busy' ? 'live_busy' : RETRY_PHRASES[message.word];
@@ -171,7 +168,7 @@ export class Live {
     else if (message.what === 'error') this.onSettled();
   }
 
-  /** The answer is shown. */
+  /** The answer is shown: adapt the pause to the latency. */
   onAnswerShown(translation) {
     const took = this.asked ? performance.now() - this.asked.at : 0;
     if (took > SLOW_ANSWER_MS) this.wait(Math.max(this.pause, BACK_OFF_MS));
@@ -180,14 +177,14 @@ export class Live {
     this.recordModelTime(translation);
   }
 
-  /** A rest is over: what was typed meanwhile is asked for, where it is still being typed. */
+  /** Resume after a rest if the visitor is still typing. */
   goOn() {
     this.draw();
     const { element, text } = this.field;
     if (document.activeElement === element && text !== this.shown()) this.onInput();
   }
 
-  /** Nothing more comes of the last question; a sentence that waited for that is looked at. */
+  /** The request is done; check again if the sentence has changed. */
   onSettled() {
     const { missed } = this;
     clearTimeout(this.givesUp);
@@ -217,9 +214,9 @@ export class Live {
   }
 
   /**
-   * Look once nothing was typed for a while; what an input method still composes is not yet the sentence. While it
-   * backs off, a look that is due stays due: the pause is then longer than one between two keystrokes, and steady
-   * typing would put the look off for ever.
+   * Schedule a check after a pause in typing, but not during input method composition. While backing off, keep a
+   * pending timer: the pause is then longer than the time between keystrokes, so steady typing would postpone the check
+   * forever.
    */
   soon() {
     const due = this.waits !== null && this.pause > DEBOUNCE_MS;
@@ -233,8 +230,6 @@ export class Live {
     this.word = pause > DEBOUNCE_MS ? word : '';
     this.draw();
   }
-
-  // ---------------------------------------------------------------- drawing
 
   draw() {
     this.box.checked = this.on;

@@ -1,4 +1,4 @@
-// Which model translates, from which language into which: the menu, the languages' buttons, and the offer to fetch.
+// Selects model and languages: the menu, the language pickers and the download offer.
 
 import { make } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
@@ -9,7 +9,7 @@ import { ModelMenu } from './model-menu.js';
 import { DownloadOffer } from './download-offer.js';
 
 export class ModelChooser {
-  /** `take` translates the sentence by a model; `ask` asks again for what was asked for before. */
+  /** `take` translates the sentence with a model; `ask` repeats the pending request. */
   constructor(config, { take, ask, again }) {
     this.config = config;
     this.take = take;
@@ -28,20 +28,20 @@ export class ModelChooser {
     this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
   }
 
-  /** All models, and the default options of each, as far as they are known. */
+  /** Set the models and their known default options. */
   setModels(models) {
     this.config.models = models;
     for (const { name, defaults } of models) if (defaults) state.modelDefaults[name] ??= defaults;
   }
 
-  /** Others may have fetched some since this page was opened. */
+  /** Other visitors may have downloaded models since this page was opened. */
   async refresh() {
     hubClient.look();
     try {
       const models = await hubClient.models();
       if (JSON.stringify(models) !== JSON.stringify(this.config.models)) this.onModels(models);
     } catch {
-      // What was known before is still as good as it was.
+      // Keep the previous list.
     }
   }
 
@@ -51,7 +51,7 @@ export class ModelChooser {
     set({ fetched: state.fetched + 1 });
   }
 
-  /** The model and the languages of what is asked, or was answered. */
+  /** Show the model and the languages of a request or an answer. */
   setCurrent({ model, source_language = '', target_language = '' }) {
     this.model = model;
     [source_language, target_language].forEach((code, place) => (this.languages[place].chosen = code));
@@ -68,13 +68,13 @@ export class ModelChooser {
     return this.config.models.find((each) => each.name === name) ?? (model?.name === name ? model : undefined);
   }
 
-  /** The chosen languages, as far as they are those of this model. */
+  /** The selected languages that this model supports. */
   asked(model) {
     const [source_language, target_language] = this.languages.map(({ chosen }) => (model === this.model ? chosen : ''));
     return { model, source_language, target_language };
   }
 
-  /** The sentence stays; a model that is not here is offered first. */
+  /** Translate the sentence with this model; offer the download if it is missing. */
   choose(name) {
     const found = this.find(name);
     this.waits = null;
@@ -88,7 +88,7 @@ export class ModelChooser {
     this.take(name);
   }
 
-  /** A model came: the sentence is translated by it, as it was asked for. */
+  /** A download finished: run the pending request with it. */
   onModelReady(name) {
     const { waits } = this;
     this.waits = null;
@@ -96,7 +96,7 @@ export class ModelChooser {
     else this.take(name);
   }
 
-  /** A model that is not here is offered; whatever else is wrong with one, the last one answers the next sentence. */
+  /** Offer the download of a missing model. After any other error fall back to the last model that worked. */
   fail({ word, values }, request, following) {
     if (word === 'model_not_here') {
       this.waits = { request, following };

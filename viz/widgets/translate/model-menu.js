@@ -1,4 +1,4 @@
-// The menu of models: those that ship, pairs of languages from the Hub, and any other by its id.
+// Model menu: bundled models, language pairs from the Hub, and any other model by ID.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -8,10 +8,10 @@ import { HubAway } from '../parts/hubaway.js';
 import { ListBox } from '../parts/list-box.js';
 
 const ID = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*(@[A-Za-z0-9_][A-Za-z0-9._/-]*)?$/;
-const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // what one copies from a browser
+const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // as copied from a browser
 
 export class ModelMenu {
-  /** `choose` gets a model's name, listed or not; `opened` is told when the menu opens. */
+  /** `choose` gets a model name, listed or not; `opened` is called when the menu opens. */
   constructor(config, choose, opened) {
     this.config = config;
     this.choose = choose;
@@ -75,7 +75,7 @@ export class ModelMenu {
     this.choose(id);
   }
 
-  /** `model` is the one in use. Every request and every answer draws; what there is to choose from seldom changes. */
+  /** `model` is the one in use. Runs on every request and answer, although the list seldom changes. */
   draw(model) {
     const listed = this.config.models;
     const told = JSON.stringify([state.language, model, listed, state.hubAway]);
@@ -108,7 +108,7 @@ export class ModelMenu {
 
 const full = (model) => `${pairName(model)} · ${kindName(model)}`;
 
-/** One line; a `twin` has the pair and the kind of another, so it is called by its id. */
+/** One menu item; a `twin` shares pair and kind with another model, so its ID is shown. */
 function item(model, twin) {
   const { name, downloaded, bytes } = model;
   const kind = twin ? name : kindName(model);

@@ -1,10 +1,10 @@
-// Beam, length penalty, sampling, one's own translation: folded away until wanted.
+// Options: beam size, length penalty, sampling and a custom target; collapsed by default.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
-/** A control for an option of each kind: the element, what it holds, and how another value gets in. */
+/** Controls by kind of option: input element, getter and setter. */
 const CONTROLS = {
   whole: ({ low, high }) => number({ min: low, max: high, step: 1 }),
   real: ({ low, high, step }) => number({ min: low, max: high, step }),
@@ -29,8 +29,8 @@ function number(limits) {
 export function mountOptions(config, submit) {
   const element = make('div', { class: 'options', id: 'options', hidden: true });
   const fields = {};
-  const changed = new Set(); // by the visitor: these stay, whichever model is chosen
-  // One line for the faults of all numbers: it keeps its place, so that nothing below it moves.
+  const changed = new Set(); // set by the visitor; kept when the model changes
+  // A shared line for all number errors; it keeps its height, so that nothing below moves.
   const faults = make('div', { class: 'faults' });
   const add = (name, input, wide = '') => {
     const label = make('span', {});
@@ -59,14 +59,14 @@ export function mountOptions(config, submit) {
 
   const { beam_size: beam, temperature, back_weight: weight } = fields;
   const own = fields.target.input;
-  let width = config.defaults.beam_size; // of the beam, while chance decides: it comes back afterwards
-  let readsBack = config.defaults.back_weight > 0; // a model of the way back is here
+  let width = config.defaults.beam_size; // beam size to restore when sampling ends
+  let readsBack = config.defaults.back_weight > 0; // a reverse model is available
   const follow = () => {
     const chance = Number(temperature.input.value) > 0;
     if (chance && !beam.input.disabled) [width, beam.input.value] = [beam.input.value, 1];
     if (!chance && beam.input.disabled) beam.input.value = width;
     beam.input.disabled = chance;
-    const nothingToChoose = beam.read() <= 1 || own.value.trim() !== ''; // there is one translation alone
+    const nothingToChoose = beam.read() <= 1 || own.value.trim() !== ''; // only one hypothesis
     weight.input.disabled = !readsBack || nothingToChoose;
     drawNote();
   };
@@ -84,23 +84,23 @@ export function mountOptions(config, submit) {
 
   return {
     element,
-    /** What a model is asked with: what the visitor changed, and its own defaults, as far as they are known. */
+    /** Options of a request: the model's known defaults, overridden by the visitor's changes. */
     values(model) {
       const given = { ...state.modelDefaults[model] };
       for (const name of changed) given[name] = fields[name].read();
-      if (given.temperature > 0) given.beam_size = 1; // chance and search exclude each other
+      if (given.temperature > 0) given.beam_size = 1; // sampling needs a beam of 1
       return { ...given, target: own.value.trim() || null, prefix: null };
     },
-    /** Values from a link or another tab: those that differ from the defaults count as changed by the visitor. */
+    /** Apply values from a link or another tab; those that differ from the defaults count as changed by the visitor. */
     change(values, defaults = {}) {
       for (const name of names) if (values[name] !== undefined && values[name] !== defaults[name]) take(name, values[name]);
     },
-    /** A number is the visitor's no longer; none is, where no name is given. */
+    /** Reset one option, or all of them, to the model's defaults. */
     resetOption(name) {
       if (name) changed.delete(name);
       else changed.clear();
     },
-    /** The fields show the options of a request, also of a link; a number that only the translation will tell stays empty. */
+    /** Show the options of a request or link; numbers that are known only after the translation stay empty. */
     set(values) {
       temperature.input.value = values.temperature ?? 0;
       follow();
@@ -108,7 +108,7 @@ export function mountOptions(config, submit) {
       own.value = typeof values.target === 'string' ? values.target : '';
       follow();
     },
-    /** The defaults of the model that answered, where the visitor changed nothing. */
+    /** Show the defaults of the model that answered, except for options changed by the visitor. */
     setAnswered(defaults) {
       readsBack = defaults.back_weight > 0;
       for (const name of names) {

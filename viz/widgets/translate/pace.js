@@ -1,20 +1,20 @@
-// Whether a model is quick enough for Live: after several slow answers in a row Live rests, and tries again by itself.
+// Pauses Live after several slow answers in a row, and resumes it later.
 
-const SLOW = 0.15; // seconds of a model's own time from which on an answer is slow
-const IN_A_ROW = 3; // slow answers until Live rests: fewer may be the machine's fault
-const FIRST_REST = 15_000; // milliseconds; each rest in a row is twice as long as the one before
+const SLOW = 0.15; // answers slower than this (in seconds of model time) are slow
+const IN_A_ROW = 3; // slow answers before a pause; fewer may be noise
+const FIRST_REST = 15_000; // milliseconds; doubles with each consecutive pause
 const LONGEST_REST = 240_000;
 
 export class Pace {
-  /** `over()`: a rest is over. */
+  /** `over()` is called when a pause ends. */
   constructor(over) {
     this.over = over;
-    this.slow = new Map(); // model → its slow answers in a row
-    this.rests = new Map(); // model → the timer of its rest
-    this.lengths = new Map(); // model → milliseconds of its next rest
+    this.slow = new Map(); // model → number of consecutive slow answers
+    this.rests = new Map(); // model → timer of its pause
+    this.lengths = new Map(); // model → milliseconds of its next pause
   }
 
-  /** A model's own time for an answer. One quick answer ends a rest. */
+  /** Record the model time of an answer. A fast answer ends the pause. */
   measure(name, seconds) {
     if (seconds <= SLOW) {
       this.end(name);

@@ -6,7 +6,7 @@ import { defaultHead } from '../core/default-head.js';
 import { informativeRow } from '../core/selection.js';
 import { remapPins } from '../core/pins.js';
 
-/** All of the request that an address names a part of: a sentence, or a model alone. Nothing where it names neither. */
+/** The full request of a permalink with a sentence or a model; null if it has neither. */
 export function requestFromLink(request, defaults, example) {
   const text = request.text ?? example?.text ?? (request.model && state.translation?.request.text);
   if (!text) return null;
@@ -16,20 +16,20 @@ export function requestFromLink(request, defaults, example) {
   return wanted;
 }
 
-/** Whether a request is the one that a translation, or another request, was asked with. */
+/** Whether two requests are equal. */
 export function isSameRequest(wanted, given = {}) {
   return Object.keys(wanted).every((name) => JSON.stringify(given[name] ?? null) === JSON.stringify(wanted[name] ?? null));
 }
 
-/** The default of a field of a request; `undefined` where the request names just that. */
+/** The default of a request field, or `undefined` if the field already has it. */
 export function fallbackFor(request, field, defaults) {
   const value = { ...defaults, ...state.modelDefaults[request.model] }[field];
   return request[field] === value ? undefined : value;
 }
 
 /**
- * Where one looks in a translation: where the address wants, else at the same head, as far as that is still there, and in
- * another sentence at its most telling row. Heads of another model are other heads: there one begins at the one that tells most.
+ * The selection for a new translation: from the permalink, or else the current head if it still exists, with the most
+ * informative row for a new sentence. Another model has other heads, so start with its default head.
  */
 export function initialSelection(translation, following) {
   const first = !state.translation;
@@ -43,13 +43,13 @@ export function initialSelection(translation, following) {
       ...defaultHead(translation),
     });
   }
-  const linked = first ? parsePermalink() : following; // a first visit begins with what the address wants
+  const linked = first ? parsePermalink() : following; // the first visit starts with the permalink
   const stays = first || sameShape(state.translation, translation);
   if (linked) return { ...(stays ? {} : NO_SELECTION), ...selectionFor(translation, linked) };
   return stays ? clampSelection(translation, state) : withInformativeRow(translation, NO_SELECTION);
 }
 
-/** What is chosen, and in it the row that tells most. */
+/** A selection with its most informative row. */
 function withInformativeRow(translation, chosen) {
   const look = { ...chosen, ...clampSelection(translation, { ...state, ...chosen }) };
   return { ...look, row: informativeRow(translation, look, state) };
@@ -58,7 +58,7 @@ function withInformativeRow(translation, chosen) {
 const ids = (tokens) => tokens.map((token) => token.id).join();
 const sameShape = (one, other) => ids(one.source) === ids(other.source) && ids(one.target) === ids(other.target);
 
-/** Where one looks in a live answer: every pin stays with its word, unless the model is another one. */
+/** The selection after a live answer: pins stay with their words unless the model has changed. */
 export function liveLook(before, translation) {
   if (before?.model.name !== translation.model.name) return initialSelection(translation, null);
   return { hoverRow: null, hoverColumn: null, written: null, ...remapPins(before, translation, state) };

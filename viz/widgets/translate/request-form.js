@@ -1,52 +1,48 @@
-// The fields that a request is made of: sentence, model with its languages, options. A complaint stands beside its field.
+// The request's fields: sentence, model, languages and options. Errors are shown next to their field.
 
 import { state } from '../core/state.js';
 import { errorText } from '../core/i18n.js';
 
 export class RequestForm {
-  /** `unfold()`: the options must be seen. */
+  /** `unfold()` expands the options. */
   constructor({ sentence, chooser, options, unfold }) {
     this.sentence = sentence;
     this.chooser = chooser;
     this.options = options;
     this.unfold = unfold;
-    this.begun = false; // whether an answer was shown
+    this.begun = false; // whether an answer has been shown
   }
 
-  // ---------------------------------------------------------------- what they hold
-
-  /** The request as it stands here; `more` overrides. `last` is what was asked before, if anything was. */
+  /** The request from the fields; `more` overrides. `last` is the previous request, if any. */
   request(more, last) {
     const { text } = this.sentence;
     const model = more.model ?? this.chooser.model;
     const given = this.options.values(model);
-    // One's own translation belongs to the sentence that it was scored with.
+    // A custom target belongs to the sentence that it was scored with.
     if (given.target && given.target === last?.target && text !== last.text) given.target = null;
     return { ...given, ...this.chooser.asked(model), text, ...more };
   }
 
-  /** Values from a link or another tab stay, as if the visitor had changed them. */
+  /** Apply values from a link or another tab as if the visitor had set them. */
   change(more) {
     this.options.change(more, state.modelDefaults[more.model ?? this.chooser.model]);
   }
-
-  // ---------------------------------------------------------------- what they show
 
   /** Show a request in the fields. */
   show(request) {
     this.chooser.setCurrent(request);
     this.options.set(request);
-    this.sentence.fitText(); // not once the answer is there
+    this.sentence.fitText(); // fit now, not when the answer arrives
   }
 
-  /** Another model and its sentence; numbers that the visitor changed stay. */
+  /** Set the model and its sentence; numbers that the visitor has changed stay. */
   setModelAndText(model, text) {
     this.chooser.setCurrent({ model });
     this.options.clearTarget();
     this.sentence.write(text);
   }
 
-  /** All that an address wants, of which it names `request`: no number is the visitor's any longer. */
+  /** Apply a permalink that sets `request`; reset all options changed by the visitor. */
   follow(wanted, request) {
     this.sentence.write(wanted.text);
     this.options.resetOption();
@@ -54,14 +50,13 @@ export class RequestForm {
     this.show(wanted);
   }
 
-  /** A number is the visitor's no longer. */
   resetOption(name) {
     this.options.resetOption(name);
   }
 
-  /** The request that was answered, and the default options of its model. */
+  /** Show the request that was answered and the defaults of its model. */
   setAnswered({ request, model }) {
-    if (!this.begun && !this.sentence.text) this.sentence.write(request.text); // who has emptied it since types another
+    if (!this.begun && !this.sentence.text) this.sentence.write(request.text); // if the visitor has cleared the field, leave it empty
     this.begun = true;
     this.chooser.setCurrent(request);
     state.modelDefaults[model.name] ??= model.defaults;
@@ -74,9 +69,7 @@ export class RequestForm {
     this.chooser.draw();
   }
 
-  // ---------------------------------------------------------------- what is wrong with them
-
-  /** `asked` is the request that failed; `following`: an address asked for it, and wants one to look there. */
+  /** `asked` is the failed request; `following` is the selection if it came from a permalink. */
   showError({ field, word, values }, asked, following) {
     if (field === 'model' || field.endsWith('_language')) {
       this.chooser.fail({ word, values }, asked, following);

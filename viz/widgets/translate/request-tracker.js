@@ -7,17 +7,17 @@ import { set, state } from '../core/state.js';
 import { createTransport } from './transport.js';
 
 export class RequestTracker {
-  /** `hear(message)` gets what the server says; `lost()` is called when it has gone with a translation that it owes. */
+  /** `hear(message)` receives messages; `lost()` is called if the server disappears during a request. */
   constructor(config, trigger, { hear, lost }) {
     this.hear = hear;
     this.way = createTransport(config, trigger, hear, (turn, broke) => this.onConnectionLost(turn, broke));
     this.watchdog = new Watchdog(lost);
     this.number = 0;
-    this.live = false; // whether the last request came from typing alone
-    this.broken = null; // the request whose line broke
-    this.once = false; // whether it may be asked again at once
-    this.patience = new Retry(); // with a busy server
-    this.later = null; // the timer until it is asked again
+    this.live = false; // whether the last request was a live one
+    this.broken = null; // the request whose connection broke
+    this.once = false; // whether it may be resent at once
+    this.patience = new Retry(); // retries if the server is busy
+    this.later = null; // timer of the next retry
   }
 
   startRequest(request) {
@@ -28,7 +28,7 @@ export class RequestTracker {
     this.watchdog.reset();
   }
 
-  /** The sentence as it stands while it is typed: what is shown stays as it is until the answer is there. */
+  /** Send the current sentence while typing; keep the shown translation until the answer. */
   startLiveRequest(request) {
     this.send({ ...request, live: true }, true);
     queueStatus.setPosition(this, null);
@@ -43,16 +43,16 @@ export class RequestTracker {
     this.way.send({ turn: this.number, ...request });
   }
 
-  /** Whether a message belongs to the last request; if so, the server answers, and more messages are to come. */
+  /** Whether a message belongs to the latest request; if so, the server is alive. */
   accepts(message) {
-    // The first translation has no number; Gradio may set it once more while it still settles, after a quick visitor has asked.
+    // The first translation has no number, and Gradio may set it again after an early request.
     if ((message.turn ?? 0) !== this.number) return false;
     queueStatus.setPosition(this, message.what === 'waiting' ? message.before : null);
     if (state.busy) this.watchdog.reset();
     return true;
   }
 
-  /** Whether a busy server has refused, and the same is asked again by itself, until another request or a stop. */
+  /** If the server is busy, schedule a retry and return true. */
   putsOff(message) {
     if (!isBusy(message)) return false;
     const again = () => {
@@ -64,7 +64,7 @@ export class RequestTracker {
     return true;
   }
 
-  /** Rest for so many milliseconds, then do something; for `null`, rest no more. */
+  /** Run `then` after a number of milliseconds; `null` cancels. */
   rests(pause, then = () => {}) {
     clearTimeout(this.later);
     this.later = pause === null ? null : setTimeout(then, pause);
@@ -82,14 +82,13 @@ export class RequestTracker {
     }
   }
 
-  /** Whether to ask again: the server was gone and is back, or one line broke; and nothing else was asked for since. */
+  /** Whether to resend: the connection broke or the server is back, and no new request was sent since. */
   shouldResend() {
     const { number, once } = this;
     this.once = false;
     return waitForServer(() => number === this.number, once);
   }
 
-  /** The translation is here. */
   finish() {
     this.watchdog.stop();
   }
@@ -103,7 +102,7 @@ export class RequestTracker {
     set({ busy: false });
   }
 
-  /** The same, and cancel it on the server. */
+  /** Cancel the request on the server and ignore further messages. */
   stop() {
     this.way.stop(this.number);
     this.abandon();

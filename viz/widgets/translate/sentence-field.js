@@ -3,10 +3,12 @@
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
-const [MEDIUM_FROM, SMALL_FROM] = [110, 240]; // letters beyond which text steps down in size
+const [MEDIUM_FROM, SMALL_FROM] = [110, 240]; // characters above which the font gets smaller
 
 export class SentenceField {
-  /** `limit`: characters. `alike`: an element whose text has the size of ours. `translate()` is called on Enter. */
+  /**
+   * `limit`: maximum characters. `alike`: an element that gets the same font size. `translate()` is called on Enter.
+   */
   constructor({ limit, alike, translate }) {
     this.limit = limit;
     this.alike = alike;
@@ -24,7 +26,7 @@ export class SentenceField {
       this.showError('');
       this.drawShades();
     });
-    this.fitted = null; // the text that the field was made to fit
+    this.fitted = null; // the text that the field was last fitted to
     new ResizeObserver(() => this.fit()).observe(this.element);
   }
 
@@ -38,7 +40,7 @@ export class SentenceField {
     this.drawShades();
   }
 
-  /** Shade places `[start, end]` of a sentence, in characters, for as long as the field holds that very sentence. */
+  /** Highlight character spans `[start, end]` while the field contains `text`. */
   highlightSpans(text, spans) {
     this.shaded = { text, spans };
     this.drawShades();
@@ -57,7 +59,7 @@ export class SentenceField {
     replace(this.shades, ...parts.filter((part) => part !== ''));
   }
 
-  /** What is wrong with the sentence, if anything is. */
+  /** The validation error of the sentence, or null. */
   validationError() {
     const { text, limit } = this;
     if (!text.trim()) return { field: 'text', word: 'blank_text', values: {} };
@@ -69,7 +71,7 @@ export class SentenceField {
     this.error.textContent = says;
   }
 
-  /** In the reader's language; `language` is the sentence's own, as far as it is known. */
+  /** Draw in the visitor's language; `language` is that of the sentence, if known. */
   draw(language) {
     if (language !== undefined) this.element.lang = language;
     this.element.placeholder = t('sentence_placeholder');
@@ -79,12 +81,12 @@ export class SentenceField {
     this.element.focus();
   }
 
-  /** The same, where another text has come since: to measure it costs a layout of the whole page. */
+  /** Fit only if the text has changed: measuring forces a layout of the whole page. */
   fitText() {
     if (this.fitted !== this.text) this.fit();
   }
 
-  /** Long sentences step down in size, both sides alike; the field is as high as its text. */
+  /** Long sentences get a smaller font on both sides; the height follows the text. */
   fit() {
     this.fitted = this.text;
     const { length } = this.text;

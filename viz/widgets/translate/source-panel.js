@@ -1,11 +1,14 @@
-// The side of the sentence: the field with all that stands round it, the button, and the options that fold out.
+// Source panel: the field with its controls, the button and the collapsible options.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { languageName, t } from '../core/i18n.js';
 
 export class SourcePanel {
-  /** `language` is its picker; `above` and `below`: what else stands round the `field`; `looks`: what its sentence looks like; `live`: its switch. `act()`: the button was pressed. */
+  /**
+   * `language` is its picker, `above` and `below` the elements around `field`, `looks` the language hint, `live` its
+   * switch. `act()` is called when the button is clicked.
+   */
   constructor({ language, above, field, below, looks, live, options, act }) {
     this.options = options;
     this.name = make('b', {});
@@ -28,7 +31,7 @@ export class SourcePanel {
     this.more.setAttribute('aria-expanded', String(open));
   }
 
-  /** In the reader's language; `model` is the one that answered, if one did. */
+  /** Draw in the visitor's language; `model` is the one that translated, if any. */
   draw(model) {
     this.name.textContent = (model && languageName(model.source)) || t('side_source');
     this.hint.textContent = t('enter_translates');

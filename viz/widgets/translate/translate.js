@@ -36,7 +36,7 @@ class TranslateWidget {
     this.readBack = new BackTranslation(server, (translation) => this.showReliability(translation));
     state.defaultRequest = this.config.defaults;
     this.build();
-    watch('value', () => props.value && this.onMessage(JSON.parse(props.value))); // of a request that was stopped, nothing comes
+    watch('value', () => props.value && this.onMessage(JSON.parse(props.value))); // a stopped request has no result
     on(['language'], () => this.draw());
     on(['still'], () => this.reserveSpace());
     this.field.element.addEventListener('input', () => state.still && this.reserveSpace());
@@ -101,7 +101,7 @@ class TranslateWidget {
     this.translate();
   }
 
-  /** The sentence again, by a model that reads its language, or by the same one told which language it is. */
+  /** Translate again with a model for the sentence's language, or with the source language set. */
   takeOffer({ model, source_language }) {
     if (source_language) this.translate({ source_language, prefix: null, target: null });
     else this.take(model, this.field.text);
@@ -130,14 +130,14 @@ class TranslateWidget {
     this.turns.startRequest(request);
   }
 
-  /** The sentence as it stands, while it is typed. What was asked for last remains so: its options are the visitor's. */
+  /** Send the current sentence while typing. The last full request is kept for its options. */
   sendLiveRequest() {
     this.fields.clear();
     Object.assign(this, { cut: false, tokens: [], following: null });
     this.turns.startLiveRequest(this.fields.request({ prefix: null, target: null }, this.asked));
   }
 
-  /** What an address asked for, of a model that was not here then; a sentence that was typed since counts for more. */
+  /** Resend a permalink's request after its model was downloaded, unless the sentence has changed. */
   resendLinkRequest({ request, following }) {
     if (request.text === this.field.text) this.sendRequest(request, false, following);
     else this.take(request.model, this.field.text);
@@ -159,7 +159,7 @@ class TranslateWidget {
     this.showTranslation();
   }
 
-  /** What is written by now stays, with all its attention; before the first word, the last translation does. */
+  /** Stop and keep the partial translation with its attention; before the first token keep the previous translation. */
   stop() {
     if (this.tokens.length) {
       this.sendRequest({ ...this.asked, target: this.tokens.map((token) => token.id), prefix: null }, true);
@@ -174,7 +174,7 @@ class TranslateWidget {
     this.showTranslation();
   }
 
-  /** An address that names another sentence: translate that. One that names a model alone: its example. */
+  /** Follow a permalink: translate its sentence, or an example if it has only a model. */
   followLink() {
     const { request, ...look } = parsePermalink();
     const wanted = requestFromLink(request, this.config.defaults, this.examples.of(request.model));
@@ -187,11 +187,11 @@ class TranslateWidget {
     } else if (!state.busy || !isSameRequest(wanted, this.asked)) {
       const { model, prefix, target } = wanted;
       this.translate({ model, prefix, target });
-      this.following = look; // what to look at once it is there
+      this.following = look; // selection for the answer
     }
   }
 
-  /** A link that asks for what there is not shows the rest of it, with the complaint beside the field. */
+  /** If a permalink's model or option is invalid, fall back to the default and show the error. */
   showLinkError(field) {
     const { following, asked } = this;
     const instead = following ? fallbackFor(asked, field, this.config.defaults) : undefined;
@@ -224,7 +224,7 @@ class TranslateWidget {
     if (message.what === 'answer') this.onTranslation(new Translation(message));
   }
 
-  /** While one types: no fault is told, and every pin stays with its word. */
+  /** While typing show no errors, and keep each pin on its word. */
   onLiveMessage(message) {
     if (message.what !== 'answer') {
       this.live.onMessage(message);
@@ -245,7 +245,7 @@ class TranslateWidget {
   }
 
   show(translation, look) {
-    set({ ...remainingInterventions(translation), translation, ...look }); // a link says itself what is changed
+    set({ ...remainingInterventions(translation), translation, ...look }); // permalinks set their interventions themselves
     this.fields.setAnswered(translation);
     this.draw();
     this.readBack.follow(translation);
@@ -253,7 +253,7 @@ class TranslateWidget {
 
   fail(fault) {
     this.fields.showError(fault, this.asked, this.following);
-    this.desk.setCollapsed(true, false); // it must be seen
+    this.desk.setCollapsed(true, false); // keep the error visible
     this.outdate('not_translated');
   }
 
@@ -261,7 +261,7 @@ class TranslateWidget {
     return this.field.text === state.translation?.request.text;
   }
 
-  /** No translation comes of the sentence in the field: `word` says so of the last one, and it looks like that. */
+  /** The field's sentence has no translation: mark the shown one as outdated with the phrase `word`. */
   outdate(word) {
     if (!state.translation) return;
     this.written.showStopped(this.isCurrent() ? '' : word);
@@ -279,7 +279,7 @@ class TranslateWidget {
     this.showTranslation();
   }
 
-  /** While one types, the translation keeps the room that it has, or that the sentence needs. */
+  /** While typing reserve the height of the translation or of the field, whichever is larger. */
   reserveSpace() {
     this.written.reserveSpace(state.still, this.field.element.offsetHeight);
     this.root.classList.toggle('still', state.still);

@@ -7,7 +7,10 @@ import { reliabilityLine } from '../parts/reliability.js';
 import { TranslatedText } from '../parts/translated-text.js';
 
 export class TranslationPanel {
-  /** `language` is its picker. `goOn(ids)`: the reader wants these tokens first. `undo()`: the model's own translation again. */
+  /**
+   * `language` is its picker. `goOn(ids)` translates again with these first tokens; `undo()` restores the model's own
+   * translation.
+   */
   constructor({ language, goOn, undo }) {
     this.says = '';
     this.shown = new TranslatedText((place, id) => {
@@ -22,7 +25,7 @@ export class TranslationPanel {
     this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
     this.note = make('p', { class: 'verdict', role: 'status' });
     this.back = make('p', { class: 'back', hidden: true });
-    this.own = null; // the model's last translation of its own
+    this.own = null; // the model's last unconstrained translation
     const key = make(
       'span',
       { class: 'doubt-key', 'aria-hidden': 'true' },
@@ -43,12 +46,12 @@ export class TranslationPanel {
     return this.shown.element;
   }
 
-  /** Alternatives of a token: they stand above all else. */
+  /** Popup with the alternatives of a token, above everything else. */
   get popup() {
     return this.shown.popup;
   }
 
-  /** In the reader's language; `model` is the one that answered, if one did. */
+  /** Draw in the visitor's language; `model` is the one that translated, if any. */
   draw(model) {
     this.name.textContent = (model && languageName(model.target)) || t('side_target');
     this.undo.textContent = t('undo');
@@ -56,13 +59,13 @@ export class TranslationPanel {
     this.unsure.textContent = t('unsure');
   }
 
-  /** Say why no new translation is here. What is shown may belong to another sentence than the one in the field. */
+  /** Show why there is no new translation, and mark the shown one as stale if needed. */
   showStopped(word) {
     this.says = word;
     this.element.closest('.gradio-container')?.classList.toggle('stale', ['stopped_before', 'not_translated'].includes(word));
   }
 
-  /** Another translation is on its way: what was said of the last one goes, and what is below keeps its place. */
+  /** Clear the notes of the previous translation; keep the layout. */
   wait() {
     this.under.style.minHeight = `${this.under.offsetHeight}px`;
     this.element.classList.add('waits');
@@ -73,19 +76,19 @@ export class TranslationPanel {
     this.undo.hidden = true;
   }
 
-  /** Keep at least the room that the translation has, and `least` pixels; meanwhile no change of it is read out. */
+  /** Reserve the current height and at least `least` pixels; while `still`, do not announce changes. */
   reserveSpace(still, least) {
     this.text.setAttribute('aria-live', still ? 'off' : 'polite');
     this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, least)}px` : '';
   }
 
-  /** As far as it is written, in the language that the last one was in. */
+  /** Show partial output in the language of the previous translation. */
   showPartial(tokens, text, language) {
     this.element.classList.remove('waits');
     this.shown.show(tokens, text, { language });
   }
 
-  /** What the model says of a translation that the reader wrote, beside what it says of its own where that is known. */
+  /** Show the score of the visitor's translation, next to that of the model's own if known. */
   showScore({ log_probability: log, target, request, model }) {
     const own = this.own?.request.text === request.text && this.own.model.name === model.name ? this.own.log_probability : null;
     const costliest = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
@@ -102,7 +105,7 @@ export class TranslationPanel {
     );
   }
 
-  /** A whole translation. `cut`: the reader stopped it, and what was written by then is all of it. */
+  /** Show a full translation; `cut`: the visitor stopped it. */
   show(translation, cut) {
     this.element.classList.remove('waits');
     this.under.style.minHeight = '';
@@ -118,13 +121,13 @@ export class TranslationPanel {
     if (target === null && forced === null) this.own = translation;
   }
 
-  /** How far the translation can be relied on, and what comes of translating it back; one of the reader's is scored. */
+  /** Show the reliability and the back-translation; score a translation by the visitor. */
   showReliability(translation) {
     const { reliability, way_back: wayBack } = translation;
     if (typeof translation.request.target === 'string') this.showScore(translation);
     else replace(this.note, ...reliabilityLine(reliability));
     const back = reliability?.back;
-    this.back.hidden = !back && !wayBack; // its line is there before its words are
+    this.back.hidden = !back && !wayBack; // show the line before its text arrives
     this.back.title = back ?? '';
     replace(this.back, ...(back ? fillElements(t('read_back'), { words: make('bdi', { lang: translation.model.source }, back) }) : []));
   }

@@ -1,21 +1,24 @@
-// Transport of requests and messages. The response streams messages; if a
-// GPU is lent, Gradio's queue does, as it says whom the GPU is for.
+// Transport of requests and messages: a streamed response, or Gradio's queue if GPUs are lent, because GPUs are assigned
+// to visitors through the queue.
 
 import { hasPhrase } from '../core/i18n.js';
 
 const DATA_PREFIX = 'data: ';
-const GATEWAY_ERRORS = new Set([502, 503, 504]); // gateway errors of a proxy
-const RELOAD_DELAY_MS = 1000; // milliseconds to read why the page is loaded anew
-const FINAL_MESSAGES = new Set(['answer', 'error', 'busy']); // with one of these a response ends
+const GATEWAY_ERRORS = new Set([502, 503, 504]); // a proxy cannot reach the server
+const RELOAD_DELAY_MS = 1000; // milliseconds to read the message before the page reloads
+const FINAL_MESSAGES = new Set(['answer', 'error', 'busy']); // these end a response
 
 const WIDGET = 'widget-translate';
 
-/** The way of this page. `hear(message)` gets each message, `lost(turn, broke)` the number of a request without an answer: its line `broke`, or nobody is there. */
+/**
+ * Create the page's transport. `hear(message)` receives messages; `lost(turn, broke)` is called if a request gets no
+ * answer: `broke` if its connection broke, else the server is unreachable.
+ */
 export function createTransport({ through_queue }, trigger, hear, lost) {
   return through_queue ? new GradioTransport(trigger) : new StreamTransport(hear, lost);
 }
 
-/** Through Gradio: its part of the page sets the widget's value to each message. */
+/** Uses Gradio's queue: messages are set as the widget's value. */
 export class GradioTransport {
   constructor(trigger) {
     this.trigger = trigger;
@@ -30,7 +33,7 @@ export class GradioTransport {
   }
 }
 
-/** Straight to the widget's server function `ask`. */
+/** Calls the widget's server function directly. */
 export class StreamTransport {
   constructor(hear, lost) {
     this.hear = hear;
@@ -39,7 +42,7 @@ export class StreamTransport {
     this.address = `${root}/gradio_api/component_server/`;
     this.widget = components.find(({ props }) => props.elem_id === WIDGET).id;
     this.session = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36)).join('');
-    this.running = null; // lets go of the request that is on its way
+    this.running = null; // aborts the running request
   }
 
   async send(request) {
@@ -74,8 +77,8 @@ export class StreamTransport {
   }
 
   /**
-   * Of another version of the page, this server knows no such widget: it is loaded anew, and its address says what was asked for.
-   * A proxy whose server has gone says so in words of its own.
+   * Report a failed request. If the server has another version and does not know the widget, reload the page; the URL
+   * keeps the request. Gateway errors come from a proxy.
    */
   reportFailure(status, fault, { turn, live }) {
     if (fault.word === 'unreachable' && GATEWAY_ERRORS.has(status)) this.lost(turn);
@@ -98,7 +101,7 @@ async function errorOfResponse(response) {
     const { word, values } = await response.json();
     if (hasPhrase(`error_${word}`)) return { word, values };
   } catch {
-    // It is a page of a proxy, or nothing.
+    // The body is not JSON: an error page of a proxy, or empty.
   }
   return { word: 'unreachable', values: {} };
 }
@@ -109,7 +112,7 @@ export async function readMessages(response, hear) {
   for (let held = []; ; ) {
     const { done, value } = await reader.read();
     if (done) return;
-    const [rest, ...lines] = value.split('\n'); // a large message comes in many pieces
+    const [rest, ...lines] = value.split('\n'); // large messages arrive in several chunks
     held.push(rest);
     for (const line of lines) {
       const message = held.join('');
