@@ -1,4 +1,4 @@
-// What can be changed beside heads: words of the sentence, positions, parts of a layer, and one weight of a row.
+// Interventions other than heads: words, positions, parts of a layer, and a single attention weight.
 
 import { make, replace } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
@@ -28,9 +28,9 @@ const PLACES = [
 
 const button = (key, act, more = {}) => make('button', { type: 'button', class: 'link', onclick: act, ...more }, t(key));
 
-/** The chips of all changes, with undo, redo and reset; without any, some experiments to begin with. */
+/** Chips of all interventions with undo, redo and reset; examples if there are none. */
 export class InterventionChips {
-  /** `experiments()`: changes to try, each with its name. */
+  /** `experiments()` returns named example interventions. */
   constructor(experiments) {
     this.experiments = experiments;
     this.chips = make('div', { class: 'chips' });
@@ -70,7 +70,7 @@ export class InterventionChips {
   }
 }
 
-/** The words of the sentence: a click on one asks what shall become of it. */
+/** The words of the sentence; clicking one opens its menu. */
 export class SourceWords {
   constructor() {
     this.title = make('h3', {});
@@ -84,7 +84,7 @@ export class SourceWords {
   }
 
   draw(translation) {
-    if (this.chosen && this.translation !== translation) this.ask(null); // an answer that comes takes no question away
+    if (this.chosen && this.translation !== translation) this.ask(null); // keep the menu open when an answer arrives
     this.translation = translation;
     this.title.textContent = t('whatif_words');
     this.says.textContent = t('whatif_words_say');
@@ -107,7 +107,7 @@ export class SourceWords {
     );
   }
 
-  /** What shall become of this word; of none, the question goes away. */
+  /** Open the menu of a word, or close it if there is none. */
   ask(word) {
     this.chosen = word;
     this.asks.hidden = !word;
@@ -142,7 +142,7 @@ export class SourceWords {
   }
 }
 
-/** The words of the sentence with their places as the server counts them. */
+/** The sentence's words with their positions as counted by the server. */
 function wordsOf({ source, source_text: text }) {
   const words = [];
   for (const token of source) {
@@ -159,7 +159,7 @@ function wordsOf({ source, source_text: text }) {
   });
 }
 
-/** Positions of either side, and the parts of the layer that is shown. */
+/** Positions on either side, and the parts of the visible layer. */
 export class LayerParts {
   constructor() {
     this.title = make('h3', {});

@@ -1,4 +1,5 @@
-// By how much one head looks elsewhere under the changes: both times it writes the words of the original, so that rows agree.
+// Difference of a head's map under the interventions, teacher-forced on the original translation so that the rows
+// match.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -11,7 +12,7 @@ import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { interventions } from './interventions.js';
 
 export class Difference {
-  /** `shown()`: the map that is shown above. */
+  /** `shown()` returns the map shown above. */
   constructor(shown) {
     this.shown = shown;
     this.title = make('h3', {});
@@ -22,7 +23,7 @@ export class Difference {
     new ResizeObserver(() => this.both && this.maps.hasResized() && this.draw(this.both)).observe(this.element);
   }
 
-  /** `both`: the translation before, and its words under the changes; nothing while there is no change. */
+  /** `both`: the original translation, and the same tokens under the interventions; nothing without interventions. */
   draw(both) {
     this.both = both;
     const above = this.shown();
@@ -40,22 +41,22 @@ export class Difference {
 }
 
 /**
- * Both maps with the same axes: of tokens, else of whole words, which a minimal pair has as many of; null where neither agrees.
- * Places are compared one by one only where they are the same words, or where one word was swapped for one: `swapped` names those.
+ * Both maps on the same axes, by tokens or else by whole words (a minimal pair keeps their number); null if neither
+ * matches. Cells are compared only for equal words and for one-to-one swaps, which are returned as `swapped`.
  * @param {{ before: any, held: any }} both
  * @param {{ kind: any, layer: any, head: any }} place
  * @param {any} options
- * @param {any[]} made the changes
+ * @param {any[]} made the interventions
  */
 export function comparablePair({ before, held }, { kind, layer, head }, options, made) {
   const seen = (words) => [before, held].map((each) => view(each, kind, layer, head, { ...options, words }));
   const [one, other] = seen(true);
   const swaps = made.filter(({ action }) => action === 'swap').length;
-  const swapped = new Map(); // by what the word was
+  const swapped = new Map(); // original word → its replacement
   for (const axis of ['rows', 'columns']) {
     if (one[axis].length !== other[axis].length || made.some(({ action }) => action === 'erase')) return null;
     const apart = one[axis].filter((item, place) => item.label !== other[axis][place].label);
-    if (apart.length > swaps) return null; // words moved, and a place no longer means the same one
+    if (apart.length > swaps) return null; // the words have shifted, so positions do not match
     for (const item of apart) swapped.set(item.label, other[axis][one[axis].indexOf(item)].label);
   }
   const alike = ['rows', 'columns'].every((axis) => one[axis].every(({ places }, at) => places.length === other[axis][at].places.length));
@@ -63,7 +64,7 @@ export function comparablePair({ before, held }, { kind, layer, head }, options,
   return { one: first, other: second, words: !alike && !options.words, swapped: [...swapped] };
 }
 
-/** What one map has less than the other. A swapped word is called by both its names. */
+/** The changed map minus the original. A swapped word is labelled with both words. */
 function differenceOf({ one, other }) {
   const both = (axis) =>
     one[axis].map((item, place) => {
@@ -72,13 +73,13 @@ function differenceOf({ one, other }) {
     });
   const weights = one.weights.map((weight, cell) => {
     const now = other.weights[cell];
-    // A masked word has no weight any more: what it had is gone.
+    // A masked word has lost its whole weight.
     return (now === now || weight !== weight ? now : 0) - weight;
   });
   return { ...one, rows: both('rows'), columns: both('columns'), weights, maximum: true };
 }
 
-/** What is compared: of swapped words both are named, since the same place means two words there. */
+/** Caption that lists the swapped words. */
 function differenceText({ words, swapped }) {
   const pairs = swapped.map(([was, is]) => `${was} → ${is}`).join(t('list_comma'));
   return t(words ? 'whatif_difference_words' : 'whatif_difference_says') + (pairs ? ` ${t('whatif_difference_swapped', { pairs })}` : '');

@@ -1,13 +1,13 @@
-// Error note for invalid interventions, placed beside the field of the last change; what is
-// about no field stands where it is first put.
+// Error note for invalid interventions, placed next to the field of the last change; errors without a field stay at the
+// default place.
 
 import { make } from '../core/dom.js';
 import { interventions } from './interventions.js';
 
-const ELSEWHERE = ['text', 'model', 'data']; // what is about these is about no change: the line is full, say
+const ELSEWHERE = ['text', 'model', 'data']; // errors that do not concern an intervention, such as a full queue
 
 export class ErrorNote {
-  /** `fieldOf(action)`: the field in which such a change is made, if it has one. */
+  /** `fieldOf(action)` returns the field that sets this action, if any. */
   constructor(fieldOf) {
     this.fieldOf = fieldOf;
     this.element = make('p', { class: 'error', id: 'whatif-error', role: 'alert' });
@@ -15,7 +15,7 @@ export class ErrorNote {
     this.field = null;
   }
 
-  /** @param {{ field?: string } | undefined} fault what the server complains of */
+  /** @param {{ field?: string } | undefined} fault error from the server */
   moveToField(fault) {
     const last = fault?.field && !ELSEWHERE.includes(fault.field) ? interventions().at(-1) : null;
     const field = last ? this.fieldOf(last.action) : null;

@@ -4,7 +4,7 @@ import { aligningHead, defaultHead } from '../core/default-head.js';
 import { t } from '../core/i18n.js';
 import { characterOffset } from './interventions.js';
 
-/** `before`: the unchanged translation, whose best head is known. */
+/** `before`: the unchanged translation, for its best head. */
 export function exampleInterventions(translation, before) {
   const best = aligningHead(before) ?? defaultHead(before);
   const word = translation.source.find((token) => !token.special && token.end - token.start > 3);

@@ -1,5 +1,5 @@
-// How much of the answer's log probability is lost without each head, layer and kind: asked for batch by batch, and shown on
-// the wall as it comes. Then how much more two heads lose together than one by one: one head beside all others.
+// Head importance: the log probability lost without each head, layer and kind, measured in batches and shown on the
+// wall; and the interactions of one head with all others.
 
 import { make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
@@ -8,12 +8,12 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { formatSigned, signed } from '../core/map-view.js';
 import { faultText, t } from '../core/i18n.js';
 
-const MAX_SECONDS = 60; // seconds until measuring stops by itself
-const MAX_COLOUR_SHARE = 0.75; // of its strongest colour has the largest interaction
+const MAX_SECONDS = 60; // seconds before the measurement stops
+const MAX_COLOUR_SHARE = 0.75; // fraction of the strongest colour used for the largest interaction
 
-/** Measuring goes on from what is known, batch by batch, until all is known, it is stopped, or it takes too long. */
+/** Measures in batches until all heads are done, it is stopped, or it times out. */
 class Measurement {
-  /** `ask(first)` gives the next losses; `changed()` hears of each batch and of the end. */
+  /** `ask(first)` returns the next losses; `changed()` is called after each batch and at the end. */
   constructor(ask, changed) {
     this.ask = ask;
     this.changed = changed;
@@ -25,7 +25,7 @@ class Measurement {
     this.turn += 1;
     /** @type {Map<string, any>} */
     this.known = new Map();
-    this.all = 0; // to measure, once the server has said so
+    this.all = 0; // number of measurements, once the server has reported it
     [this.running, this.late, this.fault] = [false, false, ''];
   }
 
@@ -39,7 +39,7 @@ class Measurement {
     this.changed();
   }
 
-  /** Leaving the tab stops it. */
+  /** Stops if the tab is left. */
   async start() {
     const turn = ++this.turn;
     const begun = performance.now();
@@ -65,7 +65,10 @@ class Measurement {
 }
 
 export class Importance {
-  /** `askOne`, `askTwo` ask the server; `heads()`: the view whose wall shows what is known; `changed()`: it knows more. */
+  /**
+   * `askOne` and `askTwo` call the server; `heads()` returns the view whose wall shows the results; `changed()` is
+   * called on updates.
+   */
   constructor(askOne, askTwo, heads, changed) {
     this.heads = heads;
     this.changed = changed;
@@ -91,7 +94,7 @@ export class Importance {
     this.element = make('section', { class: 'importance' }, this.title, this.says, line, this.progress);
   }
 
-  /** Another translation has other losses. */
+  /** Reset for another translation. */
   draw(translation) {
     const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
@@ -109,7 +112,7 @@ export class Importance {
     this.single.start();
   }
 
-  /** The head on show beside all others; while that is measured, a stop. */
+  /** Measure the selected head's interactions, or stop. */
   pressTogether() {
     if (this.both.running) return this.both.stop();
     const { kind, layer, head } = state;
@@ -145,7 +148,7 @@ export class Importance {
     this.changed();
   }
 
-  /** The head on show can be measured beside all others, once each alone is. */
+  /** Offer the interactions of the selected head once all single heads are measured. */
   offerHead() {
     const { single, both } = this;
     const numbered = typeof state.layer === 'number' && typeof state.head === 'number';
@@ -173,21 +176,19 @@ export class Importance {
     return t('whatif_measured_all', { ...numbers, head: nameOf(most), loss: formatSigned(-most.loss, 2) });
   }
 
-  /** Single heads, the least important first. */
+  /** Single heads by increasing importance. */
   byLoss() {
     const heads = [...this.single.known.values()].filter(({ head }) => head !== null);
     return heads.sort((one, other) => one.loss - other.loss);
   }
 
-  /** What two heads lose together, minus what each loses alone. */
+  /** Loss without both heads, minus the sum of their single losses. */
   interaction(each) {
     const alone = (part) => this.single.known.get(keyOf(part)).loss;
     return each.loss - alone(each) - alone(this.one);
   }
 
-  // ---------------------------------------------------------------- the wall
-
-  /** Losses or interactions on the wall, or the maps again. */
+  /** Show losses or interactions on the wall, or restore the maps. */
   paint() {
     const { tiles } = this;
     const told = tiles === 'interactions' ? this.both.known : this.single.known;
@@ -228,7 +229,7 @@ export class Importance {
     sign.style.cssText = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
   }
 
-  /** Orange where two lose less together than one by one, blue where they lose more. */
+  /** Orange for negative interactions, blue for positive ones. */
   paintInteraction(sign, value, most) {
     const colour = scaleColour('difference', 0.5 + (MAX_COLOUR_SHARE * value) / most / 2);
     sign.textContent = rounded(value);
@@ -236,7 +237,7 @@ export class Importance {
   }
 }
 
-/** Two figures, and no zero below zero. */
+/** Two decimals, without a negative zero. */
 function rounded(number) {
   const text = formatSigned(number, Math.abs(number) < 9.95 ? 1 : 0);
   return text === '−0.0' ? '0.0' : text;

@@ -1,10 +1,10 @@
-// Changes as the server takes them: a list of names with values. The page keeps the list as text, which the address holds, too.
+// Interventions in the server's format: a list of objects. The page and the permalink store it as text.
 
 import { transferable, parseInterventions, sentenceKey, formatInterventions } from '../core/interventions.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
-/** What a click on a head may do: an action, and its amount where it has one. The last two ask for more. */
+/** Actions for a click on a head, with their amounts. The last two need further input. */
 export const BRUSHES = [
   { name: 'look' },
   { name: 'remove' },
@@ -18,11 +18,11 @@ export const BRUSHES = [
   { name: 'borrow' },
 ];
 const HEAD_ACTIONS = new Set(['remove', 'uniform', 'previous', 'next', 'same', 'temperature', 'scale', 'copy', 'borrow']);
-const LONGEST_TEXT = 32; // characters of another sentence on a chip
-const MOST_NAMED = 3; // changes that are named while the model computes
-const UNDO_LIMIT = 100; // steps that can be undone
+const LONGEST_TEXT = 32; // maximum characters of another sentence on a chip
+const MOST_NAMED = 3; // maximum interventions named while the model computes
+const UNDO_LIMIT = 100; // undo steps
 
-/** @typedef {{ text: string, sentence: string }} Step changes as text, with the sentence that they were made for */
+/** @typedef {{ text: string, sentence: string }} Step interventions as text, with their sentence */
 /** @type {Step[]} */
 let undoStack = [];
 /** @type {Step[]} */
@@ -36,7 +36,7 @@ const here = () => ({ text: state.interventions, sentence: sentenceKey(state.tra
 /** The step's interventions that fit the current sentence. */
 const fitting = ({ text, sentence }) => (sentence === sentenceKey(state.translation) ? text : transferable(state.translation, text));
 
-/** Another list of changes: a step that can be undone. */
+/** Set the interventions as one undo step. */
 export function setInterventions(list) {
   const text = formatInterventions(list);
   if (text === state.interventions) return;
@@ -45,7 +45,7 @@ export function setInterventions(list) {
   set({ interventions: text });
 }
 
-/** To the last step that is another one than what is there. */
+/** Go to the nearest step that differs from the current state. */
 function step(from, to) {
   while (from.length) {
     const text = fitting(from.pop());
@@ -64,15 +64,13 @@ const hasStep = (steps) => steps.some((each) => fitting(each) !== state.interven
 export const canUndo = () => hasStep(undoStack);
 export const canRedo = () => hasStep(redoStack);
 
-// ---------------------------------------------------------------- heads
-
 const placeOf = (place) => (place === 'mean' || place === undefined ? null : place);
 const headName = ({ layer, head }) => [placeOf(layer), placeOf(head)];
 
-/** Whether a change is that of one head. */
+/** Whether an intervention concerns a single head. */
 export const isHead = ({ layer, head }) => typeof layer === 'number' && typeof head === 'number';
 
-/** The change of just this head, or of all those that a mean stands for. */
+/** The intervention on this head, or on all heads of an average. */
 export function headIntervention(kind, place) {
   const [layer, head] = headName(place);
   return interventions().find(
@@ -80,7 +78,7 @@ export function headIntervention(kind, place) {
   );
 }
 
-/** What happens to one head, by itself or with its layer or kind. */
+/** Effect on a head: its own intervention or that of its layer or kind. */
 export function interventionAt(kind, { layer, head }) {
   const covers = (given, place) => given === undefined || given === null || given === place;
   return interventions().find(
@@ -99,7 +97,7 @@ export function toggleHead(kind, place, brush) {
   return setInterventions([...others, amount === undefined ? made : { ...made, amount }]);
 }
 
-/** A head looks where another one looks; the same again takes that away. */
+/** Copy another head's map; applying it again removes it. */
 export function copyHead(kind, { layer, head }, from) {
   const made = { action: 'copy', kind, layer, head, from_layer: from.layer, from_head: from.head };
   replaceIntervention(
@@ -108,7 +106,7 @@ export function copyHead(kind, { layer, head }, from) {
   );
 }
 
-/** Heads look where they look in another sentence: one, or (without a head) all of their layer. */
+/** Use the maps for another sentence in one head, or without `head` in the whole layer. */
 export function borrowMap(kind, place, text, layers) {
   const [layer, head] = headName(place);
   const made = (layer === null ? [...Array(layers).keys()] : [layer]).map((each) => ({
@@ -122,10 +120,10 @@ export function borrowMap(kind, place, text, layers) {
   setInterventions([...interventions().filter((each) => !those(each)), ...(there.length === made.length ? [] : made)]);
 }
 
-/** A change, or none where just that is there already. */
+/** Toggle an intervention. */
 const toggled = (made) => (interventions().some((each) => JSON.stringify(each) === JSON.stringify(made)) ? null : made);
 
-/** Every head of a kind off but this one. */
+/** Switch off every head of a kind except one. */
 export function allButOne(kind, { layer, head }, layers, heads) {
   const others = interventions().filter((each) => !(HEAD_ACTIONS.has(each.action) && each.kind === kind));
   const made = [];
@@ -136,18 +134,16 @@ export function allButOne(kind, { layer, head }, layers, heads) {
   setInterventions([...others, ...made]);
 }
 
-// ---------------------------------------------------------------- everything else
-
-/** Put a change in the place of the one that `matches`; none: only take that away. */
+/** Replace the intervention that `matches`; without a new one, remove it. */
 export function replaceIntervention(matches, made = null) {
   const others = interventions().filter((each) => !matches(each));
   setInterventions(made ? [...others, made] : others);
 }
 
-/** The server counts whole characters: a place in a text as it does. */
+/** Offset in code points, as the server counts them. */
 export const characterOffset = (text, place) => [...text.slice(0, place)].length;
 
-/** The heads of a change: "Cross L1·H4". */
+/** The heads of an intervention: "Cross L1·H4". */
 function placeSays(made) {
   const [layer, head] = headName(made);
   const place =
@@ -157,7 +153,7 @@ function placeSays(made) {
   return `${t(`kind_${made.kind}_short`)} ${place}`;
 }
 
-/** A change in a few words, for its chip. */
+/** Short text of an intervention for its chip. */
 export function interventionText(made, sentence) {
   if (HEAD_ACTIONS.has(made.action)) return t('whatif_chip', { what: placeSays(made), how: effectText(made) });
   if (['mask', 'erase', 'swap'].includes(made.action)) {
@@ -172,7 +168,7 @@ export function interventionText(made, sentence) {
   return t(`whatif_did_${made.action}`, { side: t(`whatif_${made.side}`), amount: made.amount ?? 0 });
 }
 
-/** Changes as the model is run with them: "without Cross L1·H4", or as their chips say; of many, the first ones. */
+/** Text of the active interventions: "without Cross L1·H4", or the chip texts; only the first few of a long list. */
 export function changesSay(list, sentence) {
   const named = list.slice(0, MOST_NAMED);
   const off = list.every((each) => each.action === 'remove');
@@ -182,7 +178,7 @@ export function changesSay(list, sentence) {
   return t(off ? 'whatif_without' : 'whatif_with', { changes: all });
 }
 
-/** What becomes of a head. */
+/** The effect on a head in words. */
 export function effectText(made) {
   const from = made.action === 'copy' ? t('whatif_head', { layer: made.from_layer + 1, head: made.from_head + 1 }) : '';
   const text = made.text?.length > LONGEST_TEXT ? `${made.text.slice(0, LONGEST_TEXT)}…` : (made.text ?? '');

@@ -38,7 +38,7 @@ export class MapSource {
     this.tell(this.why);
   }
 
-  /** All heads of the kind; the one on show is offered first. */
+  /** List all heads of the kind; the selected head comes first. */
   drawHeads(translation) {
     const kind = `${state.kind} ${translation.layers(state.kind)} ${translation.heads(state.kind)}`;
     if (kind === this.listed && this.kind === state.kind) return;

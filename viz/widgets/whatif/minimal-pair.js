@@ -6,10 +6,10 @@ import { setInterventions, interventions, characterOffset } from './intervention
 
 const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}'’-])+|[^\s]/gu;
 
-/** Words with their places, in what JavaScript counts. */
+/** Words with their offsets in UTF-16 code units. */
 const wordsOf = (text) => [...text.matchAll(WORDS)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
 
-/** For each word of one list the place of the same word in the other, in order, as many as there can be. */
+/** Longest common subsequence of two word lists: for each word of one, the index in the other. */
 function alike(one, other) {
   const longest = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
   for (let i = one.length - 1; i >= 0; i--) {
@@ -26,7 +26,7 @@ function alike(one, other) {
   return pairs;
 }
 
-/** The changes that make `text` into `other`: words swapped, left out, or set beside one that stays. */
+/** Swaps that turn `text` into `other`; inserted words are merged with an unchanged neighbour. */
 export function swapsBetween(text, other) {
   const [old, made] = [wordsOf(text), wordsOf(other)];
   const pairs = [...alike(old, made), [old.length, made.length]];
@@ -43,14 +43,14 @@ export function swapsBetween(text, other) {
   return merged(found);
 }
 
-/** Words added on both sides of a word are one swap of it, not two that overlap. */
+/** Merge insertions on both sides of a word into one swap, so that they do not overlap. */
 function merged(swaps) {
   const whole = [];
   for (const swap of swaps) {
     const last = whole.at(-1);
     if (!last || swap.start >= last.end) whole.push(swap);
     else {
-      const own = last.text.split(' ').at(-1); // the word that both keep
+      const own = last.text.split(' ').at(-1); // the word they share
       whole[whole.length - 1] = { ...last, end: swap.end, text: last.text + swap.text.slice(swap.text.indexOf(own) + own.length) };
     }
   }
@@ -58,14 +58,14 @@ function merged(swaps) {
 }
 
 /**
- * Some words in the place of some others. A word that is added becomes part of its neighbour.
+ * One swap. An inserted word is merged with its neighbour.
  * @param {number[]} run
  */
 function swapOf(text, old, other, made, run) {
   const [from, to, first, last] = run;
   if (from === to && first === last) return [];
   if (from === to && !old.length) return [];
-  const before = from === to && from === old.length; // added at the end: with the word before it
+  const before = from === to && from === old.length; // inserted at the end: merge with the word before
   const [start, end] = from === to ? (before ? [from - 1, from] : [from, from + 1]) : [from, to];
   const [begin, stop] = from === to ? (before ? [first - 1, last] : [first, last + 1]) : [first, last];
   const place = { start: characterOffset(text, old[start].start), end: characterOffset(text, old[end - 1].end) };
@@ -73,7 +73,7 @@ function swapOf(text, old, other, made, run) {
   return [{ action: 'swap', ...place, text: other.slice(made[begin].start, made[stop - 1].end) }];
 }
 
-/** The sentence with the swaps that are made already. */
+/** The sentence with its current swaps applied. */
 export function applySwaps(text, list) {
   const whole = [...text];
   const swaps = list.filter(({ action }) => action === 'swap' || action === 'erase').sort((one, other) => other.start - one.start);
@@ -81,7 +81,7 @@ export function applySwaps(text, list) {
   return whole.join('').replace(/ {2,}/g, ' ').trim();
 }
 
-/** The sentence as a field: Enter makes of it the other sentence of a pair, in one step. */
+/** The sentence as a field; Enter turns the edited text into swaps in one step. */
 export class MinimalPair {
   constructor() {
     this.says = make('label', {});
@@ -99,7 +99,7 @@ export class MinimalPair {
     this.go.textContent = t('whatif_pair_go');
     this.field.lang = translation.model.source;
     const now = applySwaps(translation.source_text, interventions());
-    if (now !== this.drawn) this.field.value = now; // what is typed stays until another sentence or swap comes
+    if (now !== this.drawn) this.field.value = now; // keep the text until the sentence or the swaps change
     this.drawn = now;
   }
 

@@ -1,4 +1,4 @@
-// How many heads a sentence needs: they go off together, the least important first, by a slider or on the curve of a corpus.
+// Pruning: removes heads in order of increasing importance, with a slider or on the curve of a corpus.
 
 import { make, svg } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
@@ -7,23 +7,23 @@ import { state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
 import { setInterventions, interventions, isHead } from './interventions.js';
 
-const [TALL, LEFT, RIGHT, TOP, BOTTOM] = [190, 34, 10, 22, 30]; // pixels of the curve, and of its margins
+const [TALL, LEFT, RIGHT, TOP, BOTTOM] = [190, 34, 10, 22, 30]; // pixels: height of the curve and its margins
 
 export class Pruning {
-  /** `askCurve`, `askChange` ask the server; `importance` knows the order of this sentence, once it is measured. */
+  /** `askCurve` and `askChange` call the server; `importance` has this sentence's order once it is measured. */
   constructor(askCurve, askChange, importance) {
     this.askCurve = askCurve;
     this.askChange = askChange;
     this.importance = importance;
-    this.curves = new Map(); // by model: what its corpus says, null where nothing does
+    this.curves = new Map(); // by model: its corpus curve, null if it has none
     this.key = '';
     this.request = null;
-    this.before = null; // what the model alone writes
-    this.told = null; // what the server says of the changes
+    this.before = null; // the unchanged translation
+    this.told = null; // the server's result for the interventions
     this.by = 'corpus';
     this.turn = 0;
     this.running = false;
-    this.first = null; // heads off at which this sentence first changes; 0: at none
+    this.first = null; // number of removed heads at which this sentence first changes; 0: never
     this.looked = 0;
     this.fault = '';
     this.title = make('h2', {});
@@ -60,20 +60,20 @@ export class Pruning {
     return this.curves.get(state.translation?.model.name) ?? null;
   }
 
-  /** Heads, the least important first: over the corpus, or in this sentence; nothing where neither is known. */
+  /** Heads by increasing importance, over the corpus or in this sentence; undefined if neither is known. */
   order() {
     const own = this.importance.single.whole ? this.importance.byLoss() : null;
     const corpus = this.curve?.order ?? null;
     return (this.by === 'sentence' ? (own ?? corpus) : (corpus ?? own)) ?? [];
   }
 
-  /** `before`: what the model alone writes; `told`: what the server says of the changes. */
+  /** `before`: the unchanged translation; `told`: the server's result for the interventions. */
   draw(translation, before, told) {
     [this.before, this.told] = [before, told];
     const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
       [this.key, this.request] = [key, translation.requestValues()];
-      this.by = 'corpus'; // losses in the sentence before say nothing of this one
+      this.by = 'corpus'; // the previous sentence's losses do not apply
       this.forget();
     }
     this.fetch(translation.model.name);
@@ -86,7 +86,7 @@ export class Pruning {
     [this.running, this.first, this.looked, this.fault] = [false, null, 0, ''];
   }
 
-  /** The curve of a model is asked for once. */
+  /** Load the model's curve once. */
   async fetch(name) {
     if (this.curves.has(name)) return;
     this.curves.set(name, null);
@@ -137,7 +137,7 @@ export class Pruning {
     return this.looked ? t('whatif_looked', { count: this.looked }) : '';
   }
 
-  /** How many of the order are off from its beginning. */
+  /** Number of leading heads in the order that are off. */
   off(order) {
     const off = new Set(
       interventions()
@@ -148,7 +148,7 @@ export class Pruning {
     return first < 0 ? order.length : first;
   }
 
-  /** What is said of the slider's place, also while it moves. */
+  /** Text for the slider position, updated while dragging. */
   read() {
     const count = Number(this.slider.value);
     const all = Number(this.slider.max);
@@ -168,12 +168,12 @@ export class Pruning {
     if (this.curve) this.drawCurve();
   }
 
-  /** The measured point nearest to so many heads off. */
+  /** The measured point nearest to a number of heads. */
   at(count) {
     return this.curve.points.reduce((one, other) => (Math.abs(other.off - count) < Math.abs(one.off - count) ? other : one));
   }
 
-  /** Other changes stay, also other heads that are off. */
+  /** Keep other interventions, including heads switched off by hand. */
   prune() {
     const order = this.order();
     const before = new Set(order.slice(0, this.off(order)).map(keyOf));
@@ -184,8 +184,6 @@ export class Pruning {
     );
     setInterventions([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
   }
-
-  // ---------------------------------------------------------------- the curve
 
   drawCurve() {
     const { points, corpus, sentences, ranked_on } = this.curve;
@@ -228,7 +226,7 @@ export class Pruning {
     this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
   }
 
-  /** A click on the curve is a place of the slider. */
+  /** Clicking the curve moves the slider. */
   pick(event) {
     if (!this.scale || this.by !== 'corpus') return;
     const { all, wide } = this.scale;
@@ -238,15 +236,13 @@ export class Pruning {
     this.prune();
   }
 
-  // ---------------------------------------------------------------- where this sentence changes
-
   stop() {
     this.turn += 1;
     this.running = false;
     this.drawControls();
   }
 
-  /** One head more off at a time, a few in each question, until the model writes something else. */
+  /** Remove one more head at a time, in small batches, until the output changes. */
   async look() {
     const turn = ++this.turn;
     const order = this.order().map(({ kind, layer, head }) => ({ kind, layer, head }));
@@ -270,7 +266,7 @@ export class Pruning {
   }
 }
 
-/** The curve between two of its points. */
+/** Interpolate linearly between two points of the curve. */
 function interpolate(points, off) {
   const after = Math.max(
     1,

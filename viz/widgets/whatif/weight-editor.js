@@ -8,12 +8,12 @@ import { t } from '../core/i18n.js';
 import { effectiveHighlight } from '../headview/highlights.js';
 import { replaceIntervention } from './interventions.js';
 
-const DRAG_PIXELS = 160; // pixels that a pointer goes from nothing to a weight of one
+const DRAG_PIXELS = 160; // pixels of drag from weight zero to one
 const CLICK_PIXELS = 4; // drags shorter than this are clicks
-/** @type {Record<string, number>} what a key adds */
+/** @type {Record<string, number>} increments by key */
 const KEYS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
 
-/** A row in which one weight is what it is set to: all others share the rest in proportion, or evenly where they have nothing. */
+/** Set one weight of a row and rescale the others to the remainder: in proportion, or evenly if all are zero. */
 export function rescaled(row, column, amount) {
   const others = [...row.keys()].filter((place) => place !== column && row[place] === row[place]);
   if (!others.length) return row.slice();
@@ -26,7 +26,7 @@ export function rescaled(row, column, amount) {
 }
 
 export class WeightEditor {
-  /** `heads`: the view of heads whose map is on show. */
+  /** `heads`: the head view that shows the map. */
   constructor(store, heads) {
     this.store = store;
     this.heads = heads;
@@ -56,12 +56,12 @@ export class WeightEditor {
       onpointermove: (event) => this.drag(event),
       onpointerup: (event) => this.endDrag(event),
       onpointercancel: () => this.cancel(),
-      onclick: (event) => this.pulled && event.stopPropagation(), // it was dragged: the pin stays
+      onclick: (event) => this.pulled && event.stopPropagation(), // keep the pin after a drag
       onkeydown: (event) => this.press(event),
     });
   }
 
-  /** `view`: the map on show. */
+  /** `view`: the visible map. */
   draw(view) {
     const { row, column } = this.store.state;
     const one = view && typeof view.layer === 'number' && typeof view.head === 'number';
@@ -93,7 +93,7 @@ export class WeightEditor {
     this.place();
   }
 
-  /** The knob lies on the pinned cell. */
+  /** Place the handle on the pinned cell. */
   place() {
     const [map] = this.heads().maps.maps;
     if (!map?.plane) return;
@@ -103,7 +103,7 @@ export class WeightEditor {
     if (this.knob.parentElement !== map.plane) map.plane.append(this.knob);
   }
 
-  /** The number in words: what the cell has, and what is left for the others. */
+  /** Text for the weight and the remainder for the other keys. */
   tell(amount) {
     this.amount = amount;
     this.slider.value = amount;
@@ -112,7 +112,7 @@ export class WeightEditor {
     this.rest.textContent = t('whatif_drag_rest', { rest: twoDecimals(1 - amount) });
   }
 
-  /** The row as it will be, on the map at once; the model is asked when it is set. */
+  /** Preview the row on the map; the model runs on release. */
   preview(amount) {
     this.tell(amount);
     const { view, cell } = this;
@@ -133,8 +133,6 @@ export class WeightEditor {
     replaceIntervention(same, { action: 'drag', ...at, amount: Math.round(100 * amount) / 100 });
   }
 
-  // ---------------------------------------------------------------- on the map
-
   startDrag(event) {
     if (event.button) return;
     this.start = { y: event.clientY, amount: this.amount };
@@ -144,7 +142,7 @@ export class WeightEditor {
 
   drag(event) {
     if (!this.start) return;
-    event.stopPropagation(); // nothing else is pointed at meanwhile
+    event.stopPropagation(); // suppress hover while dragging
     const up = this.start.y - event.clientY;
     if (!this.pulled && Math.abs(up) < CLICK_PIXELS) return;
     this.pulled = true;
@@ -161,7 +159,7 @@ export class WeightEditor {
     this.knob.classList.remove('pulled');
   }
 
-  /** What was begun is taken back. */
+  /** Discard the preview. */
   cancel() {
     if (this.start && this.pulled) this.preview(this.start.amount);
     this.start = null;
@@ -177,7 +175,7 @@ export class WeightEditor {
     const step = KEYS[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    event.stopPropagation(); // arrows turn no head here
+    event.stopPropagation(); // keep arrow keys from selecting another head
     this.preview(within(this.amount + step));
     this.set(this.amount);
   }

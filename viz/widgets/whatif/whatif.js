@@ -1,5 +1,5 @@
-// What if: heads, layers, positions or words are changed, and the sentence is translated again. Above stands what becomes of
-// each word; below, the wall is a switchboard, and one head is shown as it was, as it is, and by how much it differs.
+// What-if tab: change heads, layers, positions or words and translate again. The top shows the effect on each word;
+// below, the wall switches heads, and one head is shown before, after, and as a difference.
 
 import { Translation } from '../core/translation.js';
 import { callLatest } from '../core/boot.js';
@@ -35,7 +35,7 @@ import { WeightEditor } from './weight-editor.js';
 import { Pruning } from './pruning.js';
 import { ErrorNote } from './error-note.js';
 
-const PAUSE = 150; // milliseconds without another change until the server is asked
+const PAUSE = 150; // debounce in milliseconds
 const SIDES = ['before', 'changed'];
 const SHOWN = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
 
@@ -44,7 +44,7 @@ export async function mount({ element, server }) {
   new WhatIfTab(element, server);
 }
 
-/** A head that is off has no pattern. */
+/** Heads that are off have no pattern. */
 class ChangedSource extends TranslationSource {
   shownCaption(view) {
     return view.weights.some((weight) => weight > 0) ? super.shownCaption(view) : [t('whatif_off_says')];
@@ -55,10 +55,10 @@ class WhatIfTab {
   constructor(root, server) {
     this.root = root;
     this.server = server;
-    this.refused = false; // the server refuses the changes
-    this.told = null; // what the server says of the changes; null: nothing is changed
-    this.base = null; // the page's translation of which that is known
-    this.own = null; // what its model alone writes, unchanged: the same, unless the way back has chosen another one
+    this.refused = false; // the server rejected the interventions
+    this.told = null; // the server's result; null without interventions
+    this.base = null; // the translation that the result belongs to
+    this.own = null; // what its model writes without interventions and reranking; the same translation unless reranking chose another
     root.classList.add('explorer');
     on(['tab', 'translation', 'interventions'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -122,12 +122,12 @@ class WhatIfTab {
     document.addEventListener('keydown', (event) => this.press(event));
   }
 
-  /** The translation that is compared with the changed one. */
+  /** The translation to compare with. */
   get before() {
     return this.base === state.translation && this.own ? this.own : state.translation;
   }
 
-  /** The maps on show: of the translation as it is, or of the changed one. */
+  /** The shown maps: unchanged or under the interventions. */
   source() {
     const shown = this.store.state.side === 'changed' && this.told ? this.told.answer : this.before;
     if (this.maps?.translation !== shown) this.maps = shown && new ChangedSource(shown);
@@ -154,14 +154,14 @@ class WhatIfTab {
       key,
       async () => {
         const { turn } = this.latest;
-        await new Promise((done) => setTimeout(done, PAUSE)); // a slider on its way asks for nothing
+        await new Promise((done) => setTimeout(done, PAUSE)); // debounce slider drags
         if (turn !== this.latest.turn) return null;
         try {
           return await callLatest(this.server.answer_changed, { request, interventions: changes });
         } catch (error) {
           if (turn === this.latest.turn) {
             this.refused = true;
-            this.onAnswer(null, translation); // what stood there belongs to other changes
+            this.onAnswer(null, translation); // the old result belongs to other interventions
             this.refusal.moveToField(error.fault);
           }
           throw error;
@@ -175,13 +175,13 @@ class WhatIfTab {
     );
   }
 
-  /** The field in which a change is typed or set. */
+  /** The field that sets this action. */
   fieldOf(action) {
     if (action === 'drag') return this.weight.slider;
     return ['mask', 'erase', 'swap'].includes(action) ? this.words.pair.field : null;
   }
 
-  /** What the changes do to this translation is known; `own`: what its model alone writes, where that is another one. */
+  /** Show the result for a translation; `own`: the model's unreranked output, if it differs. */
   onAnswer(told, translation, own = null) {
     this.told = told;
     if (own || this.base !== translation) this.own = own;
@@ -192,7 +192,7 @@ class WhatIfTab {
   }
 
   draw() {
-    if (this.base !== state.translation) return; // it is drawn when what the changes do to it is known
+    if (this.base !== state.translation) return; // wait for the result
     this.board.draw(this.told, this.before, { changes: interventions(), refused: this.refused });
     this.drawControls();
     const buttons = SIDES.map((side) => {
@@ -244,7 +244,7 @@ class WhatIfTab {
     this.difference.draw(this.told && { before: this.before, held: this.told.held });
   }
 
-  /** Which heads of the wall are changed, and how. */
+  /** Mark changed heads on the wall. */
   markWall() {
     for (const button of this.heads.grid.buttons()) {
       const place = { layer: placeOf(button.dataset.layer), head: placeOf(button.dataset.head) };
@@ -255,9 +255,7 @@ class WhatIfTab {
     }
   }
 
-  // ---------------------------------------------------------------- what one does
-
-  /** A click changes a head by the brush, and shows it; keys only show it. */
+  /** A click applies the brush to a head and selects it; keys only select. */
   choose(head, event) {
     const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
     this.store.set({ ...head, preview: null });
@@ -266,11 +264,11 @@ class WhatIfTab {
     else toggleHead(state.kind, head, brush);
   }
 
-  /** Another head's map, or that of another sentence, for this one. */
+  /** Replace this head's map with another head's, or with its map for another sentence. */
   applyMapSource(name, head) {
     const { kind, translation } = state;
     const given = this.giver.given(head);
-    if (!given) return; // it says why not
+    if (!given) return; // the form shows the error
     if (name === 'copy') copyHead(kind, head, given);
     else borrowMap(kind, head, given, translation.layers(kind));
   }

@@ -1,13 +1,14 @@
-// The original word by word: as it is, how probable the model finds each word before and under the change, and what it writes now.
+// The original translation word by word: each word's probability before and after the interventions, and the new
+// output.
 
 import { make, replace } from '../core/dom.js';
 import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { changesSay } from './interventions.js';
 
-const MAX_BAR_HEIGHT = 44; // pixels of a bar of probability one
-const LABELLED_WORDS = 4; // words whose difference is written above them
-const MIN_DIFFERENCE = 0.05; // nats: a smaller difference is not told
+const MAX_BAR_HEIGHT = 44; // pixels of a bar for probability 1
+const LABELLED_WORDS = 4; // number of words labelled with their difference
+const MIN_DIFFERENCE = 0.05; // nats: hide smaller differences
 
 export class WordComparison {
   constructor() {
@@ -23,25 +24,25 @@ export class WordComparison {
     );
   }
 
-  /** The model computes under these changes: what stands here belongs to others. */
+  /** Pending state while the model computes. */
   wait(changes, translation) {
     this.alike.textContent = changes.length ? changesSay(changes, translation.source_text) : '';
   }
 
-  /** What a server says of the changes; without that, the translation as it is. */
+  /** Draw the server's result, or the unchanged translation without one. */
   draw(told, translation, { changes, refused }) {
     this.element.classList.toggle('unchanged', !told);
     const words = told?.words ?? plain(translation);
     const [before, after] = told ? [told.before, told.after] : [translation.log_probability, translation.log_probability];
     const loss = after - before;
-    // Of another sentence the old translation is no translation, and its probability says nothing.
+    // For another sentence the original translation is wrong, so hide its probability.
     const other = changes.some(({ action }) => action === 'swap');
     this.sum.textContent = told ? (other ? '' : signed(loss, 2)) : formatSigned(before, 2);
     this.says.textContent = told ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
     this.alike.textContent = told ? outcomeText(words, told.chrf, translation) : refused ? '' : t('whatif_nothing');
     const worst = told ? largestChanges(words) : new Set();
     if (refused)
-      replace(this.words); // nothing is written under changes that cannot be
+      replace(this.words); // invalid interventions have no output
     else replace(this.words, rowNames(), ...words.map((word) => wordColumn(word, worst.has(word), Boolean(told))));
   }
 
@@ -53,7 +54,7 @@ export class WordComparison {
   }
 }
 
-/** How many of the words change: full stops and `</s>` are none. */
+/** Number of changed words, without punctuation and `</s>`. */
 function outcomeText(words, chrf, { target }) {
   if (words.every((word) => word.before === word.after)) return t('whatif_writes_same');
   const special = ({ places }) => places?.every((place) => target[place].special);
@@ -62,7 +63,7 @@ function outcomeText(words, chrf, { target }) {
   return t('whatif_writes', { changed, all: real.length, chrf: chrf.toFixed(1) });
 }
 
-/** Every word of a translation as it is. */
+/** The words of an unchanged translation. */
 function plain({ target, text }) {
   const words = [];
   for (const token of target) {
@@ -97,7 +98,7 @@ function rowNames() {
   return make('div', { class: 'names', 'aria-hidden': 'true' }, ...names);
 }
 
-/** One word: gone words are struck, new ones orange. */
+/** One word: removed words are struck through, new ones orange. */
 function wordColumn(word, told, changed) {
   const { before, after, log_before: was, log_after: now } = word;
   const stays = before === after;
