@@ -6,7 +6,7 @@ import { t } from '../core/i18n.js';
 import { isMatched } from './token-matching.js';
 import { badge } from './model-panel.js';
 
-/** The text that the words of one side make, with the words that it lacks struck and those that it has alone in bold. */
+/** One side's text: missing words are struck through, additional ones are bold. */
 export function diffText(units, texts, tokens) {
   const nodes = [];
   let end = 0;
@@ -33,7 +33,7 @@ export function diffText(units, texts, tokens) {
   return nodes.filter((node) => node !== '');
 }
 
-/** What B wrote, beside the words of A that it stands for: on the way back, those of the sentence. */
+/** B's output aligned to A's words: for the reverse model, to the source words. */
 export function secondText(first, { translation, partners, back }) {
   if (!(back ? translation.source_text : translation.text).trim()) return [t('beside_empty')];
   const both = [first, translation];
@@ -43,7 +43,7 @@ export function secondText(first, { translation, partners, back }) {
   return diffText(units, texts, tokens);
 }
 
-/** The unit that an item of A's own axis belongs to; null where none does. */
+/** The unit that contains an item of A's axis, or null. */
 export function unitOfItem(units, axis, translation, kind, showing, place) {
   if (place === null) return null;
   const item = axes(translation, kind, showing)[axis][place];
@@ -51,7 +51,7 @@ export function unitOfItem(units, axis, translation, kind, showing, place) {
   return found < 0 ? null : found;
 }
 
-/** The item of A's own axis that a unit stands for; null where A lacks it. */
+/** The item of A's axis for a unit, or null if A lacks it. */
 export function itemOfUnit(units, axis, translation, kind, showing, unit) {
   if (unit === null) return null;
   const { places } = units[axis][unit];
@@ -59,7 +59,7 @@ export function itemOfUnit(units, axis, translation, kind, showing, unit) {
   return found < 0 ? null : found;
 }
 
-/** What one side does at a row or a column: the cell, and its weight. Null where it lacks the word. */
+/** One side's cell and weight at a row and column; null if it lacks the word. */
 function cellOf(units, weights, { row, column }) {
   const wide = units.columns.length;
   if (row === null && column === null) return null;

@@ -1,10 +1,10 @@
-// How alike two heads of two models are: both maps in common words, and how much of each row they share.
+// Similarity of two heads of two models: both maps in common words, and the attention mass that their rows share.
 
 import { reduceCells } from '../core/map-view.js';
 import { isMatched } from './token-matching.js';
 
 export class HeadSimilarity {
-  /** `answers`: two translations; `back`: the second is the way back, turned over (transposed.js). */
+  /** `answers`: two translations; `back`: the second is from the reverse model, transposed (transposed.js). */
   constructor(partners, answers, kind, back = false) {
     this.answers = answers;
     this.kind = kind;
@@ -16,7 +16,7 @@ export class HeadSimilarity {
     this.ranked = new Map();
   }
 
-  /** One head in common words: sums over keys, means over queries. NaN where this side lacks a word, or may not look. */
+  /** A head's map in common words: sums over keys, means over queries. NaN if this side lacks a word or masks it. */
   map(side, { layer, head }) {
     const key = `${side} ${layer} ${head}`;
     if (!this.kept.has(key)) this.kept.set(key, this.inCommonWords(side, this.answers[side].map(this.kind, layer, head)));
@@ -25,7 +25,7 @@ export class HeadSimilarity {
 
   inCommonWords(side, map) {
     const { rows, columns } = this.units;
-    const turned = this.back && side === 1; // its keys are rows
+    const turned = this.back && side === 1; // its keys are the rows
     const weights = new Float32Array(rows.length * columns.length).fill(NaN);
     for (const [row, { places }] of rows.entries()) {
       const queries = places[side];
@@ -40,17 +40,17 @@ export class HeadSimilarity {
     return weights;
   }
 
-  /** A − B in common words; NaN where either side has none. */
+  /** A − B in common words; NaN if either side lacks the cell. */
   difference(first, second) {
     const other = this.map(1, second);
     return this.map(0, first).map((weight, cell) => weight - other[cell]);
   }
 
   /**
-   * What both give to the same words: of each row that both have the sum of the smaller weights, on average over the rows, which
-   * is one minus the total variation distance. Rows without a choice say nothing. A map that is turned over has rows that sum
-   * to anything, so there both are rescaled over the columns that both have. Null where there is no such row, or where rows
-   * of a maximum do not sum to one.
+   * Shared attention: the sum of the smaller weights per common row, averaged over rows, i.e. one minus the total
+   * variation distance. Rows with a single allowed key are skipped. The rows of a transposed map do not sum to one, so
+   * both maps are then rescaled over the common columns. Null if no row is left, or if the rows of a maximum do not sum
+   * to one.
    */
   sharedAttention(first, second) {
     if (first.head === 'max' || second.head === 'max') return null;
@@ -69,7 +69,7 @@ export class HeadSimilarity {
     return count ? { share: sum / count, rows: count } : null;
   }
 
-  /** The single heads of the second model, the one most like this head of the first before all others. */
+  /** Single heads of the second model, most similar to this head of the first model first. */
   ranking(first) {
     const key = `${first.layer} ${first.head}`;
     if (!this.ranked.has(key)) this.ranked.set(key, this.rank(first));

@@ -1,4 +1,4 @@
-// One of two models: which it is, what it wrote, and all its heads, small.
+// Panel of one model: name, output and a wall of its heads.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -8,7 +8,7 @@ import { TranslationSource } from '../headview/translation-source.js';
 import { unsupportedText } from '../parts/unsupported-rules.js';
 import { pairName, searchDescription } from './second-model.js';
 
-/** Single heads alone: averages and maxima are for one model. */
+/** Single heads only: averages and maxima are for one model. */
 class Heads extends TranslationSource {
   wallLayout(kind) {
     return super
@@ -21,7 +21,7 @@ class Heads extends TranslationSource {
 export const badge = (letter) => make('i', { class: letter === 'A' ? 'badge first' : 'badge second', 'aria-hidden': 'true' }, letter);
 
 export class ModelPanel {
-  /** `choose(head)`: one was clicked; `preview(head)`: the pointer rests on one, null when it has left. */
+  /** `choose(head)` is called on click, `preview(head)` on hover, with null on leave. */
   constructor(letter, does) {
     this.letter = letter;
     this.name = make('span', {});
@@ -34,7 +34,7 @@ export class ModelPanel {
     this.maps = null;
   }
 
-  /** The wall of a translation, which may be turned over; `text`: what it wrote, as nodes. */
+  /** Draw the wall of a translation, possibly transposed; `text`: its output as nodes. */
   draw(translation, { kind, text, back = false }) {
     if (this.maps?.translation !== translation) this.maps = new Heads(translation);
     const { name } = translation.model;

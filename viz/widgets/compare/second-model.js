@@ -6,19 +6,19 @@ import { set, state } from '../core/state.js';
 import { languageTag } from '../core/language-tags.js';
 import { languageName, t } from '../core/i18n.js';
 
-const TOY = 'toy'; // knows two sentences: it is used only where it is named
-const DEFAULT_BEAM = 4; // the beam beside a greedy search
-/** Options that the second model takes over where the visitor changed them; the others are its own defaults. */
+const TOY = 'toy'; // knows two sentences, so it is used only on request
+const DEFAULT_BEAM = 4; // beam size compared with a greedy search
+/** Options that the second model takes from the visitor; others keep its own defaults. */
 const changeable = () => pageOptions().filter((name) => name !== 'beam_size');
 
-/** Models write a language in two letters, in three, or as a word. */
+/** Models use two-letter or three-letter codes, or names. */
 const sameLanguage = (one, other) => Boolean(one && other) && languageTag(one) === languageTag(other);
 
-/** Whether a model reads what the other writes, and writes what it reads. */
+/** Whether the two models translate in opposite directions. */
 const isReverse = (model, other) =>
   sameLanguage(model.source, other.target) && sameLanguage(model.target, other.source) && !sameLanguage(model.source, model.target);
 
-/** The model of the way back, if one ships. Never the toy. */
+/** The bundled reverse model, if any. Never the toy. */
 export function reverseModel({ models }, { model }) {
   return models.find((each) => each.name !== TOY && isReverse(each, model)) ?? null;
 }
@@ -29,23 +29,28 @@ export function secondModelName(config, translation) {
   return (translation.text.trim() && reverseModel(config, translation)?.name) || translation.model.name;
 }
 
-/** What is known of the second model: most from a translation of its own, as it may write several languages. */
+/** Info on the second model, preferably from its own translation, because it may write several languages. */
 function secondModel(config, translation, second) {
   const name = secondModelName(config, translation);
   return second?.model.name === name ? second.model : (config.models.find((each) => each.name === name) ?? { name });
 }
 
-/** How the second translation comes to be: `back` reads the first one's answer, `same` is the first model, `other` another one. */
+/**
+ * How the second translation is made: `back` translates the first one's output, `same` uses the same model, `other`
+ * another one.
+ */
 export function comparisonMode(config, translation, second) {
   const model = secondModel(config, translation, second);
   if (model.name === translation.model.name) return 'same';
   return isReverse(model, translation.model) && translation.text.trim() ? 'back' : 'other';
 }
 
-/** Whether the second model may be given what the first one wrote. */
+/** Whether both models write the same language, so that the first output can be forced on the second model. */
 const sameTargetLanguage = (model, translation) => model.target === translation.model.target && translation.text.trim() !== '';
 
-/** The second request for the page's translation, as the server takes it. `second`: the last translation of the second model. */
+/**
+ * The second request for the page's translation in the server's format. `second`: the second model's last translation.
+ */
 export function secondRequest(config, translation, second) {
   const asked = translation.requestValues();
   const defaults = translation.model.defaults ?? {};
@@ -62,21 +67,21 @@ export function secondRequest(config, translation, second) {
   return request;
 }
 
-/** Where nothing is chosen and there is no way back, the same model searches otherwise. */
+/** By default, without a reverse model, use the same model with another search. */
 function withOtherBeam(config, translation, model) {
   return state.beside || model.name !== translation.model.name ? null : otherBeamSize(config, translation);
 }
 
-/** Greedily beside a beam, with a beam beside a greedy search. */
+/** Greedy if the page uses a beam, else a beam. */
 const otherBeamSize = ({ beam }, translation) => (translation.requestValues().beam_size === 1 ? Math.min(DEFAULT_BEAM, beam) : 1);
 
-/** "German → English", or the name of a model of unknown languages. */
+/** "German → English", or the model's name if its languages are unknown. */
 export const pairName = ({ name, source, target }) =>
   source && target ? t('beside_pair', { source: languageName(source), target: languageName(target) }) : name;
 
 const searchName = (beam) => (beam === 1 ? t('beside_greedy') : t('beside_beam_of', { beam }));
 
-/** How a translation was searched for. */
+/** The search settings of a translation. */
 export function searchDescription({ request }) {
   if (typeof request.target === 'string') return t('beside_given');
   return request.options.temperature > 0 ? t('beside_sampled') : searchName(request.options.beam_size);
@@ -160,7 +165,7 @@ export class SecondModelChooser {
   }
 }
 
-/** Whether two codes surely mean two languages. */
+/** Whether two codes are known to be different languages. */
 function differentLanguages(one, other) {
   const [language, typed] = [one, other].map((code) => languageTag(code ?? '').split('-')[0]);
   return language.length === 2 && typed.length === 2 && language !== typed;

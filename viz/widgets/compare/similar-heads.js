@@ -1,4 +1,4 @@
-// The heads of the second model that come closest to the chosen head of the first.
+// The heads of the second model most similar to the selected head of the first.
 
 import { make, replace, iconToggle } from '../core/dom.js';
 import { sameHead } from '../core/store.js';
@@ -7,11 +7,11 @@ import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 
 const MAX_LISTED = 5;
-// Two circles that share a part.
+// Two overlapping circles.
 const OVERLAP_ICON = [{ d: 'M1.2 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0M5.4 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0' }];
 
 export class SimilarHeads {
-  /** `choose(head)` of the second model; `follow()`: it follows the first, or stays. */
+  /** `choose(head)` selects a head of the second model; `follow()` toggles following the first. */
   constructor({ choose, follow }) {
     this.title = make('h2', {});
     this.says = make('p', { class: 'quiet' });

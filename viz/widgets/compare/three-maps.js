@@ -1,4 +1,4 @@
-// Three maps in a row on the same axes: A, B, and A − B. Where a side lacks a word, its cells are hatched.
+// Three maps on the same axes: A, B, and A − B. Cells of missing words are hatched.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -16,13 +16,13 @@ import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { badge } from './model-panel.js';
 
 export const FORMS = ['matrix', 'numbers'];
-const GAP = 20; // pixels between two maps
-const ROW_FROM_WIDTH = 860; // pixels from which on three maps stand in a row
-const MIN_DIFFERENCE = 0.0005; // a smaller difference reads 0.000
-const MAX_WIDTH = 612; // pixels of a map that stands alone
+const GAP = 20; // pixels between maps
+const ROW_FROM_WIDTH = 860; // minimum width in pixels for three maps side by side
+const MIN_DIFFERENCE = 0.0005; // smaller differences print as 0.000
+const MAX_WIDTH = 612; // maximum pixels of a single map
 
 export class ThreeMaps {
-  /** `does`: `onHover(row, column)` and `onPin(row, column)`, places in the common words. */
+  /** `does`: `onHover(row, column)` and `onPin(row, column)` with positions in common words. */
   constructor(does) {
     this.marks = NO_HIGHLIGHT;
     this.titles = [0, 1, 2].map(() => make('h3', {}));
@@ -38,7 +38,7 @@ export class ThreeMaps {
     );
   }
 
-  /** `likeness` has both maps, `heads` says which; `back`: the second one is turned over. */
+  /** `likeness` has both maps, `heads` selects them; `back`: the second is transposed. */
   show(about) {
     const { likeness, heads, kind, back } = about;
     this.about = about;
@@ -89,7 +89,7 @@ export class ThreeMaps {
     }
   }
 
-  /** Another form: what showed the last one leaves. */
+  /** Switch the layout and clear the highlights of the old one. */
   switchMode(form, maps) {
     for (const map of this.maps ?? []) map.destroy?.();
     this.maps = maps;

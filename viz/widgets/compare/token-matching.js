@@ -1,8 +1,8 @@
-// Two answers to one sentence: which tokens of one go together with which of the other. The server matched them.
+// Matches the tokens of two translations of one sentence; the server computed the alignment.
 
 import { sideOf } from '../core/translation.js';
 
-/** Decoder columns begin with the start token, one before the sentence. */
+/** Decoder columns begin with the start token, so they are shifted by one. */
 const shiftOf = (kind, axis) => (kind === 'decoder' && axis === 'columns' ? 1 : 0);
 
 export class TokenMatching {
@@ -10,12 +10,14 @@ export class TokenMatching {
     this.sentences = { source, target };
   }
 
-  /** Whether both sides have one and the same text on an axis. */
+  /** Whether both sides have the same text on an axis. */
   same(kind, axis) {
     return this.sentences[sideOf(kind, axis)].same;
   }
 
-  /** The words that both maps of a kind are shown in: those that either side has, in reading order, with their places on each side. */
+  /**
+   * The rows or columns that both maps share: the words of either side in reading order, with their positions per side.
+   */
   units(kind, answers) {
     const axis = (name) => {
       const shift = shiftOf(kind, name);
@@ -32,5 +34,5 @@ export class TokenMatching {
   }
 }
 
-/** Whether both sides have a word. */
+/** Whether both sides have the word. */
 export const isMatched = ({ places }) => places.every((side) => side.length > 0);

@@ -1,7 +1,7 @@
-// Transposes the reverse model's cross-attention to the axes of the first model: its output is the first model's input, so its map
-// is turned over. Its rows are then the words that it read, and its columns sum to one.
+// Transposes the reverse model's cross-attention to the axes of the first model: its output is the first model's input.
+// The rows are then the words it read, and the columns sum to one.
 
-/** The cross-attention of `translation`, the other way round: a translation in all that a map of cross-attention needs. */
+/** The `translation` with its cross-attention transposed, with all fields that a cross-attention map needs. */
 export function transposedTranslation(translation) {
   const { source, target, source_text: read, text } = translation;
   const maps = new Map();

@@ -1,5 +1,5 @@
-// Two models on one sentence. The first is the page's own; the second is asked for here: by default it translates the first
-// one's answer back, and its map is turned over onto the same axes. No click on a head asks the server.
+// Two-models tab: compares the page's model with a second one on the same sentence. By default the second one
+// translates back, and its map is transposed to the same axes. Selecting heads sends no request.
 
 import { Translation } from '../core/translation.js';
 import { defaultHead } from '../core/default-head.js';
@@ -39,9 +39,9 @@ class TwoModelsTab {
     this.root = root;
     this.server = server;
     this.config = config;
-    this.told = null; // the second model's translation, and what goes together
+    this.told = null; // the second translation and the token alignment
     this.hover = NO_CELL;
-    this.pinned = NO_CELL; // a word that the first model lacks: any other is the page's
+    this.pinned = NO_CELL; // a pin on a word that only the second model has; other pins are the page's
     this.active = 0;
     root.classList.add('explorer');
     on(['tab', 'translation', ...CHOICE_FIELDS], () => this.update());
@@ -133,22 +133,22 @@ class TwoModelsTab {
     const { own, back } = told;
     const translation = back ? transposedTranslation(this.second) : this.second;
     this.told = { own: own && new Translation(own), translation, partners: new TokenMatching(told), back };
-    // Only a translation tells which language a model of many writes.
+    // The target language of a multilingual model is known only after a translation.
     if (JSON.stringify(this.request()) !== key) this.update();
     else this.draw();
   }
 
-  /** The page's translation; where one model searches twice, what it chooses alone. */
+  /** The page's translation; for two searches of one model, the unreranked one. */
   get first() {
     return this.told?.own ?? state.translation;
   }
 
-  /** The way back has the same axes in cross-attention alone. */
+  /** The reverse model shares axes in cross-attention only. */
   get kind() {
     return comparisonMode(this.config, state.translation, this.second) === 'back' ? 'cross' : state.kind;
   }
 
-  /** A head of each: the page's, and the chosen one of the second model, or the one most like it. */
+  /** The selected head of each side; for the second model the chosen one, or the most similar one. */
   heads() {
     const [first, second] = this.store.state.previews;
     const a = first ?? this.firstHead();
@@ -214,7 +214,7 @@ class TwoModelsTab {
     this.shares.title = [counted, told.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
   }
 
-  /** The page's own pin, in common words, or the one of a word that the first model lacks. */
+  /** The page's pin in common words, or the pin on a word that the first model lacks. */
   pinnedCells() {
     if (!this.likeness) return NO_CELL;
     const { translation, kind } = state;
@@ -263,9 +263,7 @@ class TwoModelsTab {
     }
   }
 
-  // ---------------------------------------------------------------- keys
-
-  /** What the keys of a view of heads (headview/keyboard.js) act on: the side in use. */
+  /** Target of the head view's keyboard shortcuts (headview/keyboard.js): the side in use. */
   keyboardTarget() {
     const side = this.sides[this.active];
     const wall = side.maps?.wallLayout(this.kind);
@@ -289,7 +287,7 @@ class TwoModelsTab {
     };
   }
 
-  /** The pin one row or column on. */
+  /** Move the pin by one row or column. */
   movePin(axis, step) {
     const held = this.pinnedCells();
     const count = this.likeness.units[`${axis}s`].length;
