@@ -1,4 +1,4 @@
-"""Errors of the page and the API: the key of a phrase, its values, and the field that it belongs to."""
+"""Errors of the page and the API: phrase key, values and the affected field."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headlight.model.errors import (
 )
 
 __all__ = ["PageError", "Value", "escape_for_log", "repr_short", "to_page_error"]
-MAX_LINE_CHARACTERS = 500  # characters
+MAX_LINE_CHARACTERS = 500
 
 
 class PageError(TranslatableError):
@@ -26,13 +26,13 @@ class PageError(TranslatableError):
         super().__init__(word, field, values or {})
 
     def as_json(self) -> dict[str, Any]:
-        """The error as JSON for programs; `detail` repeats the sentence where FastAPI has it."""
+        """The error as JSON for API clients; `detail` repeats the message, as in FastAPI."""
         said = str(self)
         return {"error": said, "detail": said, "field": self.field, "word": self.word, "values": dict(self.values)}
 
 
 def escape_for_log(said: object) -> str:
-    """Third-party text as part of one line of a log: everything but plain ASCII is escaped."""
+    """Escape third-party text for a log line: only printable ASCII remains."""
     return ascii(str(said)[:MAX_LINE_CHARACTERS])[1:-1]
 
 

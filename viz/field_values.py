@@ -1,6 +1,6 @@
-"""What the value of a field may be: each kind checks what arrives, and describes itself to the browser.
+"""Value types of request fields: each validates input and describes itself to the browser.
 
-A limit is a number, or the name of the setting that holds it.
+A limit is a number or the name of a setting.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from headlight.model.intervention_records import MAX_INTERVENTIONS, BorrowMap, C
 from headlight.viz.errors import PageError, repr_short, to_page_error
 from headlight.viz.settings import Settings
 
-MAX_INDEX = 1000  # of layers and heads: beyond any model; the page goes to the nearest that there is
-MAX_TOKEN_ID = 10_000_000  # of a vocabulary
+MAX_INDEX = 1000  # of layers and heads, more than in any model; the page clamps indices
+MAX_TOKEN_ID = 10_000_000  # larger than any vocabulary
 
 
 @dataclass(frozen=True)
 class ValueKind:
-    """One kind of value."""
+    """Base class of value types."""
 
-    name: ClassVar[str]  # as the browser calls it
-    annotation: ClassVar[Any]  # as an endpoint's signature states it
+    name: ClassVar[str]  # name in the browser
+    annotation: ClassVar[Any]  # type in an endpoint's signature
 
     def check(self, name: str, value: Any, settings: Settings) -> Any:
-        """The value as Python keeps it; anything of another kind, or beyond a limit, raises a `PageError`."""
+        """Validate and convert a value. Raises `PageError` for a wrong type or a value out of range."""
         raise NotImplementedError
 
     def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
-        """The kind with its limits. What depends on settings needs them: the table that all pages share has none."""
+        """The type and its limits. Without settings, limits that depend on them are omitted, as in the shared table."""
         limits = {name: value for name, value in asdict(self).items() if not isinstance(value, str)}
         return {"kind": self.name} | limits
 
@@ -41,7 +41,7 @@ def _limit(limit: int | str, settings: Settings) -> int:
 
 @dataclass(frozen=True)
 class TextValue(ValueKind):
-    """A text of no more than so many characters."""
+    """A text with a maximum length."""
 
     name, annotation = "text", str
     longest: int | str
@@ -52,7 +52,7 @@ class TextValue(ValueKind):
 
 @dataclass(frozen=True)
 class TextOrIdsValue(ValueKind):
-    """A translation or its beginning: text, or the exact ids of tokens. An empty field means none."""
+    """A translation or its prefix, as text or token ids. An empty field means none."""
 
     name, annotation = "words", str
 
@@ -72,7 +72,7 @@ class TextOrIdsValue(ValueKind):
 
 @dataclass(frozen=True)
 class IntValue(ValueKind):
-    """A whole number of a range; `setting` may lower its upper end. `empty`: null is a value, too."""
+    """An integer in a range; `setting` may lower the maximum. `empty`: null is allowed."""
 
     name, annotation = "whole", int
     low: int
@@ -94,7 +94,7 @@ class IntValue(ValueKind):
 
 @dataclass(frozen=True)
 class FloatValue(ValueKind):
-    """A number of a range, set on the page in steps."""
+    """A number in a range; `step` is the increment of the page's control."""
 
     name, annotation = "real", float
     low: float
@@ -102,7 +102,7 @@ class FloatValue(ValueKind):
     step: float = 0.1
 
     def check(self, name: str, value: Any, settings: Settings) -> float:
-        # Every comparison with NaN is false, so that it fails here like any number out of range.
+        # NaN fails here as well, because all its comparisons are false.
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             raise PageError(
                 name, "not_number", {"name": name, "low": self.low, "high": self.high, "given": repr_short(value)}
@@ -112,7 +112,7 @@ class FloatValue(ValueKind):
 
 @dataclass(frozen=True)
 class BoolValue(ValueKind):
-    """On or off."""
+    """A boolean."""
 
     name, annotation = "switch", bool
 
@@ -122,7 +122,7 @@ class BoolValue(ValueKind):
 
 @dataclass(frozen=True)
 class ChoiceValue(ValueKind):
-    """One of a few names."""
+    """One of several names."""
 
     name, annotation = "choice", str
     choices: tuple[str, ...]
@@ -133,7 +133,7 @@ class ChoiceValue(ValueKind):
 
 @dataclass(frozen=True)
 class LayerValue(ValueKind):
-    """A layer, counted from 0, or the mean of all."""
+    """A layer index from 0, or the mean of all layers."""
 
     name, annotation = "place", int
     merged: tuple[str, ...] = ("mean",)
@@ -145,7 +145,7 @@ class LayerValue(ValueKind):
 
 @dataclass(frozen=True)
 class HeadValue(LayerValue):
-    """A head, counted from 0, or the mean or maximum of all heads of the layer."""
+    """A head index from 0, or the mean or maximum over the heads of a layer."""
 
     annotation = int | str
     merged: tuple[str, ...] = ("mean", "max")
@@ -153,7 +153,7 @@ class HeadValue(LayerValue):
 
 @dataclass(frozen=True)
 class HeadIdValue(ValueKind):
-    """A layer and a head together; null where none is chosen."""
+    """A layer and a head; null if none is selected."""
 
     name, annotation = "head", str
     layer: LayerValue = LayerValue()
@@ -171,7 +171,7 @@ class HeadIdValue(ValueKind):
 
 @dataclass(frozen=True)
 class InterventionsValue(ValueKind):
-    """What is changed of heads, layers, positions and words: a list of names with values, each of them checked."""
+    """A validated list of interventions on heads, layers, positions and words."""
 
     name, annotation = "changes", list[dict[str, Any]]
     most: int = MAX_INTERVENTIONS
@@ -197,11 +197,11 @@ class InterventionsValue(ValueKind):
         return changes
 
 
-# ---------------------------------------------------------------- single checks, also for what is no field
+# ---------------------------------------------------------------- single checks, also used without a field
 
 
 def check_text(name: str, value: Any, *, limit: int) -> str:
-    """A text of no more than so many characters, each of them whole."""
+    """Validate a text: at most `limit` characters, no lone surrogates."""
     if not isinstance(value, str):
         raise PageError(name, "not_text", {"name": name, "given": repr_short(value)})
     if len(value) > limit:
@@ -213,7 +213,7 @@ def check_text(name: str, value: Any, *, limit: int) -> str:
 
 
 def check_int(name: str, value: Any, *, low: int, high: int) -> int:
-    """A whole number; JavaScript has one type of number, so 2.0 is whole, too."""
+    """Validate an integer. 2.0 is accepted, because JavaScript has one number type."""
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole or not low <= value <= high:
         raise PageError(name, "not_whole", {"name": name, "low": low, "high": high, "given": repr_short(value)})
@@ -221,21 +221,21 @@ def check_int(name: str, value: Any, *, low: int, high: int) -> int:
 
 
 def check_choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:
-    """One of a few names."""
+    """Validate one of several names."""
     if not isinstance(value, str) or value not in choices:
         raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": repr_short(value)})
     return value
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """True or false."""
+    """Validate a boolean."""
     if not isinstance(value, bool):
         raise PageError(name, "not_switch", {"name": name, "given": repr_short(value)})
     return value
 
 
 def check_index(name: str, value: Any, *, count: int, merged: Sequence[str] = ()) -> Any:
-    """A layer or head, counted from 0, or one of the names of several of them together."""
+    """Validate a layer or head index from 0, or the name of a reduction."""
     if isinstance(value, str) and value in merged:
         return value
     try:
@@ -248,7 +248,7 @@ def check_index(name: str, value: Any, *, count: int, merged: Sequence[str] = ()
 
 
 def _check_token_id(name: str, value: Any) -> int:
-    """An id; no visitor chooses it as a number, so the error states no limits."""
+    """Validate a token id. Visitors do not enter ids as numbers, so the error omits the limits."""
     try:
         return check_int(name, value, low=0, high=MAX_TOKEN_ID)
     except PageError as error:

@@ -1,4 +1,4 @@
-"""The phrases of the page and of figures, from the one table of words."""
+"""The phrases of the page and of figures, from one table."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def _figure_words(figure: str, language: str) -> tuple[tuple[str, str], ...]:
 
 
 def figure_words(figure: str, language: str = "en") -> dict[str, str]:
-    """The phrases of one figure: those that all figures share, then its own in their place."""
+    """The phrases of a figure: the shared ones, overridden by its own."""
     return dict(_figure_words(figure, language))

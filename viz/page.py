@@ -1,4 +1,4 @@
-"""The page: header, sentence and translation, tabs, and one line at the end."""
+"""The page: header, translate widget, tabs and footer."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from headlight.viz.tabs.learn import close_page_function
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.theme import FONT, THEMES
 
-LOOKUP_THREADS = 32  # extra threads for lookups, and for answers that equal requests share
+LOOKUP_THREADS = 32  # extra threads for lookups and for answers shared by identical requests
 
 
 def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> gr.Blocks:
-    """The Gradio app, not yet launched."""
+    """Build the Gradio app without launching it."""
     settings = settings or read_settings()
     if settings.log:
         write_json_logs()
@@ -54,7 +54,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
         page.unload(translate_widget.on_page_closed)
         page.unload(fetching.on_page_closed)
         page.unload(close_page_function(service))
-    page.space_id = None  # else, outside the Hub's frame, Gradio asks two other hosts for a header of its own
+    page.space_id = None  # outside the Hub's iframe, Gradio would load a header from two other hosts
     install_queue(page, service.line)
     serve_metrics(page, service, settings)
     return page
@@ -69,17 +69,17 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
     told = None if more.pop("prevent_thread_lock", False) else collect_signals()
     page.launch(
         prevent_thread_lock=True,
-        quiet=True,  # Gradio's lines speak to the author of the code: "set `share=True` in `launch()`"
-        # Those who wait keep none.
+        quiet=True,  # Gradio's messages address developers: "set `share=True` in `launch()`"
+        # Queued requests hold no thread.
         max_threads=settings.concurrency + MAX_DOWNLOADS + LOOKUP_THREADS,
         server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
         server_port=settings.port,
         theme=gradio_theme(),
-        head=f"<style>{styles()}</style>",  # as `css` Gradio would rewrite every rule, and break some
+        head=f"<style>{styles()}</style>",  # passed as `css`, Gradio would rewrite every rule and break some
         footer_links=["api"],
         run_history=False,
         show_error=False,
-        ssr_mode=False,  # Spaces ask for it, but it draws no widget earlier and takes three times the requests
+        ssr_mode=False,  # the default on Spaces, but it renders no widget earlier and triples the requests
         mcp_server=serves_tools(settings),
         favicon_path=PICTURES / ICON,
         app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], preload_middleware()]},
@@ -93,7 +93,7 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
 
 
 def gradio_theme() -> gr.themes.Base:
-    """Gradio's own parts in our colours."""
+    """A Gradio theme in our colours."""
     light, dark = THEMES["light"], THEMES["dark"]
     fonts = [name.strip().strip('"') for name in FONT.split(",")]
     return gr.themes.Base(font=fonts, font_mono=["ui-monospace", "monospace"]).set(

@@ -1,12 +1,12 @@
 """Table of all request and selection fields.
 
-A request decides the answer; a selection decides what of it is on the screen. From these rows come the checks of what
-a browser or a program sends, the signatures and the documentation of the API, the permalink, the options of the page
-and those of Two models. `browser_fields` is the table as the browser gets it.
+A request determines the answer; a selection determines what the page shows of it. These rows define input validation,
+the signatures and documentation of the API, the permalink, and the options of the page and of Two models.
+`browser_fields` returns the table for the browser.
 
-A new option of decoding: its row in `REQUEST`, its field and range in `model/records.py`, and its words (`option_NAME`,
-`field_NAME`; `api_NAME` where the API takes it). Programs pass arguments by position, too: a row for the API goes last
-among those.
+To add a decoding option, add a row to `REQUEST_FIELDS`, a field and range to `model/records.py`, and phrases
+(`option_NAME`, `field_NAME`, and `api_NAME` if the API accepts it). API arguments may be positional, so a new API row
+goes after the existing ones.
 """
 
 # ruff: noqa: RUF009 - `_row` returns a dataclass field
@@ -44,30 +44,30 @@ LayerOrMean = int | Literal["mean"]
 HeadId = tuple[LayerOrMean, IndexOrReduction]
 
 BEAM_RANGE = INT_RANGES["beam_size"]
-MAX_TOKENS = INT_RANGES["max_length"][1]  # of a sentence, beyond any
+MAX_TOKENS = INT_RANGES["max_length"][1]  # upper bound per sentence
 MEASURES = ("maps", *STATISTICS)
-MAX_SAFE_INTEGER = 2**53 - 1  # as far as JavaScript can count
-MAX_NAME_CHARACTERS = 100  # characters of a model's name
-MAX_LESSON_CHARACTERS = 800  # characters of what is chosen within a lesson
-MAX_LANGUAGE_CHARACTERS = 40  # characters of what a model calls a language
+MAX_SAFE_INTEGER = 2**53 - 1  # of JavaScript
+MAX_NAME_CHARACTERS = 100  # of a model's name
+MAX_LESSON_CHARACTERS = 800  # of the state of a lesson
+MAX_LANGUAGE_CHARACTERS = 40  # of a language code of a model
 
 
 @dataclass(frozen=True)
 class Field:
-    """One row. Its words are `field_NAME`, on the page `option_NAME` or `tool_NAME`, and in the API `api_NAME`."""
+    """A row. Its phrases: `field_NAME`, `option_NAME` or `tool_NAME` on the page, `api_NAME` in the API."""
 
     name: str
     value: ValueKind
-    in_link: bool = False  # it is in the address
-    ids: bool = False  # also as ids of tokens, which an address calls NAME_ids
-    on_page: bool = False  # the page has a control for it
-    api: tuple[str, ...] = ()  # the endpoints that take it
-    always_in_link: bool = False  # an address names it even where it has its default
+    in_link: bool = False  # part of the permalink
+    ids: bool = False  # also accepted as token ids, NAME_ids in a permalink
+    on_page: bool = False  # has a control on the page
+    api: tuple[str, ...] = ()  # endpoints with this argument
+    always_in_link: bool = False  # in the permalink even with its default value
     default: Any = None
     required: bool = False
 
     def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
-        """The row as the browser gets it; with settings, their limits count."""
+        """The row for the browser; with settings, including their limits."""
         own = {name: getattr(self, name) for name in ("name", "default", "in_link", "ids", "on_page", "always_in_link")}
         return self.value.as_json(settings) | own
 
@@ -111,7 +111,7 @@ REQUEST_FIELDS: tuple[Field, ...] = (
 
 
 def _selection_field(value: ValueKind, default: Any, **more: Any) -> Any:
-    """A field of `Selection`, which is the row of the table at once; each of them is in the address."""
+    """A field of `Selection` that also defines a table row; all are part of the permalink."""
     return dataclasses.field(default=default, metadata={"value": value, **more})
 
 
@@ -123,7 +123,7 @@ class Selection:
     view: str = _selection_field(ChoiceValue(("matrix", "lines", "numbers")), "matrix")
     words: bool = _selection_field(BoolValue(), False, on_page=True)  # whole words instead of sub-words
     scale: str = _selection_field(ChoiceValue(("linear", "log", "row")), "linear", on_page=True)
-    special: bool = _selection_field(BoolValue(), True, on_page=True)  # the sentence's end and the start are shown
+    special: bool = _selection_field(BoolValue(), True, on_page=True)  # show start and end tokens
     palette: str = _selection_field(ChoiceValue(PALETTES), PALETTES[0], on_page=True)
     rescale: bool = _selection_field(BoolValue(), False, on_page=True)  # rows without special tokens sum to one again
     threshold: float = _selection_field(FloatValue(0.0, 1.0, 0.01), 0.05)  # weaker lines are not drawn
@@ -131,18 +131,18 @@ class Selection:
     head: IndexOrReduction = _selection_field(HeadValue(), "mean", api=("attention",), always_in_link=True)
     row: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned query
     column: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned key
-    # What the wall shows: the maps, or a measure of each head.
+    # Content of the head wall: maps, or a measure per head.
     measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
-    # Tokens of the translation so far; None: all.
+    # Number of target tokens shown; None: all.
     written: int | None = _selection_field(IntValue(1, MAX_TOKENS, empty=True), None)
     pinned: HeadId | None = _selection_field(HeadIdValue(), None)  # the other side of a comparison
-    # A head of the second model; None: the one most like the first model's head.
+    # A head of the second model; None: the most similar to the first model's head.
     beside_head: HeadId | None = _selection_field(HeadIdValue(), None)
-    # The second of two models; empty: one that reads the same language.
+    # The second model; empty: one with the same source language.
     beside: str = _selection_field(TextValue(MAX_NAME_CHARACTERS), "")
     # The second model's beam size; None: the first model's.
     beside_beam: int | None = _selection_field(IntValue(*BEAM_RANGE, "max_beam", empty=True), None)
-    # Lesson, step, and what is chosen there: "walk.softmax.token-4.encoder-0-7".
+    # Lesson, step and its state: "walk.softmax.token-4.encoder-0-7".
     lesson: str = _selection_field(TextValue(MAX_LESSON_CHARACTERS), "")
     beside_same: bool = _selection_field(BoolValue(), False)  # the second model reads the first one's translation
 
@@ -150,7 +150,7 @@ class Selection:
 SELECTION_FIELDS: tuple[Field, ...] = tuple(
     Field(each.name, in_link=True, default=each.default, **each.metadata) for each in dataclasses.fields(Selection)
 )
-# What Sentiment judges, which is in the address of that tab alone. Empty: its first example, and its first model.
+# Input of the Sentiment tab, only in its permalink. Empty: the first example, the first model.
 CLASSIFIER_FIELDS = (
     Field("review", TextValue("max_characters"), in_link=True, default=""),
     Field("classifier", TextValue(MAX_NAME_CHARACTERS), in_link=True, default=""),
@@ -161,20 +161,20 @@ OPTIONS = tuple(
 
 
 def parameters(endpoint: str) -> tuple[Field, ...]:
-    """What an endpoint takes, in order: the sentence, where to look, then how to translate."""
+    """Parameters of an endpoint in order: the sentence, the selection, the decoding options."""
     text, *rest = (row for row in REQUEST_FIELDS if endpoint in row.api)
     return (text, *(row for row in SELECTION_FIELDS if endpoint in row.api), *rest)
 
 
 def browser_fields() -> dict[str, list[dict[str, Any]]]:
-    """The table as the browser gets it: each part's rows with the limits of their kind."""
+    """The table for the browser: rows by part, with the limits of their types."""
     return {
         part: [row.as_json() | {"option": row in OPTIONS} for row in rows]
         for part, rows in (("request", REQUEST_FIELDS), ("selection", SELECTION_FIELDS), ("judged", CLASSIFIER_FIELDS))
     }
 
 
-# ---------------------------------------------------------------- what a browser or a program sends
+# ---------------------------------------------------------------- parsing requests
 
 
 def default_options(settings: Settings) -> DecodingOptions:
@@ -183,9 +183,9 @@ def default_options(settings: Settings) -> DecodingOptions:
 
 
 def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | None = None) -> TranslationRequest:
-    """A checked request from names with values, of which `text` must be there.
+    """Validate a request from named values; `text` is required.
 
-    `defaults` are the options that count where none is named; a program that names none gets `DecodingOptions()`.
+    `defaults` replace missing options; for API requests without options they are `DecodingOptions()`.
     """
     checked = _checked(values, REQUEST_FIELDS, settings)
     options = {} if defaults is None else {row.name: getattr(defaults, row.name) for row in OPTIONS}
@@ -203,7 +203,7 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
 
 
 def parse_selection(values: Any, settings: Settings) -> Selection:
-    """A checked selection from names with values; what is not named has its default."""
+    """Validate a selection from named values; missing ones have their defaults."""
     return replace(Selection(), **_checked(values, SELECTION_FIELDS, settings))
 
 

@@ -10,13 +10,13 @@ from headlight.viz.settings import PORTS
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--host", help="the address to listen at (HEADLIGHT_HOST, else this machine alone)")
     parser.add_argument("--port", type=_port, help="the port to listen at (HEADLIGHT_PORT, else the first free one)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Open the front door, which reads its settings from the environment."""
+    """Run `headlight.app`, which reads its settings from the environment."""
     for name in ("host", "port"):
         given = getattr(arguments, name)
         if given is not None:

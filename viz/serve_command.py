@@ -1,7 +1,7 @@
 """`headlight serve`: compute answers for page processes, on a Ray cluster (docs/scale.md).
 
-headlight serve --cluster                                # a cluster of this machine alone
-HEADLIGHT_BACKEND=ray headlight run                      # and a page that asks it
+headlight serve --cluster                                # a cluster on this machine
+HEADLIGHT_BACKEND=ray headlight run                      # a page that uses it
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from headlight.viz.service.ray_cluster import join_or_start
 
 NAME = "headlight"  # of the application
 PORT = 8000
-POLL_SECONDS = 0.2  # seconds between two checks for a signal
+POLL_SECONDS = 0.2  # seconds between checks for a signal
 OBJECT_STORE_BYTES = (
-    200_000_000  # bytes that Ray reserves for objects; Headlight keeps none there, and Ray's own are small
+    200_000_000  # of Ray's object store; Headlight stores nothing there, and Ray's own objects are small
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--cluster", action="store_true", help="start a cluster on this machine, until Ctrl-C")
     parser.add_argument("--replicas", default="1-4", help="how many, as 2, or as 1-4 by how much is asked (1-4)")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (this machine alone)")
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Start or join the cluster, deploy the application, and stay."""
+    """Start or join the cluster and deploy the application; with `--cluster`, block until a signal."""
     scaled = parse_scale(arguments.replicas)
     if not arguments.cluster:
         join_or_start("serve", start_local=False)
@@ -54,9 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def handle_sigterm_as_sigint() -> None:
-    """From now on SIGTERM, by which containers are stopped, does what Ctrl-C does; a second one ends at once.
+    """Handle SIGTERM, which stops containers, like Ctrl-C; a second signal exits at once.
 
-    It takes the place of Ray's own handler, which ends the process below the running code, with Ray's trace.
+    This replaces Ray's handler, which kills the process without unwinding and prints Ray's stack trace.
     """
 
     def heard(number: int, frame: FrameType | None) -> None:
@@ -69,7 +69,7 @@ def handle_sigterm_as_sigint() -> None:
 
 
 def serve(scaled: dict[str, Any], host: str, port: int) -> None:
-    """Deploy the application, and say where it answers."""
+    """Deploy the application and print its address."""
     from headlight.viz.service.replica import deployment
 
     deploy(deployment.options(**scaled).bind(), host, port)
@@ -79,7 +79,7 @@ def serve(scaled: dict[str, Any], host: str, port: int) -> None:
 
 
 def parse_replicas(text: str) -> tuple[int, int]:
-    """The least and the most replicas."""
+    """Parse the minimum and maximum number of replicas."""
     parts = text.split("-")
     if len(parts) > 2 or not all(part.isascii() and part.isdecimal() and len(part) < 6 for part in parts):
         raise CommandError(f"--replicas is {text[:40]!r}, but must be a number such as 2, or two such as 1-4.")
@@ -90,7 +90,7 @@ def parse_replicas(text: str) -> tuple[int, int]:
 
 
 def parse_scale(text: str) -> dict[str, Any]:
-    """So many replicas as options of a deployment: always as many, or by how much is asked."""
+    """Deployment options for a fixed number of replicas, or for autoscaling."""
     low, high = parse_replicas(text)
     if low == high:
         return {"num_replicas": low, "autoscaling_config": None}
@@ -99,7 +99,7 @@ def parse_scale(text: str) -> dict[str, Any]:
 
 
 def deploy(application: Any, host: str, port: int) -> None:
-    """Serve an application, or update the one that is served: its replicas are replaced one after another."""
+    """Deploy an application, or update the running one by replacing its replicas one by one."""
     from ray import serve
 
     serve.start(proxy_location="EveryNode", http_options={"host": host, "port": port})
@@ -107,9 +107,9 @@ def deploy(application: Any, host: str, port: int) -> None:
 
 
 def leave() -> None:
-    """End the application and this machine's cluster.
+    """Stop the application and this machine's cluster.
 
-    Ray writes to standard output that its controller, which was told to end, is at an end.
+    Hides Ray's message on standard output that the controller has stopped.
     """
     import ray
     from ray import serve

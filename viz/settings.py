@@ -16,11 +16,11 @@ from headlight.model.checkpoints.shipped import MODELS
 from headlight.model.errors import ModelError
 from headlight.model.families.hub.model_id import HubError, read_id
 
-HUB_LIST = MODELS / "hub.json"  # models that anybody may ask for: ids, languages, and about how large they are
+HUB_LIST = MODELS / "hub.json"  # models offered to visitors: ids, languages, approximate sizes
 ANY_MODEL = "*"
 LOGS = ("", "json")
 BACKENDS = ("", "here", "ray")
-CLUSTER_CONCURRENCY = 32  # computations: they only wait here
+CLUSTER_CONCURRENCY = 32  # computations, which only wait in this process
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
@@ -33,33 +33,33 @@ class SettingsError(ModelError):
 class Settings:
     """Limits and locations. Defaults suit two CPU cores."""
 
-    model: str = ""  # the model that answers where none is named; empty: see `Service`
+    model: str = ""  # the default model; empty: see `Service`
     max_characters: int = 500
     max_tokens: int = 256  # 500 characters of one-letter words are 251 tokens
     max_beam: int = 10
     cache_mb: int = 256
     max_request_kb: int = 256
-    max_answer_mb: int = 32  # a sentence of a hundred tokens, all weights written out
+    max_answer_mb: int = 32  # a sentence of a hundred tokens with all weights in full
     concurrency: int = 2
     line: int = 1000
     max_wait_s: int = 60
-    host: str | None = None  # None: loopback only, or the host that Gradio's environment sets
-    port: int | None = None  # None: the first free one from 7860
+    host: str | None = None  # None: loopback, or `GRADIO_SERVER_NAME`
+    port: int | None = None  # None: the first free port from 7860
     models_folder: Path = MODELS
-    models: tuple[str, ...] = ()  # ids on the Hub that a visitor may ask for; `ANY` among them: every other one, too
-    models_mb: int = 3000  # the models that are here, and some of three hundred megabytes on disk
-    hub_mb: int = 20_000  # six of the largest that may be fetched
-    backend: str = ""  # where answers are computed: here, unless it is "ray"
+    models: tuple[str, ...] = ()  # Hub ids available to visitors; `ANY_MODEL` allows all others
+    models_mb: int = 3000  # the bundled models and several of 300 MB on disk
+    hub_mb: int = 20_000  # six of the largest allowed downloads
+    backend: str = ""  # "ray", or empty for this process
     ray_address: str = "http://127.0.0.1:8000"
-    cache_url: str = ""  # of answers that several page processes share
+    cache_url: str = ""  # of an answer cache shared by several page processes
     metrics_port: int | None = None  # None: no metrics
-    log: str = ""  # "json": logs for machines
-    frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may show the page inside their own
+    log: str = ""  # "json": JSON lines
+    frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may embed the page
     on_a_space: bool = False  # behind the proxy of Hugging Face Spaces
 
 
 class Setting(NamedTuple):
-    """One line of the table in docs/deploying.md."""
+    """A row of the table in docs/deploying.md."""
 
     name: str
     meaning: str
@@ -67,7 +67,7 @@ class Setting(NamedTuple):
 
 
 PORTS = (1, 65_535)
-# Whole numbers: field → least and most.
+# Integer settings: field → minimum and maximum.
 _RANGES = {
     "max_characters": (1, 100_000),
     "max_tokens": (2, 4096),
@@ -137,7 +137,7 @@ SETTINGS = tuple(
 
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings that the environment holds; one that is not set, or empty, has its default."""
+    """Read the settings from the environment; unset and empty variables have their defaults."""
     given = os.environ if environ is None else environ
     found: dict[str, str] = {field: given.get(_variable(field), "").strip() for field in _MEANINGS}
     numbers = {field: _whole(field, found.pop(field)) for field in _RANGES}
@@ -174,7 +174,7 @@ def check_can_bind(settings: Settings) -> None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family) as tried:
-            if os.name == "posix":  # a port whose last server has just ended is free, as for Gradio
+            if os.name == "posix":  # like Gradio, reuse a port whose server has just exited
                 tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             tried.bind((host, port))
             tried.listen()
@@ -187,13 +187,13 @@ def check_can_bind(settings: Settings) -> None:
 
 
 def load_hub_list() -> list[dict[str, Any]]:
-    """The models that anybody may ask for: `id`, `languages`, and about how many `bytes`."""
+    """The models offered to visitors: `id`, `languages`, approximate `bytes`."""
     listed: list[dict[str, Any]] = json.loads(HUB_LIST.read_text(encoding="utf-8"))
     return listed
 
 
 def _models(text: str, *, public: bool) -> tuple[str, ...]:
-    """The named ids. On a public page visitors may download only these, unless `*` is named."""
+    """Parse Hub ids. On a public page visitors may download only these, unless `*` is included."""
     listed = tuple(each["id"] for each in load_hub_list())
     if not text:
         return listed if public else (*listed, ANY_MODEL)
@@ -210,9 +210,9 @@ def _models(text: str, *, public: bool) -> tuple[str, ...]:
 
 
 def _is_public(host: str, given: Mapping[str, str]) -> bool:
-    """Whether anybody but this computer may reach the page: by its own address, a public link, or another site's path.
+    """Whether other machines can reach the page: by its address, a share link or a reverse proxy's path.
 
-    An unset host is what Gradio takes: `GRADIO_SERVER_NAME`, else this computer alone.
+    An unset host means `GRADIO_SERVER_NAME`, or else loopback, as in Gradio.
     """
     shared = given.get("GRADIO_SHARE", "").lower() == "true" or bool(given.get("GRADIO_ROOT_PATH"))
     name = (host or given.get("GRADIO_SERVER_NAME", "").strip() or "127.0.0.1").strip("[]")
@@ -223,7 +223,7 @@ def _is_public(host: str, given: Mapping[str, str]) -> bool:
 
 
 def _frames(text: str) -> tuple[str, ...]:
-    """Sites, each by scheme and host: they become a part of a header."""
+    """Parse sites as scheme and host; they are inserted into a header."""
     if not text:
         return Settings.frames
     sites = () if text == "none" else tuple(site for part in text.split(",") if (site := part.strip().rstrip("/")))
@@ -237,11 +237,11 @@ def _frames(text: str) -> tuple[str, ...]:
 
 
 def _whole(field: str, text: str) -> int | None:
-    """A whole number in its range, or nothing where nothing is set."""
+    """Parse an integer in its range; `None` if unset."""
     if not text:
         return None
     low, high = _RANGES[field]
-    # Nothing but plain digits, and few enough of them for Python to read.
+    # Only ASCII digits, and below Python's limit on their number.
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and low <= int(text) <= high):
         raise SettingsError(
             f"{_variable(field)} is {text[:40]!r}, but must be a whole number from {low} to {high}. Change or unset it."

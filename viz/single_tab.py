@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # nothing is reported to anybody
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # no telemetry
 
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import read_settings
@@ -14,7 +14,7 @@ from headlight.viz.tabs import TABS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve it where the settings say."""
+    """Serve the tab at the configured address."""
     parser = argparse.ArgumentParser(
         prog="python -m headlight.viz.single_tab", description="One tab of the page by itself."
     )

@@ -1,4 +1,4 @@
-"""`headlight survey FILE`, `headlight survey find DIR`, `headlight survey report DIR`: every head in many sentences."""
+"""`headlight survey FILE`, `headlight survey find DIR`, `headlight survey report DIR`: all heads over a corpus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPORT = "report.html"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("what", metavar="FILE|find|report", help="sentences, a line each: [⇥ translation [⇥ links]]")
     parser.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="the survey to search, or to draw")
     parser.add_argument(
@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Survey, search or draw."""
-    polars()  # said before anything is measured
+    polars()  # fail before measuring if polars is missing
     if arguments.what in ("find", "report") and arguments.folder is None:
         raise CommandError(f"Name the folder of a survey: headlight survey {arguments.what} DIR.")
     if arguments.what == "find":
@@ -78,7 +78,7 @@ def _join_cluster() -> None:
     try:
         join_or_start("data", start_local=False)
     except CommandError:
-        join_or_start("data", start_local=True)  # which says so where Ray itself is missing
+        join_or_start("data", start_local=True)  # raises if Ray is missing
 
 
 def _find(arguments: argparse.Namespace) -> int:

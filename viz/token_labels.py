@@ -1,8 +1,8 @@
 """Token labels: shown literally, with invisible characters made visible and markup escaped.
 
-`Label.text` is plain text for places that take text (`textContent`). Plotly reads tags, entities, `%{…}` and TeX in
-every string, so `Label.plotly` says the same in its spelling. What no eye can see is given a sign: ␣ for a space,
-⇥ for a tab, ↵ for a line's end, the number for other controls.
+`TokenLabel.text` is plain text, for `textContent`. Plotly interprets tags, entities, `%{…}` and TeX in every string, so
+`TokenLabel.plotly` is escaped for it. Invisible characters get a symbol: ␣ for a space, ⇥ for a tab, ↵ for a line
+break, the code point for other control characters.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from functools import lru_cache
 
 from headlight.model.records import Token
 
-MAX_COLUMNS = 16  # columns of a label; Chinese characters and emoji take two
-MAX_ACCENTS = 4  # accents drawn on one letter; `full` keeps all
+MAX_COLUMNS = 16  # of a label; Chinese characters and emoji take two
+MAX_ACCENTS = 4  # accents shown per letter; `full` keeps all
 CONTINUATION_MARK = "·"
 EMPTY = "∅"
 VISIBLE_SIGNS = {" ": "␣", "\u00a0": "␣", "\u3000": "␣", "\t": "⇥", "\n": "↵", "\u2028": "↵", "\u2029": "↵"}
-JOINING_CHARACTERS = "\u200c\u200d\ufe0e\ufe0f"  # joiners and variation selectors shape what stands beside them
-TAGS = range(0xE0020, 0xE0080)  # the letters in a flag of a region
+JOINING_CHARACTERS = "\u200c\u200d\ufe0e\ufe0f"  # joiners and variation selectors change adjacent characters
+TAGS = range(0xE0020, 0xE0080)  # letters in a regional flag emoji
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "%": "&#37;"})
 ISOLATE, RELEASE = "\u2068", "\u2069"
-# Scripts in squares: they stand upright in a column, and a word has no visible parts to join by a dot.
+# Square scripts: upright in vertical labels, and without a dot between the pieces of a word.
 EAST_ASIAN = (
     (0x1100, 0x11FF),  # Hangul letters
     (0x2E80, 0x303F),
@@ -41,31 +41,31 @@ EAST_ASIAN = (
 
 @dataclass(frozen=True, slots=True)
 class TokenLabel:
-    """One token as it is shown."""
+    """The label of a token."""
 
     text: str  # plain, visible, short
-    full: str  # the same, not cut
-    special: bool  # not of the sentence: start, end
-    continues_word: bool  # stands right after the token before it, without a space
+    full: str  # not truncated
+    special: bool  # start and end tokens
+    continues_word: bool  # follows the previous token without a space
 
     @property
     def plotly(self) -> str:
-        """The text for Plotly."""
+        """The text escaped for Plotly."""
         return plotly_text(self.text)
 
     @property
     def plotly_full(self) -> str:
-        """The whole text for Plotly: for what appears under the pointer."""
+        """The full text escaped for Plotly, for tooltips."""
         return plotly_text(self.full)
 
     @property
     def is_vertical(self) -> bool:
-        """Whether it is of a script that stands upright where others are turned."""
+        """Whether the script stays upright in vertical labels."""
         return any(is_east_asian(character) for character in self.text)
 
 
 def token_labels(tokens: Sequence[Token]) -> tuple[TokenLabel, ...]:
-    """One label a token. Of a character in pieces, the first shows it, the others say which piece of it: 翻 2/3."""
+    """One label per token. Pieces of a split character show it with their number: 翻 2/3."""
     found = []
     before: Token | None = None
     for token in tokens:
@@ -82,15 +82,15 @@ def token_labels(tokens: Sequence[Token]) -> tuple[TokenLabel, ...]:
 
 
 def candidate_label(text: str) -> TokenLabel:
-    """The label of a token that might have been written: without a space before it, it goes on with the word."""
+    """The label of a candidate token; without a leading space it continues the word."""
     dot = CONTINUATION_MARK if text and _is_letter(text[0]) else ""
     shown = make_visible(text)
     return TokenLabel(dot + truncate(shown), dot + shown, special=False, continues_word=text[:1] != " ")
 
 
 def make_visible(text: str) -> str:
-    """The text with a sign for everything that cannot be seen; spaces between words stay spaces."""
-    text = text.strip(" ") or text  # tokens of a sentence may carry the space before them
+    """Replace invisible characters with symbols; spaces between words are kept."""
+    text = text.strip(" ") or text  # tokens may include the preceding space
     if not text:
         return EMPTY
     if text.isspace():
@@ -106,9 +106,9 @@ def make_visible(text: str) -> str:
     return "".join(shown)
 
 
-@lru_cache(maxsize=4096)  # a vocabulary's pieces come again and again
+@lru_cache(maxsize=4096)  # the same tokens recur often
 def truncate(text: str, longest: int = MAX_COLUMNS) -> str:
-    """Cut with an ellipsis where it would take more columns; letters keep their accents, emoji their parts."""
+    """Truncate to a number of columns with an ellipsis, without splitting grapheme clusters."""
     clusters = [_limit_accents(cluster) for cluster in grapheme_clusters(text)]
     if sum(map(display_width, clusters)) <= longest:
         return "".join(clusters)
@@ -122,19 +122,19 @@ def truncate(text: str, longest: int = MAX_COLUMNS) -> str:
 
 
 def plotly_text(text: str) -> str:
-    """Plain text in Plotly's spelling: no tag, entity, template or TeX is in it, and its direction ends with it."""
+    """Escape tags, entities, templates and TeX for Plotly, and isolate right-to-left text."""
     safe = text.translate(ENTITIES)
     turned = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
     return f"{ISOLATE}{safe}{RELEASE}" if turned else safe
 
 
 def vertical_text(text: str) -> str:
-    """Plotly's spelling of a label from top to bottom, one character below the other."""
+    """A vertical label for Plotly, one character per line."""
     return "<br>".join(plotly_text(cluster) for cluster in grapheme_clusters(text))
 
 
 def grapheme_clusters(text: str) -> list[str]:
-    """Grapheme clusters of a text."""
+    """Split a text into grapheme clusters."""
     found: list[str] = []
     for character in text:
         flag = "\U0001f1e6" <= character <= "\U0001f1ff"
@@ -152,17 +152,17 @@ def grapheme_clusters(text: str) -> list[str]:
 
 
 def display_width(text: str) -> int:
-    """How many columns a text takes, as in a terminal: squares and emoji take two."""
+    """Width of a text in terminal columns: square characters and emoji take two."""
     return sum(2 if unicodedata.east_asian_width(cluster[0]) in "WF" else 1 for cluster in grapheme_clusters(text))
 
 
 def text_width(text: str, size: float) -> float:
-    """About how many pixels a text takes in this size."""
+    """Approximate width in pixels at a font size."""
     return display_width(text) * size * 0.56
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """Words of the page in lines of so many columns; Chinese may break between any two characters."""
+    """Wrap text into lines of at most `columns`; Chinese may break between any two characters."""
     lines, line = [], ""
     for piece in _breakable(text):
         if line and display_width(line + piece.rstrip()) > columns:
@@ -173,7 +173,7 @@ def wrap(text: str, columns: int) -> list[str]:
 
 
 def is_east_asian(character: str) -> bool:
-    """Whether a character is of a script written in squares: Han, Kana, Hangul, and their punctuation."""
+    """Whether a character is Han, Kana, Hangul or their punctuation."""
     return any(low <= ord(character) <= high for low, high in EAST_ASIAN)
 
 

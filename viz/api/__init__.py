@@ -1,1 +1,1 @@
-"""The API for other programs, `/translate` and `/attention`, and the limits on requests."""
+"""The public API, `/translate` and `/attention`, and limits on requests."""

@@ -1,4 +1,4 @@
-"""Arguments of a request: read as JSON, and checked against the parameters of their function."""
+"""Arguments of a request: parsed from JSON and checked against the function's signature."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from headlight.viz.errors import PageError, repr_short
 
-MAX_DEPTH = 32  # levels of lists and objects: far more than any request of the page
+MAX_DEPTH = 32  # nested lists and objects; the page needs far fewer
 
 
 def parse_json(body: bytes) -> Any:
-    """The values of a JSON text. NaN and infinities are refused: Python reads them, but JSON has none."""
+    """Parse JSON. Rejects NaN and infinity, which Python accepts but JSON does not define."""
 
     def refuse_constant(_: str) -> Any:
         raise PageError("data", "not_json")
@@ -25,7 +25,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def check_nesting(values: Any) -> None:
-    """Refuse deep nesting, which Gradio would recurse into, and references to files, which it would fetch."""
+    """Reject deep nesting, which Gradio would recurse into, and file references, which it would fetch."""
     layer = [values]
     for _ in range(MAX_DEPTH):
         layer = [inner for outer in layer for inner in _inside(outer)]
@@ -41,7 +41,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def bind(signature: inspect.Signature, given: Sequence[Any]) -> list[Any]:
-    """All arguments in order, with the defaults of those that were left out."""
+    """All arguments in order, with defaults filled in."""
     most = len(signature.parameters)
     if len(given) > most:
         names = ", ".join(signature.parameters)
@@ -53,7 +53,7 @@ def bind(signature: inspect.Signature, given: Sequence[Any]) -> list[Any]:
 
 
 def check_names(signature: inspect.Signature, values: Any) -> None:
-    """Refuse arguments by name that the function does not have, or that are missing."""
+    """Reject unknown and missing keyword arguments."""
     if not isinstance(values, dict):
         raise PageError("data", "not_names", {"given": repr_short(values), "example": '{"text": "Guten Tag."}'})
     for name in values:

@@ -1,7 +1,7 @@
-"""The two endpoints for programs, `/translate` and `/attention`, with named arguments and small results.
+"""The two API endpoints, `/translate` and `/attention`, with named arguments and small results.
 
-Gradio checks neither the types nor the number of their arguments, and hides or repeats the errors that they raise. So
-each is wrapped: its arguments are bound and checked here, and every error is a phrase of ours.
+Gradio checks neither types nor number of arguments, and hides or echoes the errors that endpoints raise. So each one is
+wrapped: arguments are bound and validated here, and errors become our phrases.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from headlight.viz.service.payload import reliability_values
 from headlight.viz.service.request_queue import RequestQueue, fingerprint
 from headlight.viz.service.service import Service
 
-GLANCE = 1.0  # seconds between two checks whether a waiting program has left
-DECIMALS = 6  # of weights and probabilities, so that a row still adds up to one
+GLANCE = 1.0  # seconds between disconnect checks while a client waits
+DECIMALS = 6  # of weights and probabilities, enough that a row still sums to one
 
-# The meaning of rows and columns. A decoder row has the name of the token that it predicts.
+# Meaning of rows and columns. A decoder row is named after the token it predicts.
 ROWS_BY_KIND: dict[Kind, str] = {
     "encoder": "Each row is a token of the sentence; its columns are the tokens of the sentence that it looks at.",
     "decoder": "Each row is the token about to be written; its columns are what was written before, from the start on.",
@@ -53,13 +53,13 @@ LOG = logging.getLogger(__name__)
 
 
 class Endpoints:
-    """The functions of the endpoints, over one service."""
+    """Implementations of the endpoints for a service."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
 
     def translate(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The translation of a sentence, with the probability of each token."""
+        """Translate a sentence and return the probability of each token."""
         answer, cached = self.service.translate_with_source(self._request(values), "api")
         timing, known = answer.timing, model_json(self.service, answer)
         return {
@@ -81,7 +81,7 @@ class Endpoints:
         }
 
     def _request(self, values: Mapping[str, Any]) -> TranslationRequest:
-        """A checked request. A program that asks for the way back gets it, or is told why not; the page leaves it."""
+        """Validate a request. Raises if reranking is requested but impossible; the page skips it instead."""
         request = self.service.check(values)
         weight = request.options.back_weight
         if weight and (request.options.beam_size < 2 or request.target is not None):
@@ -91,12 +91,12 @@ class Endpoints:
         return request
 
     def attention(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The weights of one attention head, with the tokens that name its rows and columns."""
+        """The weights of an attention head, with row and column tokens."""
         looks = {name: value for name, value in values.items() if name in SELECTION_NAMES}
         selection = parse_selection({"kind": looks["kind"]}, self.service.settings)
         request = self._request({name: value for name, value in values.items() if name not in SELECTION_NAMES})
         config = self.service.model_info(request.model).model.config
-        # Checked before the translation. The mean of all layers is for the page alone.
+        # Checked before translating. The mean over layers is available only on the page.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
         place: int = check_index("layer", looks["layer"], count=layers)
         which: IndexOrReduction = check_index("head", looks["head"], count=config.heads, merged=get_args(Merged))
@@ -122,7 +122,7 @@ class Endpoints:
 
 
 def endpoint_signature(endpoint: str) -> inspect.Signature:
-    """An endpoint's parameters, from the table of fields."""
+    """The signature of an endpoint, from the table of fields."""
     return inspect.Signature(
         [
             inspect.Parameter(
@@ -141,17 +141,17 @@ def _default(row: Field) -> Any:
     if row.required:
         return inspect.Parameter.empty
     if isinstance(row.default, tuple):
-        return list(row.default)  # as JSON has it
+        return list(row.default)  # JSON has no tuples
     return "" if row.default is None else row.default
 
 
 def endpoint_docstring(endpoint: str) -> str:
-    """An endpoint's docstring, from the phrases of its fields. The API panel and MCP clients show it."""
+    """Docstring of an endpoint from the phrases of its fields, shown by the API panel and MCP clients."""
     arguments = "\n".join(f"    {row.name}: {phrase(f'api_{row.name}')}" for row in parameters(endpoint))
     return f"{phrase(f'api_{endpoint}')}\n\nArgs:\n{arguments}\n\nReturns:\n    {phrase(f'api_{endpoint}_returns')}\n"
 
 
-# The middleware checks names and numbers of arguments by these.
+# The middleware checks argument names and counts against these.
 ENDPOINTS = {name: endpoint_signature(name) for name in ENDPOINT_NAMES}
 SELECTION_NAMES = {row.name for row in SELECTION_FIELDS}
 
@@ -160,18 +160,18 @@ def register_api(service: Service) -> None:
     """Add the endpoints to the `gr.Blocks` that is being built."""
     endpoints = Endpoints(service)
     blocks = get_blocks_context()
-    assert blocks is not None  # noqa: S101 - it is called inside a `gr.Blocks`
+    assert blocks is not None  # noqa: S101 - always called inside a `gr.Blocks`
     for name, signature in ENDPOINTS.items():
         events.api(
             wrap_endpoint(name, getattr(endpoints, name), signature, service.line, lambda: thread_limiter(blocks)),
             api_name=name,
-            concurrency_limit=None,  # the queue `Line` limits computations
+            concurrency_limit=None,  # the `RequestQueue` limits computations
         )
         _describe(function_named(blocks, name), name)
 
 
 def _describe(added: Any, endpoint: str) -> None:
-    """Describe each argument in the API panel, where Gradio names them "1st" to "11th"."""
+    """Name and describe each argument in the API panel; Gradio names them "1st" to "11th"."""
     for component, row in zip(added.inputs, parameters(endpoint), strict=True):
         describe(component, row.name, additional_description=phrase(f"api_{row.name}"))
     (result,) = added.outputs
@@ -185,16 +185,16 @@ def wrap_endpoint(
     line: RequestQueue,
     threads: Callable[[], Any] = lambda: None,
 ) -> Callable[..., Awaitable[Any]]:
-    """A function of named values as an endpoint: it waits for its turn, checks its arguments and raises our phrases.
+    """Wrap a function as an endpoint that validates arguments, waits in the queue and raises our phrases.
 
-    Only while it computes it takes one of the `threads`.
+    It holds one of the `threads` only while it computes.
     """
 
     async def call(*given: Any) -> Any:
         try:
             arguments = bind(signature, given)
             same = fingerprint([name, arguments])
-            # The middleware has admitted it: what was taken is answered.
+            # The middleware has already admitted the request.
             with line.enqueue(VISITOR.get(), kind=name, same=same, admitted=True) as place:
                 while not await place.comes(GLANCE):
                     if HAS_LEFT.get()():

@@ -1,7 +1,7 @@
 """ASGI middleware that rejects oversized, malformed and unknown requests.
 
-It is plain ASGI and wraps any ASGI app. Gradio serves far more than the page needs, has no limit on a request's size,
-answers a malformed one with the text of its validators, and an unknown name with a bare "Internal Server Error".
+Gradio serves far more than the page needs, has no limit on request size, returns validator output for malformed
+requests and a bare "Internal Server Error" for unknown names. The middleware is plain ASGI and wraps any ASGI app.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from headlight.viz.settings import Settings
 
 NAMED_CALL = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
-REQUEST_TIMEOUT = 30.0  # seconds in which a whole request must arrive
+REQUEST_TIMEOUT = 30.0  # seconds for the whole request to arrive
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
 COMPONENT_SERVER = re.compile(r"/gradio_api/component_server/?$")
 STATUS = {
@@ -64,17 +64,17 @@ STATUS = {
     "leaving": 503,
     "our_fault": 500,
 }  # all others: 422
-# The API panel of the page asks for these, and logs a refusal as an error.
+# Requested by the page's API panel, which logs a rejection as an error.
 CANNED_RESPONSES: dict[str, tuple[int, Any]] = {
     "/monitoring/summary": (200, {"functions": {}}),  # usage statistics are not public
-    "/gradio_api/mcp/schema": (300, {"error": "No tools are served here."}),  # 200 says that they are; 404 is logged
+    "/gradio_api/mcp/schema": (300, {"error": "No tools are served here."}),  # 200 means served, 404 is logged
 }
-INLINE = "'self' 'unsafe-inline'"  # Gradio writes styles and its configuration into the page
+INLINE = "'self' 'unsafe-inline'"  # Gradio inlines styles and its configuration
 CONTENT_SECURITY_POLICY = {
     "default-src": "'self'",
-    "script-src": f"{INLINE} 'unsafe-eval'",  # Gradio compiles the first line of a widget, and its templates
+    "script-src": f"{INLINE} 'unsafe-eval'",  # Gradio compiles a widget's `js_on_load` and templates
     "style-src": INLINE,
-    "img-src": "'self' data: blob:",  # pictures that Plotly exports
+    "img-src": "'self' data: blob:",  # images exported by Plotly
     "font-src": "'self' data:",
     "connect-src": "'self' data: blob:",
     "worker-src": "'self' blob:",
@@ -87,17 +87,17 @@ LOG = logging.getLogger(__name__)
 
 
 def middleware(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> list[Middleware]:
-    """The middleware alone."""
+    """The request guard without exception handlers."""
     return [Middleware(RequestGuard, settings=settings, endpoints=endpoints)]
 
 
 def app_kwargs(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> dict[str, Any]:
-    """The argument of `launch(app_kwargs=…)`: the middleware, and our phrase for errors of FastAPI's validator."""
+    """Value of `launch(app_kwargs=…)`: the middleware, and our phrase for FastAPI validation errors."""
     return {"middleware": middleware(settings, endpoints), "exception_handlers": {RequestValidationError: _wrong_field}}
 
 
 def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
-    """Headers of every response: no guessed types, no referrer to other sites, no other host."""
+    """Headers of every response: no MIME sniffing, no referrer to other sites, no other hosts."""
     policy = CONTENT_SECURITY_POLICY | {"frame-ancestors": " ".join(("'self'", *settings.frames))}
     return [
         (b"x-content-type-options", b"nosniff"),
@@ -107,14 +107,14 @@ def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
 
 
 async def _wrong_field(_: Request, error: Any) -> JSONResponse:
-    """An error of FastAPI's validator, without the input that it would repeat."""
+    """Replace a FastAPI validation error, which would echo the input."""
     where = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
     refusal = PageError("data", "wrong_field", {"name": repr_short(where[0] if where else "data").strip('"')})
     return JSONResponse(refusal.as_json(), status_code=422)
 
 
 class RequestGuard:
-    """Serve only what the page needs, refuse malformed requests, and hide the details of internal errors."""
+    """Serves only the routes of the page, rejects malformed requests and hides details of internal errors."""
 
     def __init__(self, app: ASGIApp, *, settings: Settings, endpoints: Mapping[str, inspect.Signature]) -> None:
         self.app = app
@@ -124,9 +124,9 @@ class RequestGuard:
         self.headers = response_headers(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Forward or reject a request."""
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":  # the page uses no other kind of connection
+            if scope["type"] == "lifespan":  # the page uses no WebSocket
                 await self.app(scope, receive, send)
             return
         begun = streams = False
@@ -145,13 +145,13 @@ class RequestGuard:
         except Exception as error:
             refusal = self._to_page_error(scope, error)
             if refusal.word == "our_fault":
-                told = {"method": scope["method"]}  # the path may name a session
+                told = {"method": scope["method"]}  # the path may contain a session id
                 LOG.exception(
                     "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": told}
                 )
             if not begun:
                 await refuse(sending, refusal)
-            elif streams:  # a stream gets one more event; any other response can only be cut short
+            elif streams:  # send the error as an event; other responses can only be aborted
                 await send({"type": "http.response.body", "body": error_event(refusal)})
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -180,7 +180,7 @@ class RequestGuard:
         else:
             await self.app(scope, receive, send)
 
-    # ------------------------------------------------------------ calls of widgets
+    # ------------------------------------------------------------ widget calls
 
     async def _call_widget_function(self, scope: Scope, receive: Receive, send: Send, values: Any) -> None:
         """Call a widget function; functions that compute wait for a queue slot."""
@@ -196,7 +196,7 @@ class RequestGuard:
         most = self.settings.max_answer_mb * 1_000_000
         send = limit_response(most, send)
         if getattr(function, "written", False):
-            told = function(values["data"])  # it looks something up
+            told = function(values["data"])  # only a lookup
             await send_raw_json(send, told if isinstance(told, bytes) else told.encode())
             return
         if queue is None or not getattr(function, "computes", True):
@@ -211,16 +211,16 @@ class RequestGuard:
         with place:
             await self.app(scope, receive, send)
 
-    # ------------------------------------------------------------ bodies
+    # ------------------------------------------------------------ request bodies
 
     async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive, Any] | None:
-        """The request, read and checked, with its values; `None` if the client disconnected."""
+        """Read and validate the request and parse its values; `None` if the client disconnected."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = headers.get(b"content-length", b"")
         if length.isdigit() and (len(length) > 18 or int(length) > self.most_bytes):
             raise self._too_large()
         if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            return scope, receive, None  # it has no body
+            return scope, receive, None  # no body
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT):
                 body = await self._read(receive)
@@ -250,7 +250,7 @@ class RequestGuard:
                 return None
             parts.append(message.get("body", b""))
             size += len(parts[-1])
-            if size > self.most_bytes:  # beyond its announced length
+            if size > self.most_bytes:  # longer than its content-length
                 raise self._too_large()
             if not message.get("more_body", False):
                 return b"".join(parts)
@@ -259,14 +259,14 @@ class RequestGuard:
         return PageError("data", "too_large", {"limit": self.most_bytes // 1000})
 
     def _check(self, scope: Scope, content_type: bytes, body: bytes) -> tuple[Any, dict[str, Any] | None]:
-        """Refuse a body that its address cannot take. Where arguments are left out, also the body with all of them."""
+        """Reject a body that does not fit its route. If arguments are missing, also return the completed body."""
         path = request_path(scope)
         named, queued, called = NAMED_CALL.search(path), QUEUE.search(path), COMPONENT_SERVER.search(path)
         way, name = (named["way"], named["name"]) if named else ("", "")
         if way.startswith("call") and name not in self.endpoints:
             raise self._unknown()
         scope[PROGRAM] = way.startswith("call")
-        if called and b"json" not in content_type.lower():  # a form with files would be read otherwise
+        if called and b"json" not in content_type.lower():  # Gradio would parse a form with files
             raise PageError("data", "not_json")
         if not named and not queued and b"json" not in content_type.lower():
             return None, None
@@ -286,17 +286,17 @@ class RequestGuard:
         return values, None
 
     def _arguments(self, scope: Scope, way: str, name: str, values: dict[str, Any]) -> list[Any]:
-        """All arguments of the function."""
+        """All arguments of the function, with defaults."""
         data: list[Any] = values["data"]
         if way != "call":
             if not isinstance(values.get("fn_index"), int | None):
                 raise PageError("data", "wrong_field", {"name": "fn_index"})
             function = _function(scope, name, values.get("fn_index"))
             if function is None:
-                if find_page(scope) is not None:  # the page has no such function, and Gradio would fail
+                if find_page(scope) is not None:  # unknown function, on which Gradio would fail
                     raise self._unknown()
                 return data
-            if way and function.queue:  # it would bypass the queue
+            if way and function.queue:  # the call would bypass the queue
                 raise self._unknown()
             name = str(function.api_name)
             if name not in self.endpoints and len(data) < len(function.inputs) and not function.cancels:
@@ -310,7 +310,7 @@ class RequestGuard:
         return arguments
 
     def _admit(self, scope: Scope, name: str) -> None:
-        """Refuse a call at once that would wait too long: of what is taken, the answer comes."""
+        """Reject a call at once if it would wait too long; accepted calls are always answered."""
         if (queue := find_queue(scope)) is not None:
             queue.admit(name, Visitor(scope[ADDRESS]))
 
@@ -318,7 +318,7 @@ class RequestGuard:
         return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
 
     def _to_page_error(self, scope: Scope, error: Exception) -> PageError:
-        """The refusal for an exception: Gradio looks up functions and results without checking that they exist."""
+        """Map an exception to a `PageError`. Gradio looks up functions and results without checking that they exist."""
         if is_unknown_function(error) and (QUEUE.search(scope["path"]) or NAMED_CALL.search(scope["path"])):
             return self._unknown()
         if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_gone(error):
@@ -331,13 +331,13 @@ def _serves_tools(scope: Scope) -> bool:
 
 
 def _function(scope: Scope, name: str, index: Any) -> Any:
-    """The function that Gradio will call; `None` if the page has none."""
+    """The function that Gradio will call, or `None`."""
     page = find_page(scope)
     return page_functions(page).get(index) if type(index) is int else function_named(page, name)
 
 
 async def refuse(send: Send, error: PageError) -> None:
-    """Answer with an error as JSON."""
+    """Send an error as JSON."""
     body = json.dumps(error.as_json(), ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if error.word in ("too_large", "too_slow"):

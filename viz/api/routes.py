@@ -1,6 +1,6 @@
-"""The addresses that are served: those that the page, `gradio_client` and MCP need.
+"""The served routes: those that the page, `gradio_client` and MCP need.
 
-Gradio has three times as many; the others serve uploads, files, a proxy, usage statistics, and edits of the source.
+Gradio has three times as many; the others are for uploads, files, a proxy, usage statistics and source editing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _GET = (
     r"(svelte|static|assets)/[^?]+",
     r"(gradio_api/)?headlight/[^/]+/[^?]+",
     r"config|theme\.css|favicon\.ico|manifest\.json|robots\.txt",
-    r"monitoring/summary",  # answered by the middleware: the page's API panel asks for it
+    r"monitoring/summary",  # answered by the middleware for the API panel
     r"gradio_api/(info|openapi\.json|theme\.css|startup-events|app_id|user)",
     r"gradio_api/heartbeat/[^/]{1,64}",
     r"gradio_api/queue/data",
@@ -45,13 +45,13 @@ _SERVED = {
 
 
 def request_path(scope: Mapping[str, Any]) -> str:
-    """The path of a request, without the path under which the page is served."""
+    """The path of a request, without the root path."""
     path, below = str(scope["path"]), str(scope.get("root_path") or "").rstrip("/")
     return path[len(below) :] if below and (path == below or path.startswith(f"{below}/")) else path
 
 
 def is_served(method: str, path: str) -> bool:
-    """Whether an address is served for this method."""
+    """Whether a path is served for this method."""
     pattern = _SERVED.get(method)
-    # Gradio writes the path into an address, which fails for an unprintable character.
+    # Gradio builds a URL from the path, which fails for unprintable characters.
     return pattern is not None and path.isprintable() and pattern.fullmatch(path or "/") is not None

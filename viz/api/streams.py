@@ -1,9 +1,8 @@
-"""Streams of messages to browsers and programs: each is passed on while messages are pending, and ends in order.
+"""Event streams for browsers and API clients, forwarded while messages are pending and closed properly.
 
-Gradio's browser client opens one stream for all its jobs. It opens none while it believes that one is open, and it
-stops believing so by one message alone, `close_stream`. Whatever ends a stream here therefore sends that message, and
-then waits until the reader has let go: a job that is sent before that is told its number afterwards
-(`ListeningQueue.push`), so that the client opens a stream for it, and never waits at one that is closed.
+Gradio's browser client opens one stream for all its jobs, and considers it open until it receives `close_stream`. So a
+stream always ends with that message and then waits for the client to disconnect. A job submitted meanwhile gets its id
+afterwards (`SubscriberQueue.push`), so that the client opens a new stream and never waits on a closed one.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from headlight.viz.errors import PageError
 from headlight.viz.server.event_stream import HEADERS, KEEP_ALIVE_SECONDS
 from headlight.viz.server.gradio_queue import SubscriberQueue
 
-POLL_SECONDS = 1.0  # seconds between two looks at whether a stream has pending messages
-CLOSE_TIMEOUT = 10.0  # seconds the client has to receive the last message and close the stream
-ALIVE = b"event: heartbeat\ndata: null\n\n"  # in the words of Gradio
+POLL_SECONDS = 1.0  # seconds between checks for pending messages
+CLOSE_TIMEOUT = 10.0  # seconds for the client to receive the last message and close the stream
+ALIVE = b"event: heartbeat\ndata: null\n\n"  # Gradio's format
 CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
 
 
 def error_event(error: PageError) -> bytes:
-    """An error in a stream of messages."""
+    """An error as an event."""
     return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
 
 async def stream_job(queue: SubscriberQueue, job: str, receive: Receive, send: Send) -> None:
-    """The answer of one job, as programs fetch it by its number. Where the reader leaves before, it is kept."""
+    """Stream the result of an API job. It stays stored if the client disconnects first."""
     if job not in queue.answers:
         raise PageError("data", "no_answer")
     with queue.fetching(job):
@@ -47,7 +46,7 @@ async def stream_job(queue: SubscriberQueue, job: str, receive: Receive, send: S
 
 
 async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None], send: Send) -> bytes:
-    """The answer, and nothing where its reader has left; meanwhile signs of life."""
+    """Wait for the result, sending heartbeats; empty if the client disconnects."""
     said = time.monotonic()
     while not leaves.done():
         answer = await queue.answers.wait(job, POLL_SECONDS)
@@ -56,7 +55,7 @@ async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None]
         if answer is not None:
             queue.answers.forget(job)
             return answer
-        if job not in queue.answers:  # another request was told, or the job was cancelled
+        if job not in queue.answers:  # fetched by another request, or cancelled
             return error_event(PageError("data", "no_answer"))
         if time.monotonic() - said > KEEP_ALIVE_SECONDS:
             said = time.monotonic()
@@ -65,9 +64,9 @@ async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None]
 
 
 async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """The messages of a session, from now until none is pending."""
+    """Stream the messages of a session until none are pending."""
     query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-    session = next(reversed(query.get("session_hash", [])), "")  # of several, Gradio reads the last
+    session = next(reversed(query.get("session_hash", [])), "")  # Gradio uses the last value
     if not session:
         raise PageError("data", "no_answer")
     with queue.subscribe(session) as hang_up:
@@ -76,7 +75,7 @@ async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, rec
             await app(scope, way.receive, way.send)
             if not way.begun:
                 return
-        else:  # the client heard the end of its job in the last stream, before it knew the job's number
+        else:  # the previous stream delivered the result before the client knew the job id
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         hang_up()
         if not way.closed:
@@ -112,7 +111,7 @@ class _StreamProxy:
         left, owed = asyncio.ensure_future(self._receive()), True
         try:
             while not left.done():
-                if not owed and not self._queue.is_expecting(self._session):  # twice: Gradio says goodbye in between
+                if not owed and not self._queue.is_expecting(self._session):  # twice: for Gradio's last message
                     return {"type": "http.disconnect"}
                 owed = self._queue.is_expecting(self._session)
                 await asyncio.wait((left,), timeout=POLL_SECONDS)
@@ -121,13 +120,13 @@ class _StreamProxy:
             left.cancel()
 
     async def send(self, message: Message) -> None:
-        """Pass a message on, but for the last."""
+        """Forward all messages but the last."""
         if message["type"] == "http.response.start":
             self.begun = True
         elif not message.get("more_body", False):
             self.final_message = message
             return
-        elif not self._queue.has_pending(self._session):  # with these words Gradio closes the stream
+        elif not self._queue.has_pending(self._session):  # Gradio's closing message
             self.closed = True
             self._hang_up()
         await self._send(message)

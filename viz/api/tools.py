@@ -1,4 +1,4 @@
-"""Whether language models find our endpoints as tools (MCP)."""
+"""Whether the endpoints are served as MCP tools."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from importlib.metadata import PackageNotFoundError, version
 from headlight.viz.settings import Settings, SettingsError
 
 VARIABLE = "GRADIO_MCP_SERVER"
-MAJOR = "1"  # of the package `mcp`: Gradio starts with no other
+MAJOR = "1"  # of the `mcp` package; Gradio requires it
 
 
 def serves_tools(settings: Settings, environ: Mapping[str, str] | None = None) -> bool:
-    """As the variable says. Where it is unset, on a Space: whoever builds one installs `gradio[mcp]`."""
+    """The value of the variable. If unset, true on a Space, whose build installs `gradio[mcp]`."""
     wanted = (os.environ if environ is None else environ).get(VARIABLE, "").strip().lower()
     try:
         found = version("mcp")

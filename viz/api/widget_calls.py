@@ -1,6 +1,6 @@
-"""Calls of a widget's functions in the middleware: checked, and those that compute wait for their turn.
+"""Calls of widget functions in the middleware: validated, and queued if they compute.
 
-Gradio runs each call at once in a thread of its own without using its queue, looks functions up without checking that
+Gradio runs each call at once in a separate thread, bypassing its queue. It looks up functions without checking that
 they exist, and sends results of any size.
 """
 
@@ -17,18 +17,18 @@ from headlight.viz.service.payload import error_json, queue_position_json
 from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
 
 LONG_POLL_SECONDS = 1.0  # long-poll interval: a waiting call returns its position and the browser calls again
-MAX_SESSION_CHARACTERS = 64  # characters; browsers and programs use a dozen
+MAX_SESSION_CHARACTERS = 64  # clients use about a dozen
 
 
 def check_session(values: Any) -> None:
-    """Refuse a session name that is no short text: Gradio would keep anything."""
+    """Reject session names that are not short strings; Gradio would store any value."""
     session = values.get("session_hash") if isinstance(values, dict) else None
     if session is not None and (not isinstance(session, str) or len(session) > MAX_SESSION_CHARACTERS):
         raise PageError("data", "wrong_field", {"name": "session_hash"})
 
 
 def called_function(page: Any, values: Any) -> Callable[..., Any]:
-    """The function of a widget that a request names."""
+    """Look up the widget function of a request."""
     for name, kind in (("component_id", int), ("fn_name", str), ("session_hash", str), ("data", str)):
         if not isinstance(values, dict) or type(values.get(name)) is not kind:
             raise PageError("data", "wrong_field", {"name": name})
@@ -42,7 +42,7 @@ def called_function(page: Any, values: Any) -> Callable[..., Any]:
 async def wait_for_slot(
     line: RequestQueue, visitor: Visitor, data: str, *, kind: str = "", background: bool = False
 ) -> Ticket | str:
-    """This visitor's turn; or the JSON for the browser, after `PATIENCE` seconds or when the queue is full."""
+    """A granted ticket, or JSON for the browser after `LONG_POLL_SECONDS` or if the queue is full."""
     place = line.resume(_ticket_name(data), visitor)
     try:
         if place is None and background:
@@ -53,7 +53,7 @@ async def wait_for_slot(
         return error_json(error.field, error.word, error.values)
     try:
         await place.comes(LONG_POLL_SECONDS)
-        if place.cancelled:  # a later one of this visitor has taken its place
+        if place.cancelled:  # replaced by a later call of this visitor
             return error_json("data", "no_answer", {})
         before = place.position()
         return queue_position_json(before, place.token) if line.park(place) else place
@@ -63,7 +63,7 @@ async def wait_for_slot(
 
 
 def _ticket_name(data: str) -> str:
-    """Name of the parked ticket of a repeated call, or ""."""
+    """Name of the parked ticket in a repeated call, or ""."""
     try:
         name = json.loads(data).get("place", "")
     except (ValueError, RecursionError, AttributeError):
@@ -72,19 +72,19 @@ def _ticket_name(data: str) -> str:
 
 
 async def send_json(send: Send, text: str) -> None:
-    """Send a result in place of the function."""
+    """Send a string as the function's result."""
     await send_raw_json(send, json.dumps(text, ensure_ascii=False).encode())
 
 
 async def send_raw_json(send: Send, body: bytes) -> None:
-    """Send a result that is JSON already."""
+    """Send a result that is already JSON."""
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 def limit_response(most_bytes: int, send: Send) -> Send:
-    """A `send` that replaces a result above the limit by an error."""
+    """Wrap `send` to replace results over the limit with an error."""
     refused = False
 
     async def sending(message: Message) -> None:

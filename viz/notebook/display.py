@@ -1,4 +1,4 @@
-"""`show`, `compare` and `record`: whatever holds attention → a view that a notebook displays and that can be saved."""
+"""`show`, `compare` and `record`: anything with attention → a view to display in a notebook or to save."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def show(
 ) -> View:
     """A view of attention: a `Translation`, a `Recording`, a file, outputs of `transformers`, or arrays.
 
-    `about` is what `record` takes. The others are what is looked at first (of a translation the head and the
-    row that `model/translate/opening.py` chooses), and the language of the words: by default the browser's.
+    `about` is passed to `record`. The other arguments are the initial selection (for translations by default the head
+    and row chosen by `model/translate/opening.py`) and the language of the page, by default the browser's.
     """
     thing = given if isinstance(given, Translation) and not about else record(given, **about)
     look = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
@@ -71,10 +71,9 @@ def record(
 ) -> Recording:
     """Attention of any model as a `Recording`.
 
-    `given`: outputs of `transformers` with what the model was called with (`input_ids=`, `attention_mask=`,
-    `decoder_input_ids=`, `pixel_values=`, `input_features=`; `**inputs` as a whole, too), a file, a `Translation`, a
-    `Judgement`, or arrays of a model whose tokens look at each other. Arrays are one array `[layer, head, row, column]`
-    or a list of layers. `layers` chooses some of them, `batch` one sentence or sequence.
+    `given`: outputs of `transformers` with the model's inputs (`input_ids=`, `attention_mask=`, `decoder_input_ids=`,
+    `pixel_values=`, `input_features=`, or all as `**inputs`), a file, a `Translation`, a `Judgement`, or self-attention
+    arrays: one array `[layer, head, row, column]` or a list of layers. `layers` selects layers, `batch` one sequence.
     """
     if isinstance(given, View):
         given = given.things[0]
@@ -103,7 +102,7 @@ def record(
 
 
 def recording_from_translation(translation: Translation) -> Recording:
-    """A translation as a recording: its maps and tokens, without what only a translation knows."""
+    """The maps and tokens of a translation as a recording, without its other data."""
     read: dict[MapKind, Layers] = {kind: _layers(translation.attention.of(kind)) for kind in KINDS}
     source, target = (
         (translation.source_tokens, translation.source_text),

@@ -1,4 +1,4 @@
-"""The page in the frame of a notebook's cell: of our modules and phrases those that a view of heads needs."""
+"""The HTML of a notebook cell's iframe, with only the modules and phrases of the head view."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SHEETS = (
     "notebook/notebook",
 )
 START = f"modules['{ENTRY}'].open(document.getElementById('headlight'));"
-QUOTED_KEY = re.compile(r"['`](\w+)(?=['`]|\$\{)(\$?)")  # a text, or the beginning of one that goes on with a value
+QUOTED_KEY = re.compile(r"['`](\w+)(?=['`]|\$\{)(\$?)")  # a string, or the prefix of a template with a value
 
 
 @cache
 def bundle_code(*, translated: bool) -> str:
-    """All modules of the view as one script, with their tables; with the translation modules if one is shown."""
+    """The modules of the view and their tables as one script; translation modules only if one is shown."""
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     known = {name: module(name) for name in names if name != HOST}
     found = required_modules(ENTRY, known) | (required_modules(TRANSLATED, known) if translated else {})
@@ -38,12 +38,12 @@ def bundle_code(*, translated: bool) -> str:
 
 
 def used_phrases(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The phrases that modules can say: those that one of their texts names, or begins."""
+    """The phrases that modules can use: keys that equal a string in their code, or start with a template prefix."""
     texts = [found for source in sources.values() for found in QUOTED_KEY.findall(source)]
     whole = {text for text, goes_on in texts if not goes_on}
     begun = tuple({text for text, goes_on in texts if goes_on})
     table = phrases()
-    # Names of choices are made of a field's name and a value, both of them from the table of fields.
+    # Phrase keys of choices consist of a field name and a value, both from the table of fields.
     fields = tuple(f"{name}_" for name in ("tool", "scale", "palette", "kind", "figure_any"))
     kept = [key for key in table if key in whole or key.startswith(begun + fields)]
     return {language: {key: phrases(language)[key] for key in kept} for language in LANGUAGES}
@@ -51,12 +51,12 @@ def used_phrases(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 @cache
 def stylesheet() -> str:
-    """The sheets of the view."""
+    """The style sheets of the view."""
     return styles(SHEETS)
 
 
 def frame_page(shown: Mapping[str, Any] | None = None, language: str = "") -> str:
-    """The whole page. Without `shown` it asks the frame around it what there is to see."""
+    """The whole page. Without `shown` it requests its data from the parent frame."""
     scripts = [] if shown is None else [data_script({**shown, "version": __version__})]
     chosen = language or LANGUAGES[0]
     translated = shown is None or any(view["what"] == "answer" for view in shown["views"])
@@ -67,6 +67,6 @@ def frame_page(shown: Mapping[str, Any] | None = None, language: str = "") -> st
 
 @cache
 def widget_module() -> str:
-    """The module of the widget, with the page of its frame in it."""
+    """The JavaScript module of the widget, with its iframe's page embedded."""
     before, place, after = module(HOST).partition("const PAGE = ''")
     return f"{before}{place[:-2]}{json.dumps(frame_page(), ensure_ascii=False)}{after}"

@@ -1,4 +1,4 @@
-"""`headlight.figure`: any view of `viz/figures` of whatever holds attention, as a `plotly.graph_objects.Figure`."""
+"""`headlight.figure`: any view of `viz/figures` as a `plotly.graph_objects.Figure`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def figure(
     language: str = "en",
     **options: Any,
 ) -> go.Figure:
-    """One of `headlight.viz.figures.FIGURES`; `options` are its own, such as `scale="log"`.
+    """Draw one of `headlight.viz.figures.FIGURES`; `options` are specific to it, such as `scale="log"`.
 
-    `given` is what `show` takes, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer);
-    "lines" and "compare" draw those that `heads` lists as (layer, head); "overview" all. "beam", "probabilities" and
+    `given` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer);
+    "lines" and "compare" draw the `heads`, listed as (layer, head); "overview" draws all. "beam", "probabilities" and
     "positions" (`kind`: "encoder" or "decoder") need a `Translation`; "neurons" takes `(query, key, row, column)`: two
-    vectors of one head and the tokens that they are of, with `weight=`.
+    vectors of one head and their tokens, with `weight=`.
     """
     for name, value, choices in (
         ("view", view, tuple(FIGURES)),

@@ -1,4 +1,4 @@
-"""A recording as the browser gets it: tokens and words as JSON, all weights of a kind as bytes."""
+"""A recording for the browser: tokens and words as JSON, the weights of each kind as bytes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from headlight.model.records import FloatArray, MapKind
 from headlight.viz.service.payload import tokens_values
 from headlight.viz.service.weight_encoding import compress_weights
 
-MAX_EMBEDDED_WEIGHTS = (
-    8_000_000  # weights of a recording that travel with it; of a larger one heads come when they are looked at
-)
+MAX_EMBEDDED_WEIGHTS = 8_000_000  # weights embedded with a recording; larger ones load heads on demand
 THUMBNAIL_CELLS = 48  # cells of a thumbnail on the wall if the maps are not sent
 
 
 def recording_values(recording: Recording) -> dict[str, Any]:
-    """All but the weights."""
+    """A recording without its weights."""
     return {
         "what": "recording",
         "name": recording.name,
@@ -40,7 +38,7 @@ def kind_values(maps: Maps) -> dict[str, Any]:
 
 
 def count_weights(recording: Recording) -> int:
-    """How many weights there are."""
+    """Number of weights of a recording."""
     return sum(int(np.prod(recording.of(kind).shape)) for kind in recording.kinds)
 
 
@@ -56,14 +54,14 @@ def embedded_maps(recordings: Sequence[Recording]) -> dict[str, bytes]:
 
 
 class HeadServer:
-    """Single heads of a recording on demand, with what takes a pass over all maps kept."""
+    """Serves single heads of a recording on demand; caches reductions over layers."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self._kept: dict[tuple[MapKind, IndexOrReduction, IndexOrReduction], FloatArray] = {}
 
     def maps_for(self, kind: MapKind, heads: Sequence[Mapping[str, Any]], *, small: bool) -> tuple[list[int], bytes]:
-        """Rows and columns of each map, and the weights of all of them."""
+        """The shape of each map and the compressed weights of all."""
         maps = [self._map(kind, _parse_index(head["layer"]), _parse_index(head["head"]), small=small) for head in heads]
         return list(maps[0].shape), compress_weights(np.stack(maps))
 
@@ -80,7 +78,7 @@ def _parse_index(given: Any) -> IndexOrReduction:
 
 
 def downsample(weights: FloatArray) -> FloatArray:
-    """At most `SIDE` cells a side: the strongest weight of each block, so that thin lines stay."""
+    """Max-pool to at most `THUMBNAIL_CELLS` cells per side, which preserves thin lines."""
     rows, columns = weights.shape
     for axis, count in enumerate((rows, columns)):
         if count > THUMBNAIL_CELLS:

@@ -11,13 +11,13 @@ from headlight.model.recordings.recording import Maps
 from headlight.viz.notebook.recording_json import downsample
 from headlight.viz.theme import THEMES, colour_scale
 
-GAP = 3  # pixels between two heads
-MIN_HEAD_PIXELS = 24  # pixels of a head's side
-MAX_HEADS = 24  # layers and heads that are drawn
+GAP = 3  # pixels between heads
+MIN_HEAD_PIXELS = 24  # minimum side of a head
+MAX_HEADS = 24  # limit for layers and for heads
 
 
 def wall_pixels(maps: Maps) -> bytes:
-    """A row a layer, a column a head; darker is more, by the square root, as on the page's wall."""
+    """One row per layer, one column per head; darkness is the square root of the weight, as on the head wall."""
     layers, heads = (min(count, MAX_HEADS) for count in maps.shape[:2])
     tiles = [[downsample(maps.select(layer, head)) for head in range(heads)] for layer in range(layers)]
     repeat = [max(1, -(-MIN_HEAD_PIXELS // size)) for size in tiles[0][0].shape]
@@ -32,7 +32,7 @@ def wall_pixels(maps: Maps) -> bytes:
 
 
 def encode_png(levels: np.ndarray) -> bytes:
-    """A picture with a palette of 255 colours; level 255 is clear (https://www.w3.org/TR/png-3/)."""
+    """Encode a palette PNG of 255 colours; level 255 is transparent (https://www.w3.org/TR/png-3/)."""
     colours = [str(colour) for _, colour in colour_scale("headlight", THEMES["light"], 255)]
     table = b"".join(bytes.fromhex(colour[1:]) for colour in [*colours, "#ffffff"])
     height, width = levels.shape

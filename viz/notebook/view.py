@@ -25,12 +25,12 @@ from headlight.viz.notebook.thumbnail import wall_pixels
 from headlight.viz.service.payload import answer_dict
 
 SYNCED = ("kind", "layer", "head", "row", "column")
-HEIGHT = 640  # pixels of a frame that has not measured itself yet
+HEIGHT = 640  # pixels of an iframe before it is measured
 
 
 @dataclass(frozen=True)
 class Html:
-    """HTML and nothing else, as a notebook displays it."""
+    """Plain HTML for a notebook."""
 
     text: str
 
@@ -39,7 +39,7 @@ class Html:
 
 
 class View:
-    """One view, or two that are compared. `kind`, `layer`, `head`, `row` and `column` are what one looks at.
+    """One view, or a comparison of two. `kind`, `layer`, `head`, `row` and `column` are the selection.
 
     If the notebook supports widgets, setting an attribute updates the view, and a click updates the attribute.
     """
@@ -59,7 +59,7 @@ class View:
         first = _values(things[0])["opening"] if free and isinstance(things[0], Translation) else None
         look |= first or {name: look[name] or 0 for name in ("layer", "head")}
 
-    # ------------------------------------------------------------ what one looks at
+    # ------------------------------------------------------------ selection
 
     def __getattr__(self, name: str) -> Any:
         if name not in SYNCED:
@@ -76,7 +76,7 @@ class View:
 
     @cached_property
     def widget(self) -> Any:
-        """The widget itself, with `observe` and all that widgets have. It needs `headlight-attention[notebook]`."""
+        """The widget, with `observe` and the rest of its interface. Needs `headlight-attention[notebook]`."""
         if importlib.util.find_spec("anywidget") is None:
             raise RecordingError("Widgets need anywidget: pip install 'headlight-attention[notebook]'.")
         from headlight.viz.notebook.widget import HeadlightWidget
@@ -84,18 +84,18 @@ class View:
         recordings = [each for each in self.things if isinstance(each, Recording)]
         return HeadlightWidget(self._page_data(), embedded_maps(recordings), recordings, self._look)
 
-    # ------------------------------------------------------------ showing
+    # ------------------------------------------------------------ display
 
     def _page_data(self) -> dict[str, Any]:
         return {"views": [_values(each) for each in self.things], "language": self.language}
 
     @property
     def too_large(self) -> bool:
-        """Whether there are more weights than one page carries: then single heads come to the widget on demand."""
+        """Whether the weights are too large for a page; the widget then loads single heads on demand."""
         return sum(count_weights(each) for each in self.things if isinstance(each, Recording)) > MAX_EMBEDDED_WEIGHTS
 
     def page(self) -> str:
-        """The view as a stand-alone page, which needs neither Python nor a network."""
+        """The view as a stand-alone page that works offline."""
         if self.too_large:
             raise RecordingError(
                 f"This is more attention than one page carries ({_size(self.things)}). Name some layers, "
@@ -107,7 +107,7 @@ class View:
         return frame_page({**self._page_data(), "look": look, "maps": maps}, self.language)
 
     def _repr_html_(self) -> str:
-        """A frame with the page in it, after a picture for readers whose viewer runs no scripts."""
+        """The page in an iframe, preceded by a picture for viewers without scripts."""
         language = self.language or LANGUAGES[0]
         if self.too_large:
             return f"<p>{html.escape(phrase('notebook_too_large', language, size=_size(self.things)))}</p>"
@@ -142,7 +142,7 @@ class View:
         return f"Headlight: {_size(self.things)}"
 
     def save(self, path: str | Path) -> None:
-        """As a page (`.html`) that opens offline, or the numbers of the first as `.npz` or `.json`."""
+        """Save as an offline page (`.html`), or the data of the first view as `.npz` or `.json`."""
         path = Path(path)
         thing = self.things[0]
         if path.suffix in (".html", ".htm"):
@@ -165,7 +165,7 @@ def _values(thing: Translation | Recording) -> dict[str, Any]:
 
 def _about(translation: Translation) -> dict[str, Any]:
     """The model card of a translation's model, or None."""
-    # Cards know all families of models, and so load PyTorch; arrays are shown without it.
+    # Imported here because model cards import PyTorch, which arrays do not need.
     from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
     from headlight.viz.service.model_json import card_json
 
@@ -181,7 +181,7 @@ def _about(translation: Translation) -> dict[str, Any]:
 
 
 def _size(things: Sequence[Translation | Recording]) -> str:
-    """As text: "encoder 2 × 4 heads of 7 × 7, …"."""
+    """Sizes as text: "encoder 2 × 4 heads of 7 × 7, …"."""
     said = []
     for thing in things:
         shapes = (

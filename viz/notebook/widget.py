@@ -1,4 +1,4 @@
-"""The view as a widget: what one looks at is shared with Python, and large maps come when they are looked at."""
+"""The view as an anywidget: the selection is synchronised with Python, and large maps load on demand."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headlight.model.recordings.recording import Recording
 from headlight.viz.notebook.iframe import widget_module
 from headlight.viz.notebook.recording_json import HeadServer
 
-MAX_HEADS_PER_MESSAGE = 256  # heads of one message
+MAX_HEADS_PER_MESSAGE = 256  # per message
 
 
 class HeadlightWidget(anywidget.AnyWidget):
-    """What one looks at, both ways. `layer` and `head` may be "mean", `head` "max"; rows and columns are tokens."""
+    """The selection, synchronised. `layer` and `head` may be "mean", `head` also "max"; rows and columns are tokens."""
 
     _esm = widget_module()
     _shown = traitlets.Unicode().tag(sync=True)

@@ -1,1 +1,1 @@
-"""How Python and the browser's modules talk: calls, static files, visitors."""
+"""Server side of the page: widget calls, event streams, static files, visitors."""

@@ -1,9 +1,8 @@
 """Bundles the ES modules into one file, so that a first visit needs one request instead of a hundred.
 
-Our modules have a form that needs no parser: each import stands at the beginning of a line and names what it takes
-from a relative path, and exported are functions, classes and constants by their own names. A module becomes a function
-that runs once and returns its exports, after those that it needs. Any other form is an error. Comments of whole lines
-stay at home: an eighth of what travels.
+Our modules follow a form that needs no parser: imports start a line and list names from a relative path; exports are
+functions, classes and constants under their own names. Any other form is an error. Each module becomes a function that
+runs once, after its dependencies, and returns its exports. Comments on whole lines are stripped, an eighth of the size.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-STATEMENT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)  # of either kind, whatever its form
+STATEMENT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)  # any import or export
 IMPORT = re.compile(r"^import \{([^{}]*)\} from '(\.{1,2}/[\w./-]+\.js)';$", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 EXPORTS = re.compile(r"^export \{([^{}]*)\};$", re.MULTILINE)
-NAME_PATTERN = re.compile(r"^(\w+)(?: as (\w+))?$")  # one name of a list
-COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*$", re.MULTILINE | re.DOTALL)  # of whole lines
-# Not in comments, where `import(…)` names a type.
+NAME_PATTERN = re.compile(r"^(\w+)(?: as (\w+))?$")  # one list item
+COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*$", re.MULTILINE | re.DOTALL)  # whole lines only
+# Skips comments, in which `import(…)` names a type.
 DYNAMIC_IMPORT = re.compile(r"^(?!\s*(?:\*|//|/\*)).*\bimport\(", re.MULTILINE)
 FORBIDDEN = {
     "</script": "would end the script that the saved page holds",
@@ -30,20 +29,20 @@ FORBIDDEN = {
 
 
 class BundleError(ValueError):
-    """A module in a form that the bundle does not support."""
+    """A module in an unsupported form."""
 
 
 class Bundle(NamedTuple):
-    """The code, and the map from its lines to those of the modules."""
+    """Bundled code and its source map."""
 
     code: str
     source_map: str
 
 
 def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
-    """One module made of `sources` (text by path). It exports `modules`: the exports of each module by its path.
+    """Bundle `sources` (text by path) into one module. It exports `modules`: each module's exports by path.
 
-    Every module may read `tables` as `globalThis.headlightTables`.
+    Modules read `tables` as `globalThis.headlightTables`.
     """
     head = [f"globalThis.headlightTables = {_to_javascript(tables)};", "export const modules = {};"]
     head.append("globalThis.headlightModules = modules;")
@@ -51,7 +50,7 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
 
 
 def lazy_bundle(sources: Mapping[str, str], first: Mapping[str, str], phrases: object) -> Bundle:
-    """More modules for a page that has those of `first`, which they may import, and more phrases by language."""
+    """Bundle modules that load later, with phrases by language. They may import the modules of `first`."""
     known = {**first, **sources}
     for path in first:
         late = [other for other in imports(path, first[path]) if other in sources]
@@ -68,11 +67,11 @@ def _to_javascript(values: object) -> str:
 
 def _bundle(sources: Mapping[str, str], order: list[str], head: list[str]) -> Bundle:
     lines = list(head)
-    places: list[tuple[int, int] | None] = [None for _ in head]  # of each line: its module, and its line there
+    places: list[tuple[int, int] | None] = [None for _ in head]  # per line: module index and original line
     for number, path in enumerate(order):
         body = wrap_module(path, sources[path]).split("\n")
         lines += [f"modules['{path}'] = (() => {{", *body, "})();"]
-        # The last line of a body returns the exports, and has no original.
+        # The last line of a body returns the exports and has no source line.
         places += [None, *((number, line) for line in range(len(body) - 1)), None, None]
     contents = [sources[path] for path in order]
     source_map = {"version": 3, "sources": order, "sourcesContent": contents, "names": [], "mappings": mappings(places)}
@@ -80,7 +79,7 @@ def _bundle(sources: Mapping[str, str], order: list[str], head: list[str]) -> Bu
 
 
 def required_modules(entry: str, sources: Mapping[str, str]) -> dict[str, str]:
-    """Of `sources` the module `entry`, and all that it imports, near and far."""
+    """The module `entry` and everything it imports, directly or indirectly."""
     found: dict[str, str] = {}
     waiting = [entry]
     while waiting:
@@ -94,7 +93,7 @@ def required_modules(entry: str, sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def topological_order(sources: Mapping[str, str]) -> list[str]:
-    """The paths in order: every module after those that it imports."""
+    """The paths, each module after its imports."""
     graph = {path: sorted(imports(path, sources[path])) for path in sorted(sources)}
     for path, needed in graph.items():
         for other in needed:
@@ -113,7 +112,7 @@ def imports(path: str, source: str) -> Iterator[str]:
 
 
 def wrap_module(path: str, source: str) -> str:
-    """The body of the function that runs a module. Every line stays where it is; one more returns the exports."""
+    """The function body for a module. Line numbers are kept; an added last line returns the exports."""
     known = sum(len(form.findall(source)) for form in (IMPORT, EXPORT, EXPORTS))
     if known != len(STATEMENT.findall(source)):
         forms = "import { a, b as c } from './d.js'; and export function, class, const, or { a, b as c };"
@@ -138,7 +137,7 @@ def wrap_module(path: str, source: str) -> str:
         exported += _pairs(path, names)
     body = EXPORT.sub("", IMPORT.sub(replace_import, source))
     body = EXPORTS.sub(lambda found: "\n" * found[0].count("\n"), body)
-    # An address stays relative to its own module, also within the bundle.
+    # URLs remain relative to their module within the bundle.
     body = body.replace("import.meta.url", f"new URL('{path}', import.meta.url).href")
     given = ", ".join(f"{alias}: {name}" for name, alias in exported)
     return f"{body.rstrip(chr(10))}\nreturn {{ {given} }};"
@@ -155,13 +154,13 @@ def _pairs(path: str, names: str) -> list[tuple[str, str]]:
     return pairs
 
 
-# ------------------------------------------------------------ the map of lines
+# ------------------------------------------------------------ source map
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 def mappings(places: list[tuple[int, int] | None]) -> str:
-    """The field `mappings` of a source map (https://tc39.es/ecma426/): each line's start, as differences."""
+    """The field `mappings` of a source map (https://tc39.es/ecma426/): the start of each line, delta-encoded."""
     lines = []
     last = (0, 0)
     for place in places:
@@ -174,7 +173,7 @@ def mappings(places: list[tuple[int, int] | None]) -> str:
 
 
 def _digits(number: int) -> str:
-    """A whole number in groups of five bits, the sign in the lowest one."""
+    """Base64 VLQ: groups of five bits, with the sign in the lowest bit."""
     rest = abs(number) << 1 | (number < 0)
     text = ""
     while True:

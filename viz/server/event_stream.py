@@ -1,7 +1,7 @@
 """Server-sent events: streams a function's messages in the response.
 
-Gradio's queue tells them in a stream of its own, and its part of the page reads, copies and compares every message
-before a widget gets it. Here a request is answered by its messages, and a browser that lets go of it ends the work.
+Gradio's queue sends messages in a separate stream, and its frontend reads, copies and compares each one before a widget
+gets it. Here the messages are the response to the request, and a client disconnect stops the work.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from headlight.viz.service.request_queue import Ticket
 
 
 class Wait(NamedTuple):
-    """In place of a message: the next one may be made once `place` is settled, or after `seconds`."""
+    """Yielded instead of a message: resume once `place` is settled, or after `seconds`."""
 
     place: Ticket
     seconds: float | None = None
-    says: Callable[[int | None], str] | None = None  # the message about how many requests come first
+    says: Callable[[int | None], str] | None = None  # formats the queue position as a message
 
 
 Step = str | Wait
 MessageStream = Callable[[str, Event], Generator[Step]]
 
-GLANCE = 0.3  # seconds between two looks at whether the visitor has left
-POSITION_SECONDS = 1.0  # between two messages about the position: 180 waiting pages get no more than 180 a second
-SEND_TIMEOUT = 60.0  # seconds for the last message to arrive
+GLANCE = 0.3  # seconds between disconnect checks
+POSITION_SECONDS = 1.0  # between queue position messages: 180 waiting pages get at most 180 per second
+SEND_TIMEOUT = 60.0  # seconds to deliver the remaining messages
 KEEP_ALIVE_SECONDS = 15.0  # keep-alive interval; proxies close idle connections after a minute
-KEEP_ALIVE_COMMENT = b": \n\n"  # a comment
+KEEP_ALIVE_COMMENT = b": \n\n"
 EVENT_STREAM_TYPE = b"text/event-stream"
 HEADERS = [
     (b"content-type", EVENT_STREAM_TYPE + b"; charset=utf-8"),
     (b"cache-control", b"no-cache"),
-    (b"x-accel-buffering", b"no"),  # nginx would keep messages until it has enough of them
+    (b"x-accel-buffering", b"no"),  # disables buffering in nginx
 ]
 
 
 def streams_messages(source: MessageStream) -> MessageStream:
-    """`function(asked, stop)` as a server function of `gr.HTML`, which only the middleware calls.
+    """Mark `source(asked, stop)` as a streaming server function of `gr.HTML`, called only by the middleware.
 
-    It yields messages of one line each, and ends soon after `stop` is set. A function that waits for its turn yields a
-    `Wait`, so that nobody who waits keeps a thread.
+    It yields single-line messages and returns soon after `stop` is set. It yields a `Wait` to wait for a queue slot
+    without holding a thread.
     """
 
     @functools.wraps(source)
@@ -64,7 +64,7 @@ def streams_messages(source: MessageStream) -> MessageStream:
 async def stream_response(function: MessageStream, asked: str, limiter: Any, receive: Receive, send: Send) -> None:
     """Stream messages as they are produced. A client disconnect sets `stop`; `limiter` bounds the threads.
 
-    A function does not wait for its reader: on a slow line it would keep its turn from all others.
+    The function does not wait for the client: on a slow connection it would block its queue slot.
     """
     stop = Event()
     HAS_LEFT.set(stop.is_set)
@@ -83,7 +83,7 @@ async def stream_response(function: MessageStream, asked: str, limiter: Any, rec
 
 
 async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> AsyncGenerator[str]:
-    """All messages, each made in a thread; between them a `Wait` takes none."""
+    """All messages, each produced in a worker thread; a `Wait` holds no thread."""
     try:
         while (step := await _next(steps, stop, limiter)) is not None:
             if isinstance(step, str):
@@ -94,12 +94,12 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
                         yield message
     finally:
         stop.set()
-        with suppress(ValueError):  # it still makes a step, and is closed after that
+        with suppress(ValueError):  # a step is still running; `_next` closes the generator after it
             steps.close()
 
 
 async def _waiting(wait: Wait, stop: Event) -> AsyncGenerator[str]:
-    """How many come first, each time that it changes, until the place is settled or nobody waits any more."""
+    """Queue position messages on every change, until the ticket is settled or the client disconnects."""
     told: int | str | None = ""
     next_look = 0.0
     until = None if wait.seconds is None else time.monotonic() + wait.seconds
@@ -115,7 +115,7 @@ async def _waiting(wait: Wait, stop: Event) -> AsyncGenerator[str]:
 
 
 def waited(steps: Iterable[Step]) -> Iterator[str]:
-    """All messages, where a thread may wait for turns: without those about the line."""
+    """All messages for a caller that may block its thread, without queue positions."""
     for step in steps:
         if isinstance(step, str):
             yield step
@@ -124,20 +124,20 @@ def waited(steps: Iterable[Step]) -> Iterator[str]:
 
 
 async def _next(messages: Generator[Step], stop: Event, limiter: Any) -> Step | None:
-    """The next step, made in a thread. Where nobody waits for it any more, the function stops and is closed."""
+    """Run the next step in a thread. If the caller is cancelled, stop and close the generator."""
     step: asyncio.Future[Step | None] = asyncio.ensure_future(
         anyio.to_thread.run_sync(next, messages, None, limiter=limiter)
     )
     try:
         return await asyncio.shield(step)
-    except asyncio.CancelledError:  # the server ends; the step may still run
+    except asyncio.CancelledError:  # server shutdown; the step may still be running
         stop.set()
         step.add_done_callback(lambda done: messages.close())
         raise
 
 
 async def _watch_disconnect(receive: Receive, stop: Event) -> None:
-    """Set `stop` once the reader has left."""
+    """Set `stop` when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     stop.set()

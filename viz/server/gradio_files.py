@@ -1,8 +1,8 @@
 """Lists the files that Gradio's page will load, for preloading.
 
-Gradio's page names one module. That module imports others when it runs, and those import more: four round trips, one
-after another. Gradio's build (Vite) writes into each module which files its later imports need; this module reads those
-tables. A version of Gradio in another form gives no files here, and its page loads as it does by itself.
+Gradio's page loads one module, which imports others at run time, and those import more: four sequential round trips.
+Vite, which builds Gradio's frontend, writes the dependencies of dynamic imports into each module; these tables are read
+here. If a version of Gradio has a different format, nothing is preloaded and the page loads as usual.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import gradio
 FRONTEND = Path(gradio.__file__).parent / "templates" / "frontend"
 SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([\w./-]+\.js)"')
 SHEET = re.compile(r'<link rel="stylesheet"[^>]* href="\./([\w./-]+\.css)"')
-TABLE = re.compile(r"\bm\.f=(\[[^\]]*\])")  # the files that a module's later imports need
+TABLE = re.compile(r"\bm\.f=(\[[^\]]*\])")  # files needed by a module's dynamic imports
 LATER = re.compile(
     r"import\(`\./([\w.-]+)`\)[^`]*?__vite__mapDeps\(\[([\d,]*)\]\)"
-)  # an import; its places in the table
-COMPONENT = r"[{{,]`?{kind}`?:\{{(?:(?!\}},).)*?component:"  # what stands before the import of a kind of component
-DRAWN_AS = {"api": "state"}  # by name, Gradio draws these kinds as others
+)  # a dynamic import; its indices in the table
+COMPONENT = r"[{{,]`?{kind}`?:\{{(?:(?!\}},).)*?component:"  # text before a component type's import
+DRAWN_AS = {"api": "state"}  # component types that Gradio renders as another type
 
 
 @cache
 def frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str, ...]:
-    """The scripts and styles of a page with these kinds of components, relative to the page; first needed, first."""
+    """The scripts and styles of a page with these component types, relative to the page, in loading order."""
     try:
         page = (folder / "index.html").read_text(encoding="utf-8")
         scripts, sheets = SCRIPT.findall(page), SHEET.findall(page)
@@ -41,13 +41,13 @@ def frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str,
 
 
 def _dynamic_imports(folder: Path, module: str, name: str) -> list[str]:
-    """What a module's later import needs whose file's name begins so: the imported module first."""
+    """The dynamically imported module whose file name starts with `name`, and then its dependencies."""
     code = (folder / module).read_text(encoding="utf-8")
     return next(_needed(code, module, found) for found in LATER.finditer(code) if found[1].startswith(name))
 
 
 def _component(folder: Path, core: str, kind: str) -> list[str]:
-    """What one kind of component needs."""
+    """The files of one component type."""
     code = (folder / core).read_text(encoding="utf-8")
     start = re.search(COMPONENT.format(kind=re.escape(kind)), code)
     found = LATER.search(code, start.end()) if start else None

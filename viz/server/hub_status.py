@@ -1,13 +1,14 @@
-"""On a Space, Gradio's client asks the Hub whether the Space runs before it talks to it. The page answers that itself.
+"""Answers the Space status check of Gradio's client in the browser.
 
-The page is there, so the Space runs; and our policy lets no page ask another host, which the console calls an error.
+On a Space, the client queries the Hub's status API before it connects. If the page has loaded, the Space is running;
+and our content security policy blocks requests to other hosts, which would log a console error.
 """
 
 from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-SPACES = ".hf.space"  # Gradio's client knows a Space by this end of its host
+SPACES = ".hf.space"  # host suffix by which Gradio's client detects a Space
 STATUS = "https://huggingface.co/api/spaces/"
 RUNS = '{"id": "", "runtime": {"stage": "RUNNING"}}'
 SCRIPT = f"""<script>
@@ -20,5 +21,5 @@ SCRIPT = f"""<script>
 
 
 def status_script(root: str) -> str:
-    """The script for a page at this address: empty where it is no Space's."""
+    """The script for a page at this address; empty outside a Space."""
     return SCRIPT if (urlsplit(root).hostname or "").endswith(SPACES) else ""

@@ -1,7 +1,7 @@
-"""Answers of jobs that programs fetch in a second request, by the job's number.
+"""Stores the results of API jobs until clients fetch them by job id.
 
-A program posts its arguments, gets a number, and asks for the answer with that: at once, or minutes later, or once more
-where the connection broke. Gradio sends what a job says to the stream that is open at that moment, and forgets it.
+An API client posts its arguments, gets a job id and fetches the result with it: at once, minutes later, or again after
+a broken connection. Gradio would send a job's messages to the stream open at that moment and drop them.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from contextlib import contextmanager
 
 from headlight.viz.service.lru import ByteLru
 
-KEPT_S = 600.0  # that an answer waits for its program, and a job for somebody to ask for it
-MAX_BYTES = 32_000_000  # of all answers that wait; the oldest leave first
+KEPT_S = 600.0  # seconds that a result, or a job that has not been fetched, is kept
+MAX_BYTES = 32_000_000  # of all stored results; the oldest are evicted first
 
 
 class KeptAnswers:
-    """What each job of a program is owed, until it is fetched. One event loop uses it."""
+    """Pending and finished results of API jobs. Not thread-safe: use it from one event loop."""
 
     def __init__(self, limit_bytes: int = MAX_BYTES) -> None:
         self._answers: ByteLru[bytes] = ByteLru(limit_bytes)
-        self._owed: dict[str, asyncio.Event] = {}  # jobs that are not over
+        self._owed: dict[str, asyncio.Event] = {}  # unfinished jobs
         self._readers: set[str] = set()
 
     def __contains__(self, job: str) -> bool:
         return job in self._owed or self._answers.peek(job) is not None
 
     def expect(self, job: str) -> None:
-        """A job is taken."""
+        """Register a job."""
         self._owed[job] = asyncio.Event()
 
     def is_over(self, job: str) -> bool:
-        """Whether the answer is there, or was."""
+        """Whether the job has finished."""
         return job not in self._owed
 
     def put(self, job: str, answer: bytes) -> None:
-        """The answer of a job is there; it is kept for `KEPT_S`."""
+        """Store the result of a job for `KEPT_S`."""
         over = self._owed.pop(job, None)
         if over is None:
             return
@@ -45,7 +45,7 @@ class KeptAnswers:
         asyncio.get_running_loop().call_later(KEPT_S, self.forget, job)
 
     async def wait(self, job: str, seconds: float) -> bytes | None:
-        """The answer of a job, after at most so many seconds; `None` where there is none yet."""
+        """Wait at most `seconds` for the result of a job; `None` if it is still missing."""
         if (over := self._owed.get(job)) is not None:
             try:
                 await asyncio.wait_for(over.wait(), seconds)
@@ -54,13 +54,13 @@ class KeptAnswers:
         return self._answers.peek(job)
 
     def forget(self, job: str) -> None:
-        """The answer was fetched, or its time is over."""
+        """Delete a result that was fetched or has expired."""
         self._answers.pop(job)
         self._owed.pop(job, None)
 
     @contextmanager
     def reading(self, job: str) -> Iterator[None]:
-        """Somebody waits for this answer for the length of the block."""
+        """Count a client as waiting for this result during the block."""
         self._readers.add(job)
         try:
             yield
@@ -69,5 +69,5 @@ class KeptAnswers:
 
     @property
     def readers(self) -> int:
-        """How many wait for an answer."""
+        """Number of results that clients are waiting for."""
         return len(self._readers)

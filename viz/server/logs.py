@@ -1,6 +1,6 @@
-"""Logs as lines of JSON for machines that collect them: what happened, when and where, and no visitor's text.
+"""JSON logs for log collectors, without visitors' text.
 
-The message of an error may quote what a visitor typed, so an error is told by its type and the lines of code.
+An error message may quote user input, so errors are logged by type and stack frames.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import TextIO
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record without its arguments' texts."""
+        """Format the record without its arguments."""
         values: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": str(record.msg),  # the sentence of the code, with its placeholders
+            "message": str(record.msg),  # unformatted, with its placeholders
         }
-        values |= getattr(record, "values", {})  # what an answer's line says of it
+        values |= getattr(record, "values", {})  # structured fields of the record
         kind, error, _ = record.exc_info or (None, None, None)
         if kind is not None and error is not None:
             frames = traceback.extract_tb(error.__traceback__)
@@ -34,7 +34,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def write_json_logs(stream: TextIO | None = None) -> logging.Handler:
-    """All logs of the process as lines of JSON, from warnings on; those of Headlight from notices on."""
+    """Log as JSON lines: warnings of all libraries, and Headlight's logs from level INFO."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -1,7 +1,7 @@
 """Monitoring endpoints on a separate port: `/metrics` (Prometheus), `/health` and `/ready`.
 
-The port is not the page's: visitors do not see it, and it answers while the page is busy. No visitor's text, address or
-session is among the numbers.
+The port is hidden from visitors and responds while the page is busy. The metrics contain no visitor's text, address or
+session.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from headlight.viz.service.service import Service
 from headlight.viz.service.usage_metrics import BUCKETS
 from headlight.viz.settings import Settings, SettingsError
 
-STALLED_AFTER_SECONDS = 10.0  # seconds without a beat of the page's own loop after which it counts as stuck
+STALLED_AFTER_SECONDS = 10.0  # seconds without a heartbeat of the page's event loop
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True)
 class ServerMonitor:
-    """A page and its service, as a watcher sees them."""
+    """Health, readiness and metrics of a page and its service."""
 
     page: gr.Blocks
     service: Service
 
     def health_problems(self) -> dict[str, str]:
-        """Why the process should be replaced; empty where it is well."""
+        """Why the process should be replaced; empty if it is healthy."""
         queue = queue_of_page(self.page)
         silent = time.monotonic() - queue.beat if isinstance(queue, SubscriberQueue) else 0.0
         return {"loop": f"silent for {silent:.0f} s"} if silent > STALLED_AFTER_SECONDS else {}
 
     def readiness_problems(self) -> dict[str, str]:
-        """Why no new visitor should be sent here; empty where it is ready."""
+        """Why new visitors should not be routed here; empty if it is ready."""
         line = self.service.line
         found = self.health_problems()
         if line.closed:
@@ -55,7 +55,7 @@ class ServerMonitor:
         return found
 
     def metrics(self) -> Iterator[tuple[str, str, str, list[tuple[dict[str, str], float]]]]:
-        """Name, kind, meaning, and the values by label, but for histograms."""
+        """Name, type, description and labelled values of every metric except histograms."""
         service, read = self.service, self.service.tallies.snapshot()
         line = service.line.counts()
         names = ("model", "purpose", "outcome")
@@ -81,7 +81,7 @@ def _by(label: str, values: Mapping[str, float]) -> list[tuple[dict[str, str], f
 
 
 class _Collector:
-    """The numbers in the words of `prometheus_client`, read when they are asked for."""
+    """Exports the metrics to `prometheus_client`, read at scrape time."""
 
     def __init__(self, watch: ServerMonitor) -> None:
         self.watch = watch
@@ -103,7 +103,7 @@ class _Collector:
 
 
 def prometheus_text(watch: ServerMonitor) -> bytes:
-    """All numbers in Prometheus' text format."""
+    """All metrics in Prometheus' text format."""
     from prometheus_client import CollectorRegistry, generate_latest
 
     registry = CollectorRegistry(auto_describe=False)
@@ -113,15 +113,13 @@ def prometheus_text(watch: ServerMonitor) -> bytes:
 
 
 class _MetricsHandler(BaseHTTPRequestHandler):
-    """The three addresses."""
-
-    timeout = 10  # seconds: a connection that says nothing keeps no thread
+    timeout = 10  # seconds until an idle connection is closed, which frees its thread
 
     def __init__(self, watch: ServerMonitor, *given: Any) -> None:
         self.watch = watch
         super().__init__(*given)
 
-    def do_HEAD(self) -> None:  # as some balancers ask
+    def do_HEAD(self) -> None:  # used by some load balancers
         self.do_GET()
 
     def do_GET(self) -> None:
@@ -134,8 +132,8 @@ class _MetricsHandler(BaseHTTPRequestHandler):
         else:
             self._respond(404, "text/plain", b"/metrics, /health and /ready are here.\n")
 
-    def log_message(self, format: str, *values: Any) -> None:  # noqa: A002 - the name of the base class
-        """Nothing: a watcher asks every few seconds."""
+    def log_message(self, format: str, *values: Any) -> None:  # noqa: A002 - name in the base class
+        """Log nothing: monitoring polls every few seconds."""
 
     def _respond(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -147,7 +145,7 @@ class _MetricsHandler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    """At an address of either kind."""
+    """A server on an IPv4 or IPv6 address."""
 
     daemon_threads = True
 
@@ -163,11 +161,11 @@ class _Server(ThreadingHTTPServer):
 
 
 def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> ThreadingHTTPServer | None:
-    """Answer at the port that is set; `None` where none is. An error in one line where that cannot be."""
+    """Serve the endpoints on the configured port; `None` without one. Raises `SettingsError` on failure."""
     if settings.metrics_port is None:
         return None
     try:
-        import prometheus_client  # noqa: F401 - looked for at the start, not at the first question
+        import prometheus_client  # noqa: F401 - checked at startup, not at the first request
     except ImportError as error:
         raise SettingsError(
             "HEADLIGHT_METRICS_PORT is set, but prometheus-client is not installed. "

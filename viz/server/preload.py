@@ -1,7 +1,7 @@
-"""The page's own HTML, compressed, with our own tags, and with hints at all that the browser needs next.
+"""Middleware that compresses the page's HTML and adds our meta tags and preload links.
 
-Gradio compresses its files but not its page. Its modules name each other only once they run, in four round trips, and
-a widget's module comes after them: with hints the browser loads all of them while it still reads the page.
+Gradio compresses its files but not its HTML. Its modules import each other at run time, in four round trips, and the
+widgets' module follows them. With preload links the browser loads all of them while it parses the page.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from headlight.viz.server.sharing import BASE, introduce
 from headlight.viz.server.static_files import MODULES, file_url
 
 PAGE = b"text/html"
-MIN_COMPRESSED_BYTES = 1000  # bytes; a smaller body is not worth compressing
-COMPRESSION_LEVEL = 6  # of 9 levels: 9 takes 4 ms more for a page, and saves less than 1 ms of a home's line
-# A hint must ask in the same mode as the request that it is for, or the browser loads the file twice.
+MIN_COMPRESSED_BYTES = 1000  # smaller bodies are not worth compressing
+COMPRESSION_LEVEL = 6  # of 9: level 9 takes 4 ms more per page and saves less than 1 ms on a home connection
+# A preload link must use the CORS mode of the actual request, or the browser loads the file twice.
 SCRIPT, SHEET = '<link rel="modulepreload" href="{}">', '<link rel="preload" as="style" crossorigin href="{}">'
 THEME, OURS = '<link rel="preload" as="style" href="{}">', '<link rel="modulepreload" fetchpriority="low" href="{}">'
 
 
 class PreloadMiddleware:
-    """Middleware around Gradio's page; other requests pass unchanged."""
+    """Compresses Gradio's page and adds preload links; other requests pass unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -36,19 +36,18 @@ class PreloadMiddleware:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Compress the page and add the hints; let other requests pass."""
         below = str(scope.get("root_path") or "").rstrip("/")
         is_page = scope["type"] == "http" and str(scope["path"]).removeprefix(below) in ("", "/")
         await (self.compressed if is_page else self.app)(scope, receive, send)
 
     async def _with_hints(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write the hints behind the page's `<base>`, where it has one: before its data, a fifth of a megabyte."""
+        """Insert the links after `<base>`, ahead of the page's 200 kB of inline data."""
         start: Message = {}
 
         async def sending(message: Message) -> None:
             headers = message.get("headers", [])
             if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(PAGE):
-                start.update(message)  # held back: its length changes
+                start.update(message)  # delayed: the content length changes
             elif start and message["type"] == "http.response.body":
                 body = add_preload_links(introduce(message.get("body", b"")), find_page(scope))
                 more = len(body) - len(message.get("body", b""))
@@ -62,18 +61,18 @@ class PreloadMiddleware:
 
 
 def add_preload_links(body: bytes, page: Any) -> bytes:
-    """The page's HTML with hints behind its `<base>`; unchanged where it has none."""
+    """Insert preload links after the `<base>` tag; return the HTML unchanged if it has none."""
     base = BASE.search(body)
     if base is None:
         return body
-    # Gradio's files are hinted at only where the HTML is the one that they were read from.
+    # Preload Gradio's files only if this HTML is the one they were read from.
     files = frontend_files(component_kinds(page))
     named = files if files and files[0].encode() in body else ()
     return body[: base.end()] + preload_links(named, theme_file(page)).encode() + body[base.end() :]
 
 
 def preload_links(files: Sequence[str], theme: str) -> str:
-    """Links to what the browser shall load at once: Gradio's files and theme, then our modules."""
+    """Preload links for Gradio's files and theme, then for our modules."""
     links = [SHEET.format(file) if file.endswith(".css") else SCRIPT.format(file) for file in files]
     if files and theme:
         links.append(THEME.format(theme))
@@ -81,11 +80,11 @@ def preload_links(files: Sequence[str], theme: str) -> str:
 
 
 def adjust_content_length(header: tuple[bytes, bytes], more: int) -> tuple[bytes, bytes]:
-    """A header of a body to which so many bytes were added."""
+    """Add `more` bytes to a content-length header; return other headers unchanged."""
     name, value = header
     return (name, str(int(value) + more).encode()) if name == b"content-length" else header
 
 
 def preload_middleware() -> Middleware:
-    """The middleware, as `launch(app_kwargs=…)` takes it."""
+    """The middleware for `launch(app_kwargs=…)`."""
     return Middleware(PreloadMiddleware)

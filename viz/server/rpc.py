@@ -1,4 +1,4 @@
-"""Calls from a widget to the server: JSON text in, JSON text out. Every error becomes a phrase for the page."""
+"""Calls from a widget to the server: JSON text in, JSON text out. Errors become phrases for the page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def rpc_function(
     background: bool = False,
     written: bool = False,
 ) -> Callable[[str], str | bytes]:
-    """A function of named values as a server function of `gr.HTML`, which may get anything from a browser.
+    """Wrap a function of named values as a server function of `gr.HTML`; its input is untrusted.
 
-    `computes`: it waits in the queue before it is called. Others look something up, or ask the Hub. `background`: the
-    page calls it by itself, so it waits for all that visitors asked for. `written`: it looks up what is JSON already,
-    as UTF-8, and that travels as it is: of a text of megabytes, Gradio would write a JSON, and the browser read two.
+    `computes`: the call waits in the queue; other functions only look something up or query the Hub. `background`: the
+    page calls it without user action, so it waits for all user requests. `written`: it returns UTF-8 JSON, which is
+    sent unchanged; Gradio would encode megabytes of text as JSON again, and the browser would parse both layers.
     """
 
     @functools.wraps(function)
@@ -62,6 +62,6 @@ def _values(asked: Any) -> Mapping[str, Any]:
 
 
 def parse_call(asked: object) -> tuple[dict[str, Any], Any]:
-    """The values that a widget sends, and the number of its request. A browser may send anything."""
+    """Parse the values of a widget call and its request number. The input is untrusted."""
     values = dict(_values(asked))
     return values, values.pop("turn", None)

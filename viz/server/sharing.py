@@ -1,6 +1,6 @@
-"""What the page's HTML tells messengers, search engines and browsers of it: its name, a picture, an icon.
+"""The page's meta tags for link previews, search engines and browsers: title, picture, icon.
 
-Gradio's template tells them its own name, account, picture and address; these tags go, and ours stand in their place.
+They replace the tags in Gradio's template, which contain Gradio's name, account, picture and URL.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.hub_status import status_script
 from headlight.viz.server.static_files import ICON, MANIFEST, SHARED, SHARED_SIZE, file_url
 
-NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff; nobody of them has an account to name
-BASE = re.compile(rb"<base [^>]*>")  # relative addresses count from here
+NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff
+BASE = re.compile(rb"<base [^>]*>")  # relative URLs are resolved against it
 GRADIOS = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="(?:icon|manifest)"[^>]*>')
-ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # where Gradio found that the page lies, in its configuration
+ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # the page's URL in Gradio's configuration
 
 
 def introduce(body: bytes) -> bytes:
-    """The page's HTML with our tags behind its `<base>`; unchanged where it has none."""
+    """Insert our tags after the `<base>` tag; return the HTML unchanged if it has none."""
     if not BASE.search(body):
         return body
     found = ROOT.search(body)
@@ -30,7 +30,7 @@ def introduce(body: bytes) -> bytes:
 
 
 def tags(root: str) -> str:
-    """The tags; `root` is the page's address without a slash at the end, as crawlers resolve no relative one."""
+    """The tags. `root` is the page's URL without a trailing slash: crawlers need absolute URLs."""
     says, picture = phrases("en")["line"], f"{root}/{file_url(SHARED)}" if root else file_url(SHARED)
     width, height = SHARED_SIZE
     named = {"description": says, "author": AUTHOR, "twitter:card": "summary_large_image", "twitter:image": picture}

@@ -1,7 +1,6 @@
-"""The files that the browser fetches beside Gradio's: our modules as one file, Plotly, an icon. No other host is asked.
+"""Serves our static files: the bundled modules, Plotly, an icon. The page loads nothing from other hosts.
 
-The lessons come in two files of their own, with their phrases and their style, when they are opened; so does the deck
-of saved views.
+The lessons and the deck of saved views are a separate script and style sheet, loaded with their phrases when opened.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from headlight.viz.theme import FONT, THEMES, browser_theme, css_variables
 from headlight.viz.token_labels import EAST_ASIAN
 
 WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
-PICTURES = Path(__file__).resolve().parents[2] / "assets" / "pictures"  # `make pictures` takes them
+PICTURES = Path(__file__).resolve().parents[2] / "assets" / "pictures"  # created by `make pictures`
 MODULES, MAP, PLOTLY, HEALTH_FILE = "headlight.js", "headlight.js.map", "plotly.js", "alive.json"
 LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.css"
 ICON, SHARED, MANIFEST = "icon.png", "share.png", "manifest.json"
@@ -37,14 +36,14 @@ TYPES = {
     ".css": "text/css",
     ".png": "image/png",
 }
-LAZY_MODULES = ("lessons/", "deck/")  # modules that come later
-NOTEBOOK = "notebook/"  # modules that no page has
+LAZY_MODULES = ("lessons/", "deck/")  # loaded on demand
+NOTEBOOK = "notebook/"  # not part of the page
 LAZY_PHRASES = ("lesson_", "deck_")
 CACHE_SECONDS = 31_536_000
-# Below the path of Gradio's API: where Gradio renders on the server, its Node proxy passes on that path and few others,
-# and answers any other with a page (gradio-app/gradio#9417).
+# Below Gradio's API path: with server-side rendering, Gradio's Node proxy forwards that path and few others, and
+# returns the page for the rest (gradio-app/gradio#9417).
 FOLDER = "gradio_api/headlight"
-FORMER_FOLDER = "headlight"  # in pages that a browser opened before an update
+FORMER_FOLDER = "headlight"  # for pages opened before an update
 SHEETS = (
     "layout/gradio",
     "layout/page",
@@ -69,12 +68,12 @@ SHEETS = (
     "whatif/whatif",
     "compare/beside",
     "layout/embed",
-)  # in this order: later rules override earlier ones
+)  # order matters: later rules override earlier ones
 LAZY_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments", "lessons/training", "deck/deck")
 
 
 def plotly_file() -> Path:
-    """The script in the installed package of Plotly, wherever it lies there."""
+    """Find Plotly's script in the installed package."""
     package, name = Path(plotly.__file__).parent, "plotly.min.js"
     place = package / "package_data" / name
     found = place if place.exists() else next(package.rglob(name), None)
@@ -84,7 +83,7 @@ def plotly_file() -> Path:
 
 
 def tables() -> dict[str, Any]:
-    """The words, colours, fields, scripts that stand upright, and file versions that our modules read."""
+    """The phrases, colours, request fields, upright East Asian scripts and file versions for our modules."""
     return {
         "words": bundle_phrases(later=False),
         "theme": browser_theme(),
@@ -95,7 +94,7 @@ def tables() -> dict[str, Any]:
 
 
 def bundle_phrases(*, later: bool) -> dict[str, dict[str, str]]:
-    """The phrases of the page by language, or those that come later."""
+    """The page's phrases by language; with `later`, those loaded on demand."""
     return {
         language: {key: text for key, text in phrases(language).items() if key.startswith(LAZY_PHRASES) == later}
         for language in LANGUAGES
@@ -103,12 +102,12 @@ def bundle_phrases(*, later: bool) -> dict[str, dict[str, str]]:
 
 
 def module(path: str) -> str:
-    """The source of a module."""
+    """Source code of a module."""
     return (WIDGETS / path).read_text(encoding="utf-8")
 
 
 def sources(*, later: bool) -> dict[str, str]:
-    """The modules of the page by their paths, or those that come later."""
+    """The page's modules by path; with `later`, those loaded on demand."""
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     return {
         name: module(name) for name in names if name.startswith(LAZY_MODULES) == later and not name.startswith(NOTEBOOK)
@@ -117,28 +116,28 @@ def sources(*, later: bool) -> dict[str, str]:
 
 @cache
 def main_bundle() -> Bundle:
-    """All modules that a first visit needs as one bundle, with their tables."""
+    """The modules for the first page load, with their tables."""
     return bundle(sources(later=False), tables())
 
 
 @cache
 def lessons_bundle() -> Bundle:
-    """The modules of the lessons and of the deck, with their phrases."""
+    """The modules of the lessons and the deck, with their phrases."""
     return lazy_bundle(sources(later=True), sources(later=False), bundle_phrases(later=True))
 
 
 def manifest() -> bytes:
-    """What a browser needs to install the page as an app; addresses count from this file's own."""
+    """The web app manifest, for installing the page as an app; its URLs are relative to this file."""
     icon = {"src": ICON, "sizes": f"{ICON_SIDE}x{ICON_SIDE}", "type": "image/png"}
     return json.dumps(
         {"name": "Headlight", "icons": [icon], "start_url": "../../../", "display": "standalone"}
     ).encode()
 
 
-# Only these names are served, so no path can leave the folder.
+# Only these names are served, which rules out path traversal.
 FILES: dict[str, Callable[[], bytes]] = {
     MODULES: lambda: f"{main_bundle().code}//# sourceMappingURL={MAP}\n".encode(),
-    MAP: lambda: main_bundle().source_map.encode(),  # fetched by the developer tools of a browser
+    MAP: lambda: main_bundle().source_map.encode(),  # fetched by browser developer tools
     LESSONS: lambda: f"{lessons_bundle().code}//# sourceMappingURL={LESSONS_MAP}\n".encode(),
     LESSONS_MAP: lambda: lessons_bundle().source_map.encode(),
     LESSONS_STYLE: lambda: "\n".join(sheets(LAZY_SHEETS)).encode(),
@@ -146,29 +145,29 @@ FILES: dict[str, Callable[[], bytes]] = {
     ICON: lambda: (PICTURES / ICON).read_bytes(),
     SHARED: lambda: (PICTURES / SHARED).read_bytes(),
     MANIFEST: manifest,
-    HEALTH_FILE: lambda: b"{}",  # fetched when no message comes: does the server answer?
+    HEALTH_FILE: lambda: b"{}",  # health check when no messages arrive
 }
 
 
 @cache
 def content(name: str) -> bytes:
-    """The content of a file, made once."""
+    """Cached content of a file."""
     return FILES[name]()
 
 
 @cache
 def version(name: str) -> str:
-    """Changes when the file does, so that browsers may keep it for a year."""
+    """Content hash for the URL, so that browsers can cache the file for a year."""
     return hashlib.sha256(content(name)).hexdigest()[:12]
 
 
 def file_url(name: str) -> str:
-    """The address of a file, relative to the page."""
+    """The URL of a file relative to the page."""
     return f"{FOLDER}/{version(name)}/{name}"
 
 
 async def serve(request: Request) -> Response:
-    """Serve one of our files. The version in the path is for caches alone: an older page still finds its files."""
+    """Serve one of our files. The version in the path is only for caching, so older pages still load their files."""
     name = request.path_params["name"]
     if name not in FILES:
         return Response(status_code=404)
@@ -179,16 +178,16 @@ async def serve(request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """The routes of our files, to stand before Gradio's own."""
+    """The routes of our files; they must precede Gradio's."""
     return [Route(f"/{folder}/{{version}}/{{name:path}}", serve, methods=["GET"]) for folder in (FOLDER, FORMER_FOLDER)]
 
 
 def styles(names: Sequence[str] = SHEETS) -> str:
-    """The CSS of the page: the colours of both themes, then all sheets."""
+    """The CSS of the page: the colours of both themes, then the style sheets."""
     light, dark = (css_variables(THEMES[name]) for name in ("light", "dark"))
     return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets(names)])
 
 
 def sheets(names: Sequence[str]) -> list[str]:
-    """The texts of these sheets."""
+    """Texts of the style sheets."""
     return [(WIDGETS / f"{name}.css").read_text(encoding="utf-8") for name in names]

@@ -13,12 +13,12 @@ import gradio as gr
 
 from headlight.viz.service.request_queue import Visitor
 
-ADDRESS = "headlight.address"  # the key in an ASGI scope under which the middleware writes the address
-PROGRAM = "headlight.program"  # the key under which the middleware says that the answer is fetched by its number
-MAX_REQUEST_NUMBER = 2**53  # the largest exact integer of JavaScript
+ADDRESS = "headlight.address"  # ASGI scope key of the client address, set by the middleware
+PROGRAM = "headlight.program"  # ASGI scope key: the result is fetched by job id
+MAX_REQUEST_NUMBER = 2**53  # integers below are exact in JavaScript
 UNKNOWN = Visitor()
-VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # the visitor for whom a function runs
-HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)  # whether that visitor has left
+VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # of the running function
+HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)  # whether `VISITOR` has left
 
 
 class OneJobPerVisitor:
@@ -29,11 +29,11 @@ class OneJobPerVisitor:
         self._lock = Lock()
 
     def stop(self, request: gr.Request) -> None:
-        """The visitor stops the running job."""
+        """Cancel the visitor's running job."""
         self.on_page_closed(request)
 
     def on_page_closed(self, request: gr.Request) -> None:
-        """The visitor closed the page."""
+        """Cancel the running job of a closed page."""
         with self._lock:
             running = self._running.pop(request.session_hash or "", None)
         if running:
@@ -41,9 +41,9 @@ class OneJobPerVisitor:
 
     @contextmanager
     def _replace_job(self, visitor: str, turn: Any = None, stop: Event | None = None) -> Iterator[Event]:
-        """Stop the visitor's last job. The event, the given one if there is one, is set when this job must stop.
+        """Stop the visitor's previous job. Yields an event (`stop` if given) that is set when this job must stop.
 
-        `turn`: the number of the request. Threads may begin two jobs in either order: the later request goes on.
+        `turn`: the request number. Threads may start two jobs in either order; the later request wins.
         """
         stop, number = stop or Event(), turn if is_request_number(turn) else 0
         with self._lock:
@@ -63,20 +63,20 @@ class OneJobPerVisitor:
 
 
 def is_request_number(turn: Any) -> bool:
-    """Whether a value is the number of a request: Python refuses to write very long integers."""
+    """Whether a value is a request number; bounded because Python raises when formatting very long integers."""
     return type(turn) is int and abs(turn) < MAX_REQUEST_NUMBER
 
 
 def with_request_number(message: str, turn: Any) -> str:
-    """The message with the number of its request: the browser ignores messages of an older one."""
+    """Add the request number to a message, so that the browser can ignore messages of older requests."""
     return message if not is_request_number(turn) else f'{{"turn":{turn},{message[1:]}'
 
 
 def client_address(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
-    """The address that a request comes from; of IPv6 the first 64 bits, as one visitor has the rest.
+    """The client address of a request; for IPv6 its /64 network, which usually belongs to one visitor.
 
-    uvicorn has already read `X-Forwarded-For` where a proxy on this machine wrote it. The proxy of a Space runs
-    elsewhere in its network: it wrote the last public address of that header; only entries before it may be forged.
+    uvicorn has already applied `X-Forwarded-For` from a proxy on this machine. The proxy of a Space runs elsewhere in
+    its network and appends the header's last public address; only earlier entries can be forged.
     """
     given = str((scope.get("client") or ("",))[0])
     if on_a_space and not _public(given):

@@ -1,7 +1,7 @@
-"""One widget: an empty element, and the module that fills it.
+"""A widget: an empty element and the JavaScript module that renders it.
 
-Text of visitors never passes through a template of `gr.HTML`, which would run it. It is sent as JSON in `value` and
-drawn as text.
+Visitors' text never passes through a `gr.HTML` template, which would execute it. It is sent as JSON in `value` and
+rendered as text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import gradio as gr
 
 from headlight.viz.server.static_files import MODULES, file_url
 
-# `root` is the path under which the page is served, also in a frame of another site.
+# `root` is the path under which the page is served, also in another site's iframe.
 LOADER = (
     "import(`${window.gradio_config?.root ?? ''}/PLACE`)"
     ".then(({ modules }) => modules['MODULE.js'].mount({element, trigger, props, server, watch}));"
@@ -23,10 +23,10 @@ LOADER = (
 def widget(
     module: str, name: str = "", *, value: str = "", server: Sequence[Callable[..., Any]] = (), **props: Any
 ) -> gr.HTML:
-    """The element of a JavaScript module in `viz/widgets`, such as `translate/translate`: its `mount` gets it.
+    """The element that the `mount` function of a module in `viz/widgets`, such as `translate/translate`, renders into.
 
-    The element's id and class contain `name`, by default the name of the file. It is a function, because Gradio writes
-    a stub file next to the source of a subclass.
+    Its id and class contain `name`, by default the file name. This is a function because Gradio writes a stub file
+    next to the source of a subclass.
     """
     name = name or module.rpartition("/")[2]
     return gr.HTML(

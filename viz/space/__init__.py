@@ -1,1 +1,1 @@
-"""A Space on Hugging Face: which files it gets, what the Hub refuses, and the upload."""
+"""Deployment to a Hugging Face Space: its files, the Hub's rules and the upload."""

@@ -11,7 +11,7 @@ from headlight.viz.space.upload import read_name, space_url, upload
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("name", metavar="USER/NAME", help="the Space; an organisation's name may stand for the user's")
     parser.add_argument("--dry-run", action="store_true", help="list and check the files; nothing is sent or asked")
     parser.add_argument("--model", action="append", default=[], help="also send this folder of assets/models")
@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check the files, then list or send them."""
+    """Check the files, then list or upload them."""
     name = read_name(arguments.name)
     files = space_files(find_root(), arguments.model)
     wrong = list(faults(files, arguments.hardware))

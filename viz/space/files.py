@@ -1,4 +1,4 @@
-"""The files of a Space: what the page reads while it runs, and what the Hub reads of its repository."""
+"""The files of a Space: those that the page needs at run time and those that the Hub reads."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from headlight.model.errors import CommandError, repr_short
 
 HOME = Path(__file__).resolve().parents[2]
 ROOT_FILES = ("README.md", "requirements.txt", "app.py", "headlight.py", "LICENSE", "LICENSES.md")
-CODE = (".py", ".js", ".css")  # so that no cache, backup or note of a working tree comes along
-MODELS = ("de-en", "en-de", "zh-en", "en-zh", "fr-en", "sentiment", "toy")  # those that ship
-CORPORA = ("guess", "mini", "order", "toy")  # that lessons read; the larger ones are for training alone
+CODE = (".py", ".js", ".css")  # excludes caches, backups and notes in the working tree
+MODELS = ("de-en", "en-de", "zh-en", "en-zh", "fr-en", "sentiment", "toy")  # bundled models
+CORPORA = ("guess", "mini", "order", "toy")  # used by lessons; the larger ones are only for training
 PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")
 
 
 def find_root(places: Iterable[Path] | None = None) -> Path:
-    """The checkout: the package's own folder, or the current one where the package is installed."""
+    """The checkout: the package's folder, or the current one if the package is installed."""
     for place in places or (HOME, Path.cwd()):
         if all((place / name).is_file() for name in ROOT_FILES):
             return place
@@ -29,7 +29,7 @@ def find_root(places: Iterable[Path] | None = None) -> Path:
 
 
 def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Path]:
-    """Path in the Space → local file, in the order of paths."""
+    """Path in the Space → local file, sorted by path."""
     paths = [root / name for name in ROOT_FILES]
     paths += [root / picture for picture in PICTURE.findall((root / "README.md").read_text(encoding="utf-8"))]
     for floor in ("model", "viz"):

@@ -1,7 +1,7 @@
 """The Hub's rules for a Space, checked without the Hub.
 
-https://huggingface.co/docs/hub/spaces-config-reference lists the keys of the front matter. The length of
-`short_description` is what the Hub answers: "length must be less than or equal to 60 characters long".
+https://huggingface.co/docs/hub/spaces-config-reference lists the keys of the front matter. The limit on
+`short_description` comes from the Hub's error: "length must be less than or equal to 60 characters long".
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-MAX_GIT_BYTES = 10_000_000  # of a file in git itself; larger ones need LFS or Xet
+MAX_GIT_BYTES = 10_000_000  # per file in git; larger ones need LFS or Xet
 MAX_DESCRIPTION = 60  # characters
-SAMPLE = 512  # bytes from which the Hub tells text from binary
+SAMPLE = 512  # bytes from which the Hub detects binary files
 ZERO_GPU = "zero-a10g"
 ZERO_GPU_PYTHONS = ("3.10", "3.12")  # https://huggingface.co/docs/hub/spaces-zerogpu
 COLOURS = ("red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray")
 CHOICES = {
-    "sdk": ("gradio",),  # the Hub has others, but this app is one of Gradio's
+    "sdk": ("gradio",),  # the Hub supports others, but this is a Gradio app
     "colorFrom": COLOURS,
     "colorTo": COLOURS,
     "header": ("default", "mini"),
@@ -41,14 +41,14 @@ PATTERNS = {
 
 
 def needs_large_storage(path: Path) -> bool:
-    """Whether git itself may not hold a file: it is large, or binary. The upload stores it by Xet."""
+    """Whether a file is too large for git, or binary. The upload stores it with Xet."""
     with path.open("rb") as file:
         sample = file.read(SAMPLE)
     return path.stat().st_size > MAX_GIT_BYTES or b"\0" in sample or not _is_text(sample)
 
 
 def faults(files: Mapping[str, Path], hardware: str | None = None) -> Iterator[str]:
-    """What the Hub would refuse, or what would keep the Space from starting; each fault is one sentence."""
+    """Problems that make the Hub reject the files or the Space fail to start, one sentence each."""
     for name, path in files.items():
         if not path.is_file():
             yield f"{name} is missing."
@@ -59,7 +59,7 @@ def faults(files: Mapping[str, Path], hardware: str | None = None) -> Iterator[s
 
 
 def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str | None = None) -> Iterator[str]:
-    """The faults of the front matter, by the names of all files and the pinned version of Gradio."""
+    """Problems of the front matter, given all file names and the pinned version of Gradio."""
     card = _card(readme)
     if isinstance(card, str):
         yield card
@@ -100,7 +100,7 @@ def _value_faults(key: str, value: Any) -> Iterator[str]:
 
 
 def _card(readme: Path) -> dict[str, Any] | str:
-    """The front matter, or what is wrong with it."""
+    """The front matter, or an error message."""
     from huggingface_hub import metadata_load
     from yaml import YAMLError
 
@@ -118,7 +118,7 @@ def _pinned(requirements: Path | None, package: str) -> str | None:
 
 
 def _is_text(sample: bytes) -> bool:
-    """Whether bytes are UTF-8; a sample may end within a letter."""
+    """Whether bytes are UTF-8; a sample may end within a character."""
     try:
         sample.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,7 +1,7 @@
-"""The upload of a Space: one commit, so that the Space never builds from half of its files.
+"""Uploads a Space in one commit, so that it never builds from an incomplete set of files.
 
-`create_commit` stores large and binary files by Xet before it commits, and sends no file that the Space has already. So
-a second call goes on where the first one stopped.
+`create_commit` uploads large and binary files to Xet before it commits, and skips files that the Space already has, so
+a second call resumes an interrupted upload.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PREFIX = re.compile(r"https?://[^/]+/spaces/")
 PART = r"[A-Za-z0-9]+(?:[._-]?[A-Za-z0-9_]+)*"
 MAX_NAME = 96  # characters, as `huggingface_hub` checks them
 AGAIN = "Run the same command again: it goes on where it stopped"
-MARK = "headlight.py"  # a Space that holds it was made here
-BEGINNING = {".gitattributes", "README.md"}  # what the Hub puts into a new repository
+MARK = "headlight.py"  # a Space with this file was created by this command
+BEGINNING = {".gitattributes", "README.md"}  # initial files of a new repository
 PAID = 402  # "Payment Required": Gradio on the free CPU hardware needs a subscription
 
 
 def read_name(text: str) -> str:
-    """`user/name`, also out of the address of a Space."""
+    """Parse `user/name`, or the URL of a Space."""
     name = PREFIX.sub("", text.strip()).rstrip("/")
     if len(name) > MAX_NAME or not re.fullmatch(f"{PART}/{PART}", name) or "--" in name or name.endswith(".git"):
         raise CommandError(
@@ -47,7 +47,7 @@ def upload(
     replace: bool = False,
     say: Callable[[str], None] = print,
 ) -> bool:
-    """Create or update the Space; whether anything changed. Files of the Space that are not among these are deleted."""
+    """Create or update the Space and delete its other files. Returns whether anything changed."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
 
     if get_token() is None:
@@ -82,13 +82,13 @@ def upload(
 
 
 def space_url(name: str) -> str:
-    """Where a Space is seen."""
+    """The URL of a Space."""
     return f"{endpoint()}/spaces/{name}"
 
 
 @contextmanager
 def quiet_library() -> Iterator[None]:
-    """Keep the library's notes back, and its progress bars where no terminal shows them."""
+    """Silence the library's logs, and its progress bars outside a terminal."""
     from huggingface_hub.utils import logging
     from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
 
@@ -104,7 +104,7 @@ def quiet_library() -> Iterator[None]:
 
 
 def _contents(api: Any, name: str) -> tuple[str | None, set[str]] | None:
-    """The commit and the files of a Space; none where there is no such Space, or none that the token may see."""
+    """The commit and the files of a Space; `None` if it does not exist or the token has no access."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
@@ -116,7 +116,7 @@ def _contents(api: Any, name: str) -> tuple[str | None, set[str]] | None:
 
 @contextmanager
 def hub_errors(name: str, api: Any) -> Iterator[None]:
-    """Turn errors of the library and the network into one sentence that says what to do."""
+    """Convert library and network errors into a one-line message with a fix."""
     import httpx2
     from huggingface_hub import constants, errors
 
@@ -130,12 +130,12 @@ def hub_errors(name: str, api: Any) -> Iterator[None]:
     except (httpx2.HTTPError, OSError) as error:
         reason = f"The connection to {host()} failed: {_line(str(error) or type(error).__name__)}"
         raise CommandError(f"{reason} Check the network, the proxy and HF_ENDPOINT. {AGAIN}.") from None
-    except (ValueError, RuntimeError) as error:  # of the front matter; of the large files, by Xet or LFS
+    except (ValueError, RuntimeError) as error:  # from the front matter; from Xet or LFS uploads
         raise CommandError(f"{host()} did not take the files: {_line(str(error))} {AGAIN}.") from None
 
 
 def _by_status(name: str, api: Any, error: Any) -> str:
-    """What an answer that is no success means, and what to do."""
+    """Explain an HTTP error of the Hub, with a fix."""
     status, reason = error.response.status_code, _line(error.server_message or "")
     if status == 401:
         return f"{host()} does not know the token. Create a new one at {TOKENS} and run `hf auth login`."
@@ -151,7 +151,7 @@ def _by_status(name: str, api: Any, error: Any) -> str:
 
 
 def _forbidden(name: str, api: Any, reason: str) -> str:
-    """Why the token may not write, as far as the Hub tells of its owner."""
+    """Why the token may not write, as far as the Hub's account data shows."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -170,6 +170,6 @@ def _forbidden(name: str, api: Any, reason: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Text of the Hub on one line, which ends with a full stop."""
+    """Join a message of the Hub into one line that ends with a full stop."""
     line = " ".join(text.split())[:600]
     return line if line.endswith(".") or not line else f"{line}."

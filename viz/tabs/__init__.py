@@ -1,4 +1,4 @@
-"""One file a tab, one line each here: the order on the page."""
+"""The tabs in page order, one module each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headlight.viz.tabs.two_models import build as build_beside
 from headlight.viz.tabs.whatif import build as build_whatif
 from headlight.viz.tabs.why import build as build_why
 
-Tab = Callable[[Service], object]  # builds it, inside a `gr.Blocks`
+Tab = Callable[[Service], object]  # builds the tab inside a `gr.Blocks`
 TABS: dict[str, Tab] = {
     "heads": build_heads,
     "whatif": build_whatif,

@@ -1,7 +1,7 @@
 """Word tab: attribution of a target word by twelve methods, and its logit decomposition.
 
-Each method is one call, and each curve of hidden words another, so that a browser may stop between two of them and
-other visitors take their turn.
+Each method and each erasure curve is a separate call, so that the browser can stop between calls and other visitors get
+their turn.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from headlight.viz.service.model_json import model_json
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import make_visible, truncate
 
-MAX_SECONDS = 3.0  # that integrated gradients may take, so that others get their turn
-MAX_WORD_TOKENS = 40  # tokens of one written word
+MAX_SECONDS = 3.0  # limit of integrated gradients, so that other requests get their turn
+MAX_WORD_TOKENS = 40  # of a target word
 FAITHFULNESS_FOLDER = ASSETS / "faithfulness"
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
     functions = (method_function(service), erasure_curve_function(service), inside_function(service))
     known = rpc_function(faithfulness_function(service), computes=False)
     return widget(
@@ -54,7 +54,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that tells what is known of a model: which methods are true of it, over many sentences."""
+    """Server function: the stored faithfulness report of a model, measured over many sentences."""
 
     def tell_faithfulness(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
@@ -64,7 +64,7 @@ def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dic
 
 
 def stored_report(service: Service, name: str) -> dict[str, Any] | None:
-    """What `headlight faithfulness` measured of these very weights; None: nothing."""
+    """The report of `headlight faithfulness` for these exact weights, or `None`."""
     card = service.catalogue.card(name, "transformer")
     report = _read(card.name)
     folder = service.catalogue.folder(card) if report and card.downloaded else None
@@ -81,7 +81,7 @@ def _read(name: str) -> dict[str, Any] | None:
 
 
 def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that asks one method about a written word, and compares it with those that are `known` already."""
+    """Server function: run one method on a target word and compare it with the `known` scores."""
 
     def ask_method(values: Mapping[str, Any]) -> dict[str, Any]:
         name = check_choice("method", values.get("method"), choices=METHODS)
@@ -111,7 +111,7 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
 
 
 def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that hides source words in a given order, or in one by `chance`, and scores the word after each."""
+    """Server function: hide source words in a given or random (`chance`) order; score the target word each time."""
 
     def hide_words(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -129,12 +129,12 @@ def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
 
 
 def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that looks inside a word: what each layer would say, and the parts of its logit."""
+    """Server function: the logit lens of a target word and its logit decomposition."""
 
     def look_inside(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
         tokens = len(translation.target_tokens)
-        place = check_int("token", values.get("token"), low=0, high=tokens - 1)  # "place" is that in the queue
+        place = check_int("token", values.get("token"), low=0, high=tokens - 1)  # "place" is the queue ticket
         name = translation.request.model
         layers: list[LayerPrediction] = service.run_on_translator(name, logit_lens, translation)
         inside: LogitDecomposition = service.run_on_translator(name, decompose_logit, translation, place)
@@ -171,7 +171,7 @@ def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
 
 
 def parse_word_query(service: Service, translation: Translation, values: Mapping[str, Any]) -> AttributionQuery:
-    """The written word that a browser asks about, and the heads that two methods read."""
+    """Parse the target word of a request, and the heads that two of the methods read."""
     given = values.get("places")
     if not isinstance(given, list) or not 0 < len(given) <= MAX_WORD_TOKENS or len(set(map(repr, given))) < len(given):
         raise PageError("places", "wrong_field", {"name": "places"})
@@ -193,7 +193,7 @@ def parse_word_query(service: Service, translation: Translation, values: Mapping
 
 
 def word_values(translation: Translation) -> list[dict[str, Any]]:
-    """The words of the source, as they are shown."""
+    """The source words as displayed."""
     found = []
     for word in source_words(translation):
         full = make_visible(word.text)
@@ -203,7 +203,7 @@ def word_values(translation: Translation) -> list[dict[str, Any]]:
 
 
 def parse_scores(given: Any, words: int) -> dict[str, list[float | None]]:
-    """The scores of other methods, as a browser sends them back."""
+    """Parse the scores of other methods, sent back by the browser."""
     if given is None:
         return {}
     if not isinstance(given, dict) or not set(given) <= set(METHODS):
@@ -220,7 +220,7 @@ def _is_score(value: Any) -> bool:
 
 
 def parse_order(given: Any, question: AttributionQuery) -> list[int]:
-    """An order of the words that can be hidden, each of them once."""
+    """Parse a permutation of the words that can be hidden."""
     places = removal_order(question, [0.0] * len(question.words))
     if not isinstance(given, list) or any(type(place) is not int for place in given) or sorted(given) != places:
         raise PageError("order", "wrong_field", {"name": f"order ({repr_short(given)})"})

@@ -1,4 +1,4 @@
-"""Classifiers: verdict, contribution of each word, and attention maps."""
+"""Sentiment tab: prediction, contribution of each word, and attention maps."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from headlight.viz.service.model_json import classifiers
 from headlight.viz.service.payload import encode_tensor, tokens_values
 from headlight.viz.service.service import REVIEW_FACTOR, Service
 
-# Up to this size all weights are sent: 0.9 MB for 200 tokens and 8 heads; beyond it, column means per head.
+# Up to this size all weights are sent (0.9 MB for 200 tokens and 8 heads); above it, column means per head.
 MAX_TOKENS, MAX_CELLS = 200, 2_000_000
-# Multiplications that leaving out each word may take: at once, about a second of two cores; when asked again, twenty.
+# Limits on multiplications for erasing each word: with the prediction (a second on two cores), on request (twenty).
 FAST_WORK, MAX_WORK = 2e10, 5e11
 
 
 class Review(NamedTuple):
-    """One example; its phrase is `sentiment_example_NAME`."""
+    """An example review; its label is the phrase `sentiment_example_NAME`."""
 
     name: str
     text: str
@@ -64,7 +64,7 @@ REVIEWS = (
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
 
     @rpc_function
     def judge(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def classify(
 
 
 def judgement_json(judgement: Judgement, erased: ErasureEffects) -> dict[str, Any]:
-    """All that the page shows of a judgement."""
+    """A prediction as the page receives it."""
     shares = judgement.shares
     few = len(judgement.tokens) <= MAX_TOKENS and judgement.attention.size <= MAX_CELLS
     return {
@@ -113,13 +113,13 @@ def judgement_json(judgement: Judgement, erased: ErasureEffects) -> dict[str, An
         "erasable": erased.work <= MAX_WORK,
         "shape": list(judgement.attention.shape[:2]),
         "attention": encode_tensor(judgement.attention) if few else None,
-        # How much of an average row each token gets: [layer, head, key], and the keys sum to one.
+        # Mean weight that each token receives, [layer, head, key]; sums to one over keys.
         "received": judgement.attention.mean(axis=2).astype(float).round(7).tolist(),
     }
 
 
 def erasure_json(erased: ErasureEffects) -> list[list[float]] | None:
-    """Erasure effects per class; empty for texts over the limit."""
+    """Erasure effects per class; `None` for texts over the limit."""
     if erased.changes is None:
         return None
     return [[round(change, 5) for change in changes] for changes in erased.changes]

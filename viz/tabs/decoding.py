@@ -1,7 +1,7 @@
 """Decoding: the beam search tree, the finished hypotheses, and token probabilities.
 
-The tree comes from the search; every node is named by the ids that lead to it, so each of them, kept or dropped, can be
-opened as a translation with all its attention.
+A node of the tree is identified by the ids on its path, so every node, kept or dropped, can be opened as a translation
+with all its attention.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Reason = Literal["kept", "ended", "limit", "worse", "late_end", "over"]
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
     return widget(
         "decoding/decoding",
         server=[rpc_function(search_function(service)), rpc_function(probabilities_function(service))],
@@ -31,7 +31,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that gives the tree of a request in numbers: the page draws it."""
+    """Server function: the search tree of a request, drawn by the page."""
 
     def draw_search(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -71,7 +71,7 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
 
 
 def probabilities_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that draws the probability of each written token."""
+    """Server function: the figure of target token probabilities."""
 
     def draw_chances(values: Mapping[str, Any]) -> dict[str, Any]:
         look = parse_style(values)
@@ -82,7 +82,7 @@ def probabilities_function(service: Service) -> Callable[[Mapping[str, Any]], di
 
 
 def node_numbers(node: BeamNode) -> tuple[float, float, str]:
-    """Log probability, score and outcome, as they travel."""
+    """Log probability, score and outcome, rounded for transfer."""
     return round(node.log_probability, 6), round(node.score, 6), node.outcome
 
 
@@ -91,7 +91,7 @@ def path_texts(
 ) -> Iterator[tuple[int, str]]:
     """The text up to each node as a diff to its parent: number of kept characters and the appended text.
 
-    Byte pieces decode only together, so every path is decoded as a whole; paths share most of their text.
+    Byte tokens decode only together, so each path is decoded as a whole; paths share most of their text.
     """
     read = {-1: ""}
     for place, node in enumerate(nodes):
@@ -105,9 +105,9 @@ def path_texts(
 
 
 def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothesis] = ()) -> list[int]:
-    """The finished translations as nodes, best first; truncated ones last.
+    """Nodes of the finished translations, best first; truncated ones last.
 
-    Before all stand the hypotheses that were read back, in the order in which that ranked them.
+    Reranked hypotheses come first, in the order of the reranking.
     """
     nodes = tree.nodes
     ranks = {each.ids: rank for rank, each in enumerate(hypotheses) if each.reverse_score is not None}
@@ -126,13 +126,13 @@ def reverse_scores(translation: Translation, places: Sequence[int]) -> list[floa
 
 
 def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list[Reason]:
-    """Why each node was kept, finished or dropped. Those of a step stand in the order of their chances."""
+    """Why each node was kept, finished or dropped. Nodes of a step are ordered by probability."""
     found: list[Reason] = []
     last = max((node.step for node in nodes), default=0)
     cut = any(
         node.outcome == "finished" and node.id not in ends for node in nodes
     )  # open hypotheses were truncated at the limit
-    step, rank, ahead = -1, 0, 0  # ahead: those before it in its step that could go on
+    step, rank, ahead = -1, 0, 0  # ahead: unfinished nodes ranked higher in this step
     for node in nodes:
         if node.step != step:
             step, rank, ahead = node.step, 0, 0

@@ -1,7 +1,7 @@
-"""Models of the Hub on the page: the size and licence of a download, then the download with its progress.
+"""Downloads of Hub models: size and licence first, then the download with its progress.
 
-A visitor downloads one model at a time, and so does an address. Leaving the page or pressing Stop ends the download;
-the next one continues it. Downloads have separate threads, so that no translation waits for one.
+Each visitor and each address downloads one model at a time. Closing the page or pressing Stop aborts the download; the
+next one resumes it. Downloads run in separate threads, so that translations do not wait for them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOG = logging.getLogger(__name__)
 
 
 class DownloadWidget(OneJobPerVisitor):
-    """The events of an invisible widget: the translate widget draws the messages."""
+    """Events of an invisible widget; the translate widget renders its messages."""
 
     def __init__(self, service: Service) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class DownloadWidget(OneJobPerVisitor):
         self._fetches: list[tuple[Visitor, str]] = []
 
     def build(self) -> gr.HTML:
-        """Inside a `gr.Blocks`."""
+        """Build the widget inside a `gr.Blocks`."""
         asked = [rpc_function(each, computes=False) for each in (self.download_info, self.models, self.look)]
         hidden = widget("translate/hub-client", "fetching", server=asked)
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
@@ -72,15 +72,15 @@ class DownloadWidget(OneJobPerVisitor):
         }
 
     def models(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """All translators there are now: other visitors may have downloaded some since the page was opened."""
+        """All current translators; other visitors may have downloaded some since the page was opened."""
         return translators(self.service)
 
     def look(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """The Hub's name where it cannot be reached at present: what it has is then not offered."""
+        """The Hub's name if it is unreachable, which hides its models; otherwise empty."""
         return {"away": self.service.catalogue.away(again=values.get("again") is True)}
 
     def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
-        """The download of one visitor, as messages: its progress, then the models that are here now."""
+        """Messages of one download: its progress, then the updated list of models."""
         turn = None
         try:
             values, turn = parse_call(getattr(event, "request", None))
@@ -92,13 +92,13 @@ class DownloadWidget(OneJobPerVisitor):
             yield with_request_number(error_json(error.field, error.word, error.values), turn)
 
     def _downloaded_json(self, card: ModelCard) -> dict[str, Any]:
-        """A model that is here, with all of its kind."""
+        """A downloaded model and the list of all models of its kind."""
         listed = translators if card.kind == "transformer" else classifiers
         return {"name": card.name, "kind": card.kind, "models": listed(self.service)}
 
     @contextmanager
     def _claim_download(self, visitor: Visitor, name: str) -> Iterator[None]:
-        """Let an address download one model; several of its pages may wait for it. Localhost has no such limit."""
+        """Limit an address, except localhost, to one model at a time; several of its pages may wait for it."""
         fetch = (visitor, name)
         with self._lock:
             theirs = [other for other in self._fetches if other[0].address == visitor.address]

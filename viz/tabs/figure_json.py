@@ -1,4 +1,4 @@
-"""Figures as a tab sends them: in the page's colours and language, without the title, which the page says itself."""
+"""Plotly figures as JSON in the page's colours and language; the page renders the titles."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ TOP_MARGIN = 24  # pixels above an untitled figure, for the labels of its upper 
 
 @dataclass(frozen=True)
 class FigureStyle:
-    """How a figure is to appear."""
+    """Theme and language of a figure."""
 
     theme: Theme
     language: str
 
 
 def parse_style(values: Mapping[str, Any]) -> FigureStyle:
-    """Theme and language, from whatever a browser sent."""
+    """Validate theme and language of a request."""
     theme = check_choice("theme", values.get("theme"), choices=get_args(ThemeName))
     language = check_choice("language", values.get("language"), choices=LANGUAGES)
     return FigureStyle(THEMES[theme], language)  # type: ignore[index]
 
 
 def figure_json(name: str, look: FigureStyle, *given: Any, **more: Any) -> dict[str, Any]:
-    """A figure as plain JSON."""
+    """An untitled figure as JSON."""
     figure = FIGURES[name](*given, theme=look.theme, words=figure_words(name, look.language), **more)
     header = header_height(figure.layout.title)
     margin = figure.layout.margin.t - header + TOP_MARGIN

@@ -1,5 +1,7 @@
-"""Heads tab: head wall, large map, comparison, roles. The browser has all maps and
-measures them; the server makes files, and tells what heads do over a corpus when a reader asks."""
+"""Heads tab: head wall, large map, comparison, roles.
+
+The browser has all maps and measures them; the server exports files and, on request, measures head roles on a corpus.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import roles_function
 from headlight.viz.service.service import Service
 
-PAIRS_PER_CALL = 4  # lines of a file of links before other requests get a turn
+PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
     functions = [
         rpc_function(Exporter(service).export),
         rpc_function(roles_function(service), computes=False),
@@ -34,7 +36,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that scores every head against a few pairs whose words people have linked."""
+    """Server function: score every head against a few hand-aligned sentence pairs."""
 
     def count_links(values: Mapping[str, Any]) -> dict[str, Any]:
         rows, turned = values.get("rows"), values.get("turned") is True
@@ -52,7 +54,7 @@ def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
 
 
 def parse_gold_pair(row: Any, *, turned: bool) -> AlignedPair:
-    """A row of a file, `[sentence, translation, links]`; `turned`: the model reads the second and writes the first."""
+    """Parse a row `[sentence, translation, links]`; `turned`: the model translates the second into the first."""
     if not (isinstance(row, list) and len(row) == 3 and all(isinstance(each, str) for each in row)):
         raise PageError("links", "bad_links", {"given": repr_short(row)})
     first, second = parse_segmented(row[0]), parse_segmented(row[1])

@@ -1,7 +1,7 @@
-"""Learn: lessons over the visitor's own sentence, with the live model's tensors and the running code.
+"""Learn tab: lessons on the visitor's sentence, with the live model's tensors and the running code.
 
-Nothing of it is loaded before the tab is opened: the widget is a door, and the lessons' modules, words and style come
-in files of their own.
+The widget is a placeholder: the modules, phrases and styles of the lessons are separate files, loaded when the tab is
+opened.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from headlight.viz.service.service import Service
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
     computing = (tensors_function(service), experiment_function(service), notebook_function(service))
-    quick = (read_lessons, *training_calls(service))  # runs have separate processes and a separate queue
+    quick = (read_lessons, *training_calls(service))  # training runs have separate processes and a separate queue
     server = [rpc_function(each, computes=False) for each in quick]
     return widget("learn/learn-tab", "learn", server=[*server, *map(rpc_function, computing)])
 
@@ -40,7 +40,7 @@ def close_page_function(service: Service) -> Callable[[gr.Request], None]:
 
 
 def read_lessons(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """All lessons with their steps, and the source of the functions that these name."""
+    """All lessons with their steps and the source code they show."""
     return _lessons()
 
 

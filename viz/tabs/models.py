@@ -1,6 +1,6 @@
-"""The models that are here, each with its card: scores, what it cannot do, how it learnt, under which licence.
+"""Models tab: the model cards with scores, limitations, training and licence.
 
-Scores and the reliability of its answers come as numbers, too, so that the page draws them before any table.
+Scores and reliability are also sent as numbers, so that the page can draw them above the tables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOG = logging.getLogger(__name__)
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
 
     @rpc_function
     def cards(values: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def cards_json(service: Service) -> list[dict[str, Any]]:
-    """Every model: those that are here, translators first and among them the default one, then those of the Hub."""
+    """All models: installed ones with the default model and translators first, then those of the Hub."""
 
     def rank(card: ModelCard) -> tuple[bool, bool, bool, str]:
         return not card.downloaded, card.kind != "transformer", not card.default, card.name
@@ -72,9 +72,9 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
 
 
 def _reliability(folder: Path) -> dict[str, Any] | None:
-    """Measured calibration: answers by stated probability, and the share of right plain ones.
+    """Measured calibration: answers by predicted probability, and the share of unflagged answers that are right.
 
-    A folder may be third-party: invalid values are left out of the card.
+    The folder may be third-party, so invalid values are left out of the card.
     """
     try:
         measured = reliability_report(folder)
@@ -85,11 +85,11 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
         if not curve:
             return None
         plain = measured.get("plain") or {}
-        read = int(plain.get("read", 0)) if "right" in plain else 0  # none, where new answers are not read yet
+        read = int(plain.get("read", 0)) if "right" in plain else 0  # 0 until new answers have been reviewed
         return {
             "answers": int(held_out["answers"]),
             "area": _share(held_out["area"]),
-            "curve": curve,  # [answers, probability stated, share right] each
+            "curve": curve,  # rows of [answers, predicted probability, share right]
             "plain": {"right": int(plain["right"]), "read": read} if read else None,
         }
     except UNREADABLE_ERRORS as error:

@@ -1,4 +1,4 @@
-"""How a Transformer can be told where a token stands: every encoding of the registry, the shown model's own first."""
+"""Positions tab: all position encodings of the registry, starting with the current model's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHORTEST, LONGEST = 2, 100  # positions
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
 
     @rpc_function
     def encoding(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:
-    """One encoding for a model of this size, with its figure; by default the model's own."""
+    """An encoding with its figure, at the size of a model; by default the model's own encoding."""
     names = tuple(card.name for card in service.models() if card.kind == "transformer")
     name = check_choice("model", values.get("model"), choices=names)
     look = parse_style(values)
@@ -73,7 +73,7 @@ def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]
 
 
 def drawing_form(encoding: str, *, trained: bool) -> str:
-    """What can honestly be drawn of an encoding."""
+    """Which form of an encoding can be drawn without inventing values."""
     if encoding in LEARNED_ENCODINGS and not trained:
         return "untrained" if encoding == "learned" else "buckets"
     forms = {"none": "nothing", "rotary": "turns", "alibi": "bias", "relative": "bias"}
@@ -82,7 +82,7 @@ def drawing_form(encoding: str, *, trained: bool) -> str:
 
 def _figure_words(language: str, form: str) -> dict[str, str]:
     said = figure_words("positions", language)
-    if form == "buckets":  # whole numbers; the doubled braces leave this part to Plotly
+    if form == "buckets":  # integers; doubled braces keep the placeholder for Plotly
         said["added"] = phrases(language)["positions_figure_bucket"].replace("{bucket}", "%{{z:.0f}}")
         said["head"] = phrases(language)["positions_figure_bucket_distance"].replace("{bucket}", "%{{y:.0f}}")
     return said

@@ -54,16 +54,16 @@ LOG = logging.getLogger(__name__)
 
 
 class TranslateWidget(OneJobPerVisitor):
-    """The widget with its events. Each visitor runs one translation at a time: a new one stops the last."""
+    """The translate widget. Each visitor runs one translation at a time; a new one stops the previous one."""
 
     def __init__(self, service: Service) -> None:
         super().__init__()
         self.service = service
         self.parcels = DeferredAnswers()
-        self.page: gr.Blocks | None = None  # that it was built in
+        self.page: gr.Blocks | None = None  # that contains the widget
 
     def build(self) -> gr.HTML:
-        """Inside a `gr.Blocks`."""
+        """Build the widget inside a `gr.Blocks`."""
         self.page = cast("gr.Blocks", get_blocks_context())
         first = load_first_answer(self.service)
         server: list[Callable[..., Any]] = [
@@ -73,13 +73,13 @@ class TranslateWidget(OneJobPerVisitor):
         server.append(rpc_function(self.fetch_deferred, computes=False, written=True))
         made = widget("translate/translate", value=first, server=server, config=self._config())
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
-        # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
+        # The request queue schedules jobs. Without "multiple", a browser holds a request back while the last one runs.
         made.submit(self.stream_through_gradio, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)
         made.stop(self.stop, None, None, queue=False, **quiet)
         return made
 
     def config(self) -> dict[str, Any]:
-        """Initial data of the browser: models, examples, limits and the default request."""
+        """Initial data for the browser: models, examples, limits and the default request."""
         settings = self.service.settings
         models = translators(self.service)
         names = {model["name"] for model in models}
@@ -99,22 +99,22 @@ class TranslateWidget(OneJobPerVisitor):
     # ------------------------------------------------------------ events
 
     def read_back(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """How far an answer can be relied on once it was translated back: asked for after the answer is there."""
+        """Reliability of an answer from its back-translation, requested after the answer."""
         translation = self.service.translate(self.service.check(values.get("request"), model_defaults=True))
         return {"reliability": reliability_values(self.service.read_back(translation))}
 
     def fetch_deferred(self, values: Mapping[str, Any]) -> bytes:
-        """An answer that was too large for a message."""
+        """Return an answer that was too large for a message."""
         return self.parcels.pop(values.get("name"))
 
     def stream_messages(self, asked: str, stop: Event) -> Generator[Step]:
-        """The messages of one request, as the middleware sends them, until `stop` is set."""
+        """Messages of one request, streamed by the middleware until `stop` is set."""
         with closing(self._messages_for_visitor(asked, VISITOR.get().session, stop)) as found:
             for step, turn in found:
                 yield _numbered(step, turn)
 
     async def stream_through_gradio(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
-        """The same for Gradio's queue, which would repeat the last one at the end, after those of a later request."""
+        """Stream messages through Gradio's queue; the final skip keeps Gradio from repeating the last one."""
         asked, session = getattr(event, "request", None), request.session_hash or ""
         stop = Event()
         steps = self._parcelled(asked, session, stop)
@@ -131,7 +131,7 @@ class TranslateWidget(OneJobPerVisitor):
                 yield _numbered(step, turn)
 
     def _messages_for_visitor(self, asked: object, session: str, stop: Event) -> Generator[tuple[Step, Any]]:
-        """One request of one visitor, as messages with its number, until the visitor sends another one."""
+        """Messages of a request with its number, until the visitor sends another request."""
         try:
             values, turn = parse_call(asked)
         except PageError as error:
@@ -139,7 +139,7 @@ class TranslateWidget(OneJobPerVisitor):
             return
         messages = self._live_translation if values.pop("live", None) is True else self._wait_in_queue
         with self._replace_job(session, turn, stop), closing(messages(values, stop)) as found:
-            if stop.is_set():  # a newer one has come first
+            if stop.is_set():  # a newer request started first
                 return
             for step in found:
                 if stop.is_set():
@@ -154,7 +154,7 @@ class TranslateWidget(OneJobPerVisitor):
         return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": most})
 
     def _wait_in_queue(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
-        """How many requests are before this one, until its turn comes; then its messages, or an equal one's answer."""
+        """Queue positions until the request is granted, then its messages, or the answer of an identical request."""
         size, same = len(json.dumps(values)), fingerprint(values)
         try:
             place = self.service.line.enqueue(VISITOR.get(), kind="translate", size=size, same=same)
@@ -174,7 +174,7 @@ class TranslateWidget(OneJobPerVisitor):
 
     def _live_translation(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """Live translation: greedy, lowest priority, no progress messages."""
-        if stop.is_set():  # a newer one has come first: its place must stay
+        if stop.is_set():  # a newer request started first: keep its ticket
             return
         try:
             place = self.service.line.enqueue_live(VISITOR.get())
@@ -226,7 +226,7 @@ class TranslateWidget(OneJobPerVisitor):
 
 
 def _numbered(step: Step, turn: Any) -> Step:
-    """A message with the number of its request, also one about the line."""
+    """Add the request number to a message, including queue position messages."""
     if isinstance(step, str):
         return with_request_number(step, turn)
     says = step.says

@@ -1,8 +1,8 @@
 """Two models tab: compares translations and heads of two models.
 
-The translate widget asks for the first translation. The second is asked for here: it reads the same sentence, or on the
-way back the first translation. It comes with the words in which both maps can be shown: those that cover the same
-characters, or are written alike in the same order. Where one model searches twice, neither answer is read back.
+The translate widget requests the first translation; this tab requests the second, of the same sentence or, for
+back-translation, of the first translation. The response includes the words that both maps share: words that cover the
+same characters, or have the same spelling in the same order. If one model searches twice, neither answer is reranked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headlight.viz.token_labels import make_visible, truncate
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
     config = {"models": model_menu(service), "beam": service.settings.max_beam}
     return widget(
         "compare/two-models",
@@ -37,7 +37,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def model_menu(service: Service) -> list[dict[str, Any]]:
-    """The translators that answer at once: the translate widget fetches the others."""
+    """The installed translators; the translate widget downloads the others."""
     return [model for model in translators(service) if model["downloaded"]]
 
 
@@ -57,7 +57,7 @@ def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], di
             first = service.translate(request)
         second = service.translate(match_languages(first, other, service, back=back))
         read, written = (second.source_tokens, second.source_text), (second.target_tokens, second.text)
-        if back:  # what the first model read is what the second one wrote
+        if back:  # the first model's source is the second model's target
             read, written = written, read
         sources = match_tokens(first.source_tokens, first.source_text, *read)
         targets = match_tokens(first.target_tokens, first.text, *written)
@@ -66,7 +66,7 @@ def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], di
             "own": own,
             "source": matching_json(sources),
             "target": matching_json(targets),
-            "models": model_menu(service),  # one may have been fetched since the page was opened
+            "models": model_menu(service),  # one may have been downloaded since the page was opened
         }
 
     return answer_beside
@@ -75,8 +75,7 @@ def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], di
 def match_languages(
     first: Translation, request: TranslationRequest, service: Service, *, back: bool = False
 ) -> TranslationRequest:
-    """The second request in the first one's languages, on the way back exchanged, where its model has a choice and the
-    request names none."""
+    """Fill in missing languages of a multilingual second request from the first answer, swapped if `back` is set."""
     spoken, defaults = model_json(service, first), service.model_defaults(request.model)
     source, target = (spoken["target"], spoken["source"]) if back else (spoken["source"], spoken["target"])
     if not request.source_language and source in defaults.sources:
@@ -87,11 +86,11 @@ def match_languages(
 
 
 def matching_json(matching: TokenMatching) -> dict[str, Any]:
-    """What goes together, as the browser gets it: units with their places on either side."""
+    """Matched units with their positions on both sides."""
     return {"same": matching.same_text, "units": [unit_json(unit) for unit in matching.units]}
 
 
 def unit_json(unit: MatchedUnit) -> dict[str, Any]:
-    """One unit with its label."""
+    """A matched unit with its label."""
     full = make_visible(unit.text)
     return {"label": truncate(full), "full": full, "special": unit.special, "first": unit.first, "second": unit.second}

@@ -1,8 +1,8 @@
 """What if: the same sentence translated again with some heads, layers, positions or words changed.
 
-Two passes answer one question: the changed model translates anew, and it scores the words of the original translation.
-Nothing is estimated: several changes at once are one run of the model. Both the original and the changed translation
-are the model's own first choice, without a way back.
+The changed model translates the sentence again and scores the words of the original translation. Nothing is estimated:
+several changes are applied in one run of the model. Both translations are the model's own first choice, without
+reranking.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from headlight.viz.service.model_json import translation_dict
 from headlight.viz.service.own_choice import own_translation, target_ids
 from headlight.viz.service.service import Service
 
-BATCH_SIZE = 4  # ablated translations per call; a long call delays other visitors
-MIN_PROBABILITY = 1e-45  # the smallest probability: its logarithm is still a number
+BATCH_SIZE = 4  # ablated translations per call; long calls delay other visitors
+MIN_PROBABILITY = 1e-45  # lower bound, so that the logarithm is finite
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
     asked = (
         changed_answer_function,
         importance_function,
@@ -47,7 +47,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that answers a request again with its `interventions`."""
+    """Server function: translate a request again with its `interventions`."""
 
     def answer_changed(values: Mapping[str, Any]) -> dict[str, Any]:
         plain = service.check(values.get("request"), interventions=None)
@@ -55,7 +55,7 @@ def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], d
         request = own_choice(changed)
         before, own = own_translation(service, plain)
         after = service.translate(request)
-        # The words of the original, as the changed model scores them: the maps of both then have the same rows.
+        # The changed model scores the original words, so that both maps have the same rows.
         held = service.translate(replace(request, target=target_ids(before), prefix=None))
         return {
             "answer": translation_dict(service, after),
@@ -71,9 +71,9 @@ def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], d
 
 
 def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that measures what the answer loses without each kind, layer and head: one batch of them a call.
+    """Server function: the loss of log probability without each kind, layer and head, one batch per call.
 
-    A browser asks again from `next` on, and each call waits for its turn, so that no other visitor waits for all.
+    The browser continues from `next`. Each call waits in the queue, so that other visitors are served in between.
     """
 
     def measure_importance(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,9 +85,9 @@ def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
 
 
 def interactions_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that measures what the answer loses without one head and another one together, a batch a call.
+    """Server function: the loss without a given head and each other head together, one batch per call.
 
-    The browser knows what each loses alone: what is more than both sums is their interaction.
+    The browser subtracts both single losses; the remainder is the interaction.
     """
 
     def measure_interactions(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def measure_next_batch(
     parts: Sequence[AttentionPart],
     together: tuple[AttentionPart, ...] = (),
 ) -> dict[str, Any]:
-    """What the answer loses without each of the parts from the `first` on, a batch of them, and where to go on."""
+    """Losses for one batch of parts starting at `first`, and the index of the next batch."""
     first = check_int("first", values.get("first", 0), low=0, high=len(parts) - 1)
     name = answer.request.model
     batch = parts[first : first + batch_size(service.model_info(name).model.config, answer)]
@@ -124,7 +124,7 @@ def measure_next_batch(
 
 
 def parse_part(values: Any, heads: Sequence[AttentionPart]) -> AttentionPart:
-    """One of a model's heads, by its kind, layer and head."""
+    """Parse one of a model's heads from its kind, layer and head."""
     given = values if isinstance(values, Mapping) else {}
     kind = check_choice("kind", given.get("kind"), choices=KINDS)
     own = [part for part in heads if part.kind == kind]
@@ -152,7 +152,7 @@ def pruning_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
 
 
 def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that tells at which of the next few heads the translation changes, as they go off in order."""
+    """Server function: find which of the next few heads, pruned in order, changes the translation."""
 
     def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
         own = own_choice(service.check(values.get("request"), interventions=None))
@@ -164,7 +164,7 @@ def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], d
         parts = [parse_part(each, heads) for each in order]
         first = check_int("first", values.get("first", 1), low=1, high=len(parts))
         last = min(first + BATCH_SIZE, len(parts) + 1)
-        # Its answers are of no use to others: they are not kept.
+        # These answers are not cached: no other request uses them.
         count: int | None = service.run_on_translator(own.model, first_change, own, plain.text, parts, first, last)
         return {"found": count, "next": last if count is None else count + 1, "all": len(parts)}
 
@@ -172,7 +172,7 @@ def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], d
 
 
 def compare_words(before: Translation, held: Translation, after: Translation) -> list[dict[str, Any]]:
-    """Word by word: the original with its log probability as it is and under the change, and what is written now."""
+    """Diff of original and changed words, with the original's log probabilities under both models."""
     first = written_words(before.target_tokens, before.text)
     second = written_words(after.target_tokens, after.text)
     values = []

@@ -1,7 +1,7 @@
-"""Why: one row of one head, every key multiplied dimension by dimension, up to the weights and to what they write.
+"""Why tab: one row of a head, from products per dimension to weights and contributions to the residual stream.
 
-All numbers are the model's own: its probes bring home the queries, keys and scores of the one layer that is asked for,
-and a trace of the whole run brings what each key adds to the stream.
+All numbers come from the model: probes capture queries, keys and scores of one layer, and a trace of the run gives the
+contribution of each key to the residual stream.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from headlight.viz.settings import Settings
 from headlight.viz.token_labels import make_visible, truncate
 
 PROBES = ("queries", "keys", "scores")
-PATH_BY_KIND: dict[Kind, str] = {  # where each kind of attention stands in the model
+PATH_BY_KIND: dict[Kind, str] = {  # module path by kind of attention
     "encoder": "encoder.layers.{layer}.self_attention",
     "decoder": "decoder.layers.{layer}.self_attention",
     "cross": "decoder.layers.{layer}.cross_attention",
 }
-MAX_LINES = 40  # keys with a line of their own; of more, the weakest share one until all are asked for
-MAX_SCORE = 12.0  # of a score: beyond it its power has too many digits to be read
-PROMOTED_COUNT = 4  # tokens that a head pushes up most
+MAX_LINES = 40  # keys with a separate line; the weakest share one line unless all are requested
+MAX_SCORE = 12.0  # beyond it, exp(score) has too many digits to read
+PROMOTED_COUNT = 4  # number of tokens that a head promotes most
 
 
 @dataclass(frozen=True, eq=False)
 class HeadComputation:
-    """What one head computed, before the softmax and after."""
+    """Values of one head before and after the softmax."""
 
     queries: FloatArray  # [rows, width]
     keys: FloatArray  # [columns, width]
-    scores: FloatArray  # [rows, columns]: before the softmax, also where the model may not look
-    bias: FloatArray | None  # [rows, columns]: what positions add, where the model has such positions
+    scores: FloatArray  # [rows, columns]: before the softmax, including masked positions
+    bias: FloatArray | None  # [rows, columns]: position bias, if the model has one
     divisor: float  # √width, or 1 in models that don't divide
     map: AttentionMap
 
 
 @dataclass(frozen=True)
 class RowSelection:
-    """A row of a head, and the key that is looked at there."""
+    """A row of a head and its selected key."""
 
     kind: Kind
     layer: int
@@ -61,12 +61,12 @@ class RowSelection:
 
 
 def build(service: Service) -> gr.HTML:
-    """Inside a `gr.Blocks`."""
+    """Build the tab inside a `gr.Blocks`."""
     return widget("why/why", server=[rpc_function(row_function(service)), rpc_function(stream_function(service))])
 
 
 def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that explains the weights of one row."""
+    """Server function: explain the weights of one row."""
 
     def explain_row(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -87,7 +87,7 @@ def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, An
 
 
 def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that tells what each key writes into the stream, and how far that moves the word's logit."""
+    """Server function: each key's contribution to the residual stream and to the word's logit."""
 
     def explain_stream(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -122,7 +122,7 @@ def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
 
 
 def parse_row_selection(values: Mapping[str, Any], translation: Translation, settings: Settings) -> RowSelection:
-    """The row of this translation that is asked about."""
+    """Validate the requested row against this translation."""
     named = {name: values.get(name) for name in ("kind", "layer", "head", "row", "column")}
     chosen = parse_selection(named, settings)
     layers, heads, rows, columns = translation.attention.of(chosen.kind).shape
@@ -133,7 +133,7 @@ def parse_row_selection(values: Mapping[str, Any], translation: Translation, set
 
 
 def compute_head(service: Service, translation: Translation, kind: Kind, layer: int, head: int) -> HeadComputation:
-    """Run the one pass over the finished translation again, with this layer's probes watched; the store keeps it."""
+    """Run a forward pass over the finished translation with this layer's probes; the result is cached."""
     place = PATH_BY_KIND[kind].format(layer=layer)
     names = {probe: f"{place}.{probe}" for probe in PROBES}
     written = tuple(token.id for token in translation.target_tokens)
@@ -153,14 +153,14 @@ def compute_head(service: Service, translation: Translation, kind: Kind, layer: 
 
 
 def score_bias(added: FloatArray, layer: int, head: int) -> FloatArray | None:
-    """What an encoding adds to one head's scores, `[queries, keys]`; None where it is a table of positions."""
-    if added.ndim == 4:  # each layer has its own
+    """The position bias on one head's scores, `[queries, keys]`; `None` if the encoding is a position table."""
+    if added.ndim == 4:  # one bias per layer
         added = added[layer]
     return added[head] if added.ndim == 3 else None
 
 
 def visible_keys(weights: FloatArray, chosen: int | None, *, every: bool) -> list[int]:
-    """The keys that have a line of their own, in their order: the chosen one, and those with most weight."""
+    """Keys with a separate line, in order: the chosen key and those with the largest weights."""
     if every or len(weights) <= MAX_LINES:
         return list(range(len(weights)))
     ranked = [int(place) for place in np.argsort(-weights, kind="stable") if place != chosen]
@@ -168,10 +168,10 @@ def visible_keys(weights: FloatArray, chosen: int | None, *, every: bool) -> lis
 
 
 def softmax_steps(found: HeadComputation, row: int) -> dict[str, Any]:
-    """From the scores of a row to its weights: e to the power of each score, and its share in their sum.
+    """The softmax of a row, step by step: exp(score), divided by the sum.
 
-    Where the powers would have too many digits, or too few, the largest score is taken away from all of them first
-    (`shift`), which changes no share.
+    If the powers would have too many or too few digits to read, the largest score (`shift`) is subtracted first, which
+    leaves the weights unchanged.
     """
     scores, allowed = found.scores[row].astype(np.float64), found.map.allowed[row]
     largest = float(scores[allowed].max(initial=-np.inf))
