@@ -18,7 +18,7 @@ NUMBERS = "benchmarks.json"
 
 
 def main(arguments: list[str]) -> int:
-    """Measure the sections asked for, print them, and write them down beside those measured before."""
+    """Measure the selected sections, print them, and merge them into the stored results."""
     options = _options(arguments)
     apart = ("page", "paint", "visit", "live", "class", "scale")  # with a browser, many visitors, or a cluster
     names = tuple(name for name in SECTIONS if name not in apart) if options.section == "all" else (options.section,)

@@ -14,7 +14,7 @@ def summary(seconds: Sequence[float]) -> dict[str, float]:
 
 
 def paired_ratio(ours: Sequence[float], others: Sequence[float]) -> dict[str, float]:
-    """The median of ours / theirs, pair by pair, and where it lies with 95% confidence.
+    """The median of the paired ratios ours / theirs, with its 95% confidence interval.
 
     Pairs are neighbours in time, so a machine that slows down for a while slows both. The bounds are order statistics:
     the number of pairs above the true median is binomial, whatever their distribution.

@@ -1,9 +1,9 @@
-"""A class behind one address: what its pupils are told who press Translate together, and how long they wait.
+"""A class behind one address presses Translate together: outcomes and latencies.
 
-Each pupil asks as the page does, for the next sentence once the last one is answered, and asks again where the page
-would, after the same pause (`viz/widgets/core/retry.js`). In half of the lessons another address has just sent hundreds
-of requests. Beside each class one more visitor, of a third address, asks for one sentence after the other. Whatever the
-machine's load, all of it ends: an answer that is not there after `PATIENCE` counts as one to ask for again.
+Each simulated pupil behaves like the page: it requests the next sentence when the last one is finished, and retries
+when the page would, after the same pause (`viz/widgets/core/retry.js`). In half of the lessons another address has just sent
+hundreds of requests. During each class, one more visitor from a third address requests one sentence after another. The
+run ends under any load: a request without an answer after `PATIENCE` counts as one to be retried.
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ WORDS = (
 
 
 class Visitors:
-    """Pages of many visitors at one address, in one event loop: what they were told, and how long they waited."""
+    """Pages of many visitors at one address, in one event loop: outcomes and waiting times."""
 
     def __init__(self, client: httpx.AsyncClient, widget: int, defaults: dict[str, Any], address: str) -> None:
         self.client, self.widget, self.defaults, self.address = client, widget, defaults, address
-        self.told: Counter[str] = Counter()  # answered; refused, and asked again by itself; again: to be pressed again
+        self.told: Counter[str] = (
+            Counter()
+        )  # answered; refused: retried automatically; again: the visitor has to press again
         self.seconds: list[float] = []  # of answers, from the press, pauses counted
 
     async def press(self, session: str, text: str) -> None:
@@ -87,13 +89,13 @@ class Visitors:
         return last
 
     async def press_in_turn(self, texts: Iterator[str]) -> None:
-        """One visitor, who asks for each sentence once the last one is answered."""
+        """One visitor that requests each sentence after the last one is finished."""
         session = uuid.uuid4().hex
         for text in texts:
             await self.press(session, text)
 
     async def press_once(self, text: str) -> None:
-        """A visitor who asks once, whatever comes."""
+        """A visitor that sends one request and ignores failures."""
         with contextlib.suppress(httpx.HTTPError):
             answer = await self.ask(uuid.uuid4().hex, text)
             self.told["answered" if answer.get("what") == "answer" else "refused"] += 1

@@ -4,7 +4,7 @@ Weights of pure chance never end a sentence, or always at once; everyday lines, 
 engine copes with that decides how fast it is. Here each word of the vocabulary belongs to a length. A sentence of n
 words is made of words of length n, and the model answers n, n − 1, …, 1, end. Only the output layer is fitted to that,
 in closed form: a linear discriminant between the decoder's vectors before each number. Everything else stays chance,
-and costs what it always costs.
+and has its usual cost.
 """
 
 from __future__ import annotations
@@ -88,6 +88,6 @@ class CountdownModel:
 
 
 def _whole_words(tokenizer: Tokenizer) -> list[int]:
-    """Ids of entries that stand for a word by themselves."""
+    """Ids of entries that are whole words."""
     texts = [tokenizer.decode([token_id]) for token_id in range(tokenizer.vocabulary_size)]
     return [token_id for token_id, text in enumerate(texts) if text.isalpha() and tokenizer.encode(text) == [token_id]]

@@ -1,4 +1,4 @@
-"""Decoding with all attention, beside the engines people would use instead."""
+"""Decoding with all attention maps, compared with other engines."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _interleaved(
 def _prepare(
     case: Case, running: Mapping[str, Worker], tokenizer: Tokenizer
 ) -> dict[str, tuple[Worker, list[list[int]]]]:
-    """Give every engine the same sentences; by row: who does it, and what it wrote."""
+    """Run every engine on the same sentences; returns the jobs and their outputs by row."""
     texts = random_sentences(tokenizer, case.batch, case.tokens)
     work = Workload([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, case.tokens)
     written: dict[str, tuple[Worker, list[list[int]]]] = {}
@@ -83,7 +83,7 @@ def _prepare(
 
 
 def _agreement(written: Mapping[str, list[list[int]]]) -> dict[str, float]:
-    """The share of tokens that are those of our float32 path; the tutorial's model has weights of its own."""
+    """The share of tokens equal to those of our float32 path; the tutorial's model has different weights."""
     if REFERENCE not in written:
         return {}
     return {

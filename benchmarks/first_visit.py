@@ -38,7 +38,7 @@ watcher.observe(document, { childList: true, subtree: true });
 
 
 def measure(repetitions: int, say: Log) -> dict[str, Any]:
-    """Both pages in turns; what is asked for and travels, of ours."""
+    """Measure both pages in turn; for ours also the requests and the bytes sent."""
     from playwright.sync_api import sync_playwright
 
     ours: list[float] = []

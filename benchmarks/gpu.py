@@ -13,7 +13,7 @@ from benchmarks.shapes import Case
 
 
 def measure(cases: Sequence[Case], repetitions: int, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """Ours beside `transformers`, or one word where there is no GPU."""
+    """Ours compared with `transformers`, or a single word without a GPU."""
     if not torch.cuda.is_available():
         return {"absence": "There was no GPU on this machine."}
     result = decode.measure(cases, GPU_ENGINES, repetitions, threads, say)

@@ -1,4 +1,4 @@
-"""The page to be compared with: `gr.Plot`, a subplot for each head, drawn anew by the server for each choice."""
+"""Baseline page: `gr.Plot` with a subplot per head, redrawn by the server for each selection."""
 
 from __future__ import annotations
 

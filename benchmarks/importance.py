@@ -1,4 +1,4 @@
-"""How long it takes to measure what an answer loses without each head, layer and kind of the model that comes along."""
+"""Time of measuring the importance of each head, layer and attention kind of the bundled model."""
 
 from __future__ import annotations
 

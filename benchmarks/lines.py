@@ -1,4 +1,4 @@
-"""Thousands of everyday lines: `python -m headlight translate` beside CTranslate2 with its best batch size."""
+"""Thousands of everyday lines: `python -m headlight translate` and CTranslate2 with its best batch size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCHES = (  # what their documentation suggests, and around it
 
 
 class Material(NamedTuple):
-    """What is translated, with what."""
+    """The lines, the model and its options."""
 
     folder: Path
     tokenizer: Tokenizer
@@ -94,7 +94,7 @@ def _exact(material: Material, texts: Sequence[str], threads: int) -> list[list[
 
 
 def prepare(folder: Path, count: int, shape: Shape) -> Material:
-    """The trained model with real lines where there is one, or else chance that counts."""
+    """The trained model with real lines if it exists, else a random model that counts down."""
     if (TRAINED / "config.json").exists():
         with CORPUS.open(encoding="utf-8", newline="") as file:
             rows = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]

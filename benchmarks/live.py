@@ -1,7 +1,7 @@
 """Live typing: latency per keystroke, and the slowdown of full requests.
 
 All but one of the typists speak to the server as the page does, by the rules of `viz/widgets/translate/live.js`; one
-types in a real browser, where an answer counts once it is painted. Beside them a visitor asks for full answers, first
+types in a real browser, where an answer counts once it is painted. Another visitor requests full answers, first
 alone and then among all that typing. Whatever the machine's load, all of it ends: an answer that is not there after
 `FULL_PATIENCE` is counted as that late, and one to a typist after `PATIENCE` as lost.
 """
@@ -47,7 +47,7 @@ WATCH = f"""async () => {{
 
 
 def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
-    """The full answers alone, then with everybody typing; what the typists saw, and how busy the server was."""
+    """Measure full answers alone, then during typing; also what the typists saw, and the load of the server."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT) as server:
@@ -127,7 +127,7 @@ class _Client:
                     yield json.loads(line[5:])
 
 
-# ---------------------------------------------------------------- who types
+# ---------------------------------------------------------------- typing visitors
 
 
 class _Typist(threading.Thread):
@@ -147,7 +147,7 @@ class _Typist(threading.Thread):
         self.lock = threading.RLock()
 
     def run(self) -> None:
-        """Type until all is over; what is owed then is waited for no more."""
+        """Type until the end of the measurement; pending answers are abandoned."""
         time.sleep(self.chance.random())
         letters = self._letters()
         key = time.monotonic()
@@ -226,7 +226,7 @@ def _type(page: Any, seconds: float) -> None:
         page.wait_for_timeout(1000 / KEYS_PER_SECOND)
 
 
-# ---------------------------------------------------------------- who asks in full
+# ---------------------------------------------------------------- full translations
 
 
 def _time_full_requests(wire: _Client, seconds: float) -> list[float]:
@@ -247,6 +247,6 @@ def _time_full_requests(wire: _Client, seconds: float) -> list[float]:
 
 
 def _cpu_seconds(process: int) -> float:
-    """Seconds that a process has computed; so many a second are so many cores."""
+    """CPU seconds of a process; the increase per second is the number of busy cores."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100

@@ -1,7 +1,7 @@
 """What putting a model folder to use takes: the peak over its own weights, and the bytes that the fast path copies.
 
-A process that uses its first model also reads libraries and compiles what it needs, which no second model does. So each
-is loaded twice: as the first one, and after a tiny other one.
+The first model of a process also loads libraries and compiles code; a second model does not. So each model is loaded
+twice: as the first one, and after a tiny one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LoadBenchmark:
         from headlight.model.translate.translator import Translator
 
         before = _memory("VmRSS")
-        RESET.write_text("5")  # the peak begins anew
+        RESET.write_text("5")  # reset the peak
         self.translator = Translator.load(folder, device="cpu")
         self.translator.translate("a", max_length=20)
         return {

@@ -1,6 +1,6 @@
 """The page in a real browser: how long until something is painted, how much travels, what stays behind.
 
-Beside it, in the same run, the page that most people would write: one `gr.Plot` with a subplot for each head.
+The same run measures the usual alternative: one `gr.Plot` with a subplot for each head.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ HEAP = "async () => { if (window.gc) { window.gc(); window.gc(); } return perfor
 
 
 def measure(repetitions: int, say: Log) -> dict[str, Any]:
-    """All of it, one after the other, on an otherwise idle machine."""
+    """Run all measurements in sequence, on an idle machine."""
     from playwright.sync_api import sync_playwright
 
     quick = repetitions < 5
@@ -161,7 +161,7 @@ def _growth(browser: Any, process: Any, translations: int, switches: int, say: L
 
 
 def _visitors(count: int, sentences: int, say: Log) -> dict[str, Any]:
-    """So many at once through the endpoint, each with their own sentences; everybody must get their own answer."""
+    """Concurrent clients of the endpoint, each with different sentences; each must get its own answers."""
     from gradio_client import Client
 
     times: list[float] = []
@@ -210,7 +210,7 @@ def _open(browser: Any, port: int) -> Any:
 @contextmanager
 def _serve(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"} | settings
-    with tempfile.TemporaryFile() as said:  # a pipe that nobody reads would fill, and stop the server at its next line
+    with tempfile.TemporaryFile() as said:  # an unread pipe would fill and block the server at its next line
         process = subprocess.Popen(command, env=environment, stdout=said, stderr=subprocess.STDOUT)
         try:
             while b"Running on" not in _read_output(said):

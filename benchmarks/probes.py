@@ -24,7 +24,7 @@ Run = Callable[[], float]  # seconds
 
 
 def measure(repetitions: int, threads: int = 1, shape: Shape = SHAPE) -> dict[str, Any]:
-    """Cached steps and teacher-forced passes, pair by pair, in a process of their own."""
+    """Cached steps and teacher-forced passes, pair by pair, in a separate process."""
     with Worker(Pairs, shape, threads) as worker:
         return {
             "shape": shape.words,
@@ -65,7 +65,7 @@ class Pairs:
         return _compare(lambda: self._steps(self.double), lambda: self._steps(self.twin), pairs)
 
     def prepared(self, pairs: int) -> dict[str, Any]:
-        """The step that is used when nobody watches, beside the plain one without probes."""
+        """The step that is used without a watch, and the plain step without probes."""
         step, _ = prepare_step(self.model.decoder)
         return _compare(lambda: self._steps(self.model, step), lambda: self._steps(self.twin), pairs)
 

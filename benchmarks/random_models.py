@@ -54,7 +54,7 @@ def random_tokenizer(vocabulary: int, seed: int = 0) -> Tokenizer:
 
 
 def random_sentences(tokenizer: Tokenizer, count: int, tokens: int, seed: int = 0) -> list[str]:
-    """Texts that this vocabulary cuts into exactly so many tokens, the end token among them."""
+    """Texts of exactly this number of tokens in this vocabulary, including the end token."""
     dice = random.Random(seed)  # noqa: S311
     texts: list[str] = []
     while len(texts) < count:
@@ -71,7 +71,7 @@ def _word(dice: random.Random) -> str:
 
 
 def save_for_all_engines(folder: Path, model: Transformer, source: Tokenizer, target: Tokenizer | None = None) -> None:
-    """Write a model folder and, where CTranslate2 is installed, its converted form beside it."""
+    """Write a model folder and, if CTranslate2 is installed, its converted form next to it."""
     save_checkpoint(folder, model, source, target or source, storage="float32", shard_bytes=1 << 30)
     if importlib.util.find_spec("ctranslate2") is not None:
         from benchmarks.engines.convert import convert

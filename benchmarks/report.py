@@ -71,7 +71,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1)
 
 
 def environment_section(result: Result) -> str:
-    """Machine, versions, command: of all, or below each section where they were measured apart."""
+    """Machine, versions and command: once, or per section if the sections were measured separately."""
     about = result["about"]
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     load = about["load"]
@@ -90,7 +90,7 @@ def environment_section(result: Result) -> str:
 
 
 def decoding(result: Result, title: str = "Decoding, with every attention map") -> str:
-    """All engines by case, then what was hoped for."""
+    """All engines by case, then the goals."""
     cases = result["cases"]
     rows = [row for row in ROWS if any(row in case["seconds"] for case in cases)]
     shapes = dict.fromkeys(f"*{case['name'].split(',')[0]}*: {case['shape']}." for case in cases)
@@ -237,7 +237,7 @@ def memory(result: Result) -> str:
 
 
 def importance(result: Result) -> str:
-    """What every head counts for, measured for one sentence."""
+    """The time of measuring the importance of every head for one sentence."""
     whole, batch = result["all"], result["batch"]
     between = f"{whole['median']:.2f} s ({whole['low']:.2f}-{whole['high']:.2f})"
     met = goal_mark(whole["median"] <= IMPORTANCE_GOAL)
@@ -258,7 +258,7 @@ def importance(result: Result) -> str:
 
 
 def training(result: Result) -> str:
-    """Our loop beside the tutorials'."""
+    """Our training loop compared with those of tutorials."""
     names = {
         "plain": "tutorial: `nn.Transformer`, float32, 64 sentences as they come, padded",
         "buckets": "the same with batches of like length",
@@ -346,7 +346,7 @@ def painting(result: Result) -> str:
 
 
 def _stages(cases: Sequence[Result]) -> list[str]:
-    """Where the time between the model and the frame goes."""
+    """The stages of the time between the model and the frame."""
     told = [case for case in cases if "stages" in case]
     if not told:
         return []
@@ -367,7 +367,7 @@ def _stages(cases: Sequence[Result]) -> list[str]:
 
 
 def first_visit(result: Result) -> str:
-    """A first visit beside an empty page of Gradio's."""
+    """A first visit compared with an empty Gradio page."""
     ours, empty, ratio, line = result["ours"]["median"], result["empty"]["median"], result["ratio"], result["line"]
     met = goal_mark(ratio["median"] <= VISIT_GOALS["ratio"])
     between = f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})"
@@ -454,7 +454,7 @@ def classroom(result: Result) -> str:
 
 
 def watched(result: Result) -> str:
-    """Answers beside a training run."""
+    """Answers during a training run."""
     ratio = result["ratio"]
     rows = [
         ["an answer, nothing trains", f"{format_milliseconds(result['alone']['median'])} ms", "", ""],

@@ -1,4 +1,4 @@
-"""On a cluster: answers a second and how late, by replicas; what a killed replica and a killed page cost.
+"""Cluster benchmark: answers per second and latency by replicas; the cost of a killed replica and a killed page.
 
 Everything runs on this one machine: callers, pages, Ray's own processes and replicas share its cores.
 """
@@ -92,7 +92,7 @@ def _deploy(made: Any, address: str) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody uses now."""
+    """A free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -179,7 +179,7 @@ def _run(
 def _run_callers(
     service: Service, seconds: float, expected: str | None, *, callers: int = CALLER_COUNT
 ) -> dict[str, Any]:
-    """Callers of a service for so long."""
+    """Run callers of a service for a number of seconds."""
     started = time.monotonic()
     found = _run(_make_caller(service, expected), seconds, callers, lambda _: time.sleep(seconds))
     return found.values(time.monotonic() - started)
@@ -196,7 +196,7 @@ def _make_caller(service: Service, expected: str | None) -> Callable[[int], bool
     return ask
 
 
-# ------------------------------------------------------------ what is killed
+# ------------------------------------------------------------ killed processes
 
 
 def _with_a_killed_replica(page: Service, here: Service, seconds: float) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _with_a_killed_replica(page: Service, here: Service, seconds: float) -> dict
 
 
 def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str, Any]:
-    """Two pages; callers go to the other one where one does not answer, as a balancer sends them."""
+    """Two pages; callers switch to the other page if one does not respond, like a load balancer."""
     ports = [free_port(), free_port()]
     settings = {
         "HEADLIGHT_BACKEND": "ray",
@@ -265,7 +265,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
 
 
 def _text(port: int, values: dict[str, Any]) -> str:
-    """What the page at a port answers through its API."""
+    """The API's answer of the page at a port."""
     base = f"http://127.0.0.1:{port}/gradio_api/call/v2/translate"
     event = httpx.post(base, json=values, timeout=10).raise_for_status().json()["event_id"]
     said = (

@@ -1,4 +1,4 @@
-"""What is measured: the shapes of models, the cases, and the goals that were set for them."""
+"""Model shapes, benchmark cases and their goals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Shape:
 
     @property
     def config(self) -> TransformerConfig:
-        """Our model of this shape, built like Marian's: what all engines here can compute alike."""
+        """Our model of this shape, built like Marian, which all engines here can run."""
         return TransformerConfig(
             source_vocabulary=self.vocabulary,
             target_vocabulary=self.vocabulary,
@@ -53,7 +53,7 @@ TINY = Shape("tiny", d_model=16, layers=1, heads=2, d_ff=32, vocabulary=300)  # 
 
 @dataclass(frozen=True)
 class Case:
-    """So many sentences of so many tokens, translated into as many."""
+    """A batch of sentences with a fixed number of source and target tokens."""
 
     shape: Shape
     batch: int
@@ -122,7 +122,7 @@ LINES_GOAL, OWN_GOAL = 1.25, 0.999  # times as fast as CTranslate2 float32; toke
 TRANSLATOR_GOAL = 1.15  # `Translator.translate` over the model-level way: at most
 STEP_GOAL, PASS_GOAL = 1.02, 1.01  # with probes over without: at most
 TRAINING_GOALS = {"plain": 7.0, "buckets": 2.5}  # our target tokens/s over those of the tutorials' loop: at least
-PAGE_GOALS = {  # at most, but for `plain`: at least so many times as fast as the page of `gr.Plot`
+PAGE_GOALS = {  # upper limits, except `plain`: the minimum speed relative to the `gr.Plot` page
     "cold_start": 20.0,  # seconds, with the shipped models, files read from the disk
     "translate": 0.600,  # seconds from the click until it is painted
     "switch_30": 0.016,
@@ -140,5 +140,5 @@ VISIT_GOALS = {  # at most
     "ratio": 1.2,  # the time until the first map over that of Gradio's empty page
     "requests": 42,
 }
-IMPORTANCE_GOAL = 1.2  # seconds for all heads of the model that comes along, 20 tokens: at most
+IMPORTANCE_GOAL = 1.2  # seconds, upper limit, for all heads of the bundled model and 20 tokens
 MEMORY_GOAL = 1.3  # growth while loading and writing a sentence over the weights in float32: below

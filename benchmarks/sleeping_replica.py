@@ -1,4 +1,4 @@
-"""A replica of known speed for `scale.py`. It sleeps instead of computing, so many replicas fit on one machine."""
+"""A replica of known speed for `scale.py`. It sleeps instead of computing; one machine can run dozens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 
 class SleepingReplica:
-    """A replica that gives every call the same frame, after so many seconds."""
+    """A replica that returns the same frame for every call, after a delay in seconds."""
 
     def __init__(self, seconds: float, frame: bytes) -> None:
         self.seconds, self.frame = seconds, frame
@@ -23,7 +23,7 @@ class SleepingReplica:
 
 
 def application(replicas: int, seconds: float, frame: bytes) -> Any:
-    """So many of them, of which each sleeps for one call at a time."""
+    """A number of replicas, each handling one call at a time."""
     from ray import serve
 
     made: Any = serve.deployment(

@@ -2,7 +2,7 @@
 
     python -m benchmarks.training plain --seconds 8     # one measurement: prints target tokens a second
 
-Every measurement is a process of its own, or two for the way that the docs recommend on two cores.
+Every measurement runs in a new process, or in two for the setup that the docs recommend on two cores.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _in_a_process(engine: str, seconds: float, threads: int) -> float:
     return float(ended.stdout.split()[-1])
 
 
-# ------------------------------------------------------------ what is learnt
+# ------------------------------------------------------------ training data
 
 
 def random_pairs(count: int, seed: int = 0) -> Sentences:
@@ -97,7 +97,7 @@ def fixed_batches(sentences: Sentences, seed: int = 0) -> list[RowArray]:
 
 
 def recipe() -> Recipe:
-    """Ours: what the shipped models are trained with, in this shape."""
+    """Our recipe: the settings of the shipped models, in this shape."""
     return recipe_from_json(
         f"""{{"name": "benchmark", "source_language": "de", "target_language": "en",
         "corpora": [{{"source": "none"}}], "validation": [],

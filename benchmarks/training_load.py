@@ -25,7 +25,7 @@ STOP_TIMEOUT = 60.0  # seconds for a process to end, on a busy machine
 
 
 def measure(repetitions: int, say: Log) -> dict[str, Any]:
-    """Seconds of answers alone and beside a run, and of whole default runs."""
+    """Seconds of answers alone and during a training run, and of complete default runs."""
     service, runs = Service(Settings(cache_mb=0)), TrainingRunPool()
     request = service.check({"text": HUNDRED[: HUNDRED.index(".") + 1]})
     time_answer(service, request)  # loads the model

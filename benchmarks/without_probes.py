@@ -1,7 +1,7 @@
 """Generates `model.transformer` without probes.
 
 The source is read, and in every class `self.weights = Probe(…)` goes, `self.weights(x)` becomes `x` and
-`self.weights.watched` becomes False. What is left is compiled as modules of its own, so that the cost of looking can
+`self.weights.watched` becomes False. The rest is compiled as separate modules, so that the cost of probes can
 be measured without keeping a second model up to date by hand.
 """
 
@@ -58,7 +58,7 @@ class _ProbeRemover(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Each class has probes of its own, and needs nothing to find them by."""
+        """Each class has its own probes and needs no lookup."""
         node.bases = [ast.parse("nn.Module", mode="eval").body if _is_watchable(base) else base for base in node.bases]
         self.probes = {
             part.targets[0].attr

@@ -1,4 +1,4 @@
-"""A process of its own for each engine: loaded once, then asleep until it is asked.
+"""A separate process per engine: loaded once, then idle until it is called.
 
     with Worker(DecodingEngine, entry, folder) as worker:
         worker.ask("prepare", "one sentence", work)
@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from benchmarks.engines import EngineSpec, Job, Workload
 
-MIN_TIMED_SECONDS = 0.1  # seconds: a short job is repeated for so long, and the median counts as one measurement
+MIN_TIMED_SECONDS = 0.1  # short jobs are repeated for this time; the median counts as one measurement
 
 
 class WorkerError(RuntimeError):
@@ -53,7 +53,7 @@ class Worker:
         self.close()
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the object over there, and wait for what it returns."""
+        """Call a method of the remote object and wait for its result."""
         self._connection.send((method, arguments))
         return self._answer()
 
@@ -103,7 +103,7 @@ class DecodingEngine:
         self._jobs: dict[tuple[str, str], Job] = {}
 
     def prepare(self, case: str, work: Workload) -> dict[str, list[list[int]]]:
-        """Make the jobs of this work, run each once, and give what they wrote, by row."""
+        """Create the jobs of this work, run each once, and return their outputs by row."""
         jobs = self._engine.jobs(work)
         self._jobs |= {(case, row): job for row, job in jobs.items()}
         return {row: job() for row, job in jobs.items()}

@@ -1,6 +1,6 @@
 """Engines to compare with: one module each, loaded in its own process.
 
-Every engine gets a model folder and work, and gives jobs by the name of their row: what is timed, without arguments.
+Every engine takes a model folder and work, and returns jobs by row name: the timed functions, without arguments.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def ids_to_tokens(ids: list[list[int]]) -> list[list[str]]:
 
 
 def converted_folder(folder: Path) -> Path:
-    """Where the converted form of a model folder lies."""
+    """The path of a converted model folder."""
     return folder.with_name(f"{folder.name}.ctranslate2")
 
 

@@ -1,7 +1,7 @@
 """The tutorial baseline: `torch.nn.Transformer`, run again over everything written for each next word.
 
-It has weights of its own, of the same shape, and gives no maps. Two ways of tutorials are measured: the whole model for
-each word, and the encoder once with the decoder for each word.
+It has its own weights in the same shape, and returns no attention maps. Two ways of tutorials are measured: the whole
+model for each word, and the encoder once with the decoder for each word.
 """
 
 from __future__ import annotations

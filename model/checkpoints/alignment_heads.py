@@ -1,4 +1,4 @@
-"""What a model's folder says of its heads of cross-attention: how they align words, and what they count for."""
+"""Measured facts on a model's cross-attention heads: word alignment and importance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headlight.model.measures.alignment_head import AlignmentHead, CrossHeads
 
 
 def best_head(folder: Path) -> AlignmentHead | None:
-    """The head that aligns words best; None where that was not measured on these weights."""
+    """The head that aligns words best; None if it was not measured on these weights."""
     return cross_heads(folder).best
 
 

@@ -86,7 +86,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def weights_digest(folder: Path) -> str:
-    """A short name for the weights alone, which no other file of the folder changes; empty where there are none.
+    """A short digest of the weights only, unaffected by other files of the folder; empty without weights.
 
     Every report on what weights do is kept under it. Without SHA256SUMS the files of weights are read.
     """

@@ -1,6 +1,6 @@
 """Reports on a model in its folder: each names the weights that it was measured on, and those of others are not read.
 
-`"weights"` of a report is the `weights_digest` of the folder that it lies in.
+`"weights"` of a report is the `weights_digest` of its folder.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ REPORTS = (HEADS, ROLES, PRUNING, RELIABILITY)
 
 
 def read_report(folder: Path, name: str) -> dict[str, Any] | None:
-    """The values of a report; None where there is none, or one of other weights.
+    """The values of a report; None if it is missing or belongs to other weights.
 
-    A folder may be a stranger's: a file that is no object, or far larger than a report, counts as none, too.
+    A folder may be untrusted: a file that is not a JSON object, or is far too large, counts as missing.
     """
     path = folder / name
     if not path.is_file() or path.stat().st_size > LARGEST:

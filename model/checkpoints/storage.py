@@ -161,7 +161,7 @@ class TensorStore:
             self._read_index()
         else:
             raise CheckpointError(_no_weights_error(folder))
-        self.unread = set(self._entries)  # stored names that nobody has asked for yet
+        self.unread = set(self._entries)  # stored names that were not read yet
 
     def _read_index(self) -> None:
         index = read_json(self.folder / INDEX)

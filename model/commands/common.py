@@ -134,7 +134,7 @@ def fetch_model(name: str, revision: str = "main", *, without_confirmation: bool
 
 
 def _confirm(plan: DownloadPlan) -> bool:
-    """Ask the user to confirm; without a terminal the answer is no."""
+    """Ask the user to confirm; without a terminal, return False."""
     from headlight.model.families.hub import megabytes
 
     terms = f", licence {plan.licence}" if plan.licence else ""
@@ -156,7 +156,7 @@ class ProgressLine:
     """`1,200 of 2,000 lines, 310 a second, 3 s left` on standard error, rewritten in place on a terminal."""
 
     def __init__(self, total: int | None, *, least: int = 0) -> None:
-        self.total = total  # None: nobody knows, and `end` says that all are done
+        self.total = total  # None: unknown, until `end`
         self.least = least  # so few lines need no word
         self.done = 0
         self._started = time.perf_counter()
@@ -173,7 +173,7 @@ class ProgressLine:
             self._print(now, last=last)
 
     def end(self) -> None:
-        """Say how many there were in all."""
+        """Report the total number."""
         self._print(time.perf_counter(), last=True)
 
     def _print(self, now: float, *, last: bool) -> None:

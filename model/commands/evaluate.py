@@ -1,6 +1,6 @@
 """`python -m headlight evaluate`: the scores of a model folder on a test file.
 
-For a translator BLEU, chrF and speed; for a classifier accuracy, by kind where the file tells kinds, the confusion
+For a translator BLEU, chrF and speed; for a classifier accuracy, by kind if the file has kinds, the confusion
 matrix, and with `--heads-off` the accuracy without each head.
 """
 
@@ -87,7 +87,7 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
 
 
 def target_language(folder: Path, references: Path) -> str:
-    """What a model of one pair writes: its name says it (`de-en`), or the name of the references (`test.zh.gz`)."""
+    """Target language of a model of one pair, from its name (`de-en`) or that of the references (`test.zh.gz`)."""
     named = languages_from_name(folder.resolve().name)
     return named[1] if named else Path(references.name.removesuffix(".gz")).suffix.removeprefix(".")
 

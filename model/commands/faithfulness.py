@@ -20,7 +20,7 @@ from headlight.model.experiments.faithfulness import FaithfulnessSums, Report, e
 from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.translator import Translator
 
-COMPARED_METHODS = tuple(name for name in METHODS if name != "head")  # which one head is chosen decides what it says
+COMPARED_METHODS = tuple(name for name in METHODS if name != "head")  # its result depends on the choice of the head
 SAVE_EVERY = 10  # sentences after which the figures so far are written
 CORPUS = ASSETS / "corpora" / "mini.tsv"
 INTEGRATION_POINTS = 20  # gradients of one word: its integrated gradients then lack some tenths of a nat of their sum

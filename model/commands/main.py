@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
 
 
 def _drop_output() -> None:
-    """Let what is still to be written go nowhere: Python writes it at its end, and would complain of the pipe."""
+    """Discard buffered output: Python flushes it at exit and would report the broken pipe."""
     with suppress(OSError, ValueError):  # standard output is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,8 +1,8 @@
-"""`headlight measured`: measure anew what was measured on other weights, each report by the command that makes it.
+"""`headlight measured`: repeat the reports that were measured on other weights, each with its own command.
 
-A report is current where its `weights` are the digest of the folder's (`folders/reports.py`), and is then left alone.
+A report is current if its `weights` are the digest of the folder's weights (`checkpoints/reports.py`); it is then kept.
 After new weights: links, roles, pruning, faithfulness, reliability, in this order, since faithfulness reads which head
-aligns words. `make measured` makes the page's first answer anew after them.
+aligns words. `make measured` then updates the page's first answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CURVE = ("--sentences", "200", "--ranked-on", "50", "--beam", "1")
 
 
 class Report(NamedTuple):
-    """One report of a model, and the command that makes it anew; `lacks` says what has to be given first."""
+    """One report of a model, and the command that updates it; `lacks` names the missing input."""
 
     path: Path
     command: str
@@ -54,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure what is stale. 1 where something stays stale, since its texts were not given."""
+    """Update stale reports. Returns 1 if one stays stale because its texts are missing."""
     left = 0
     for name in arguments.model or [each for each in shipped_models() if languages_from_name(each)]:
         folder = model_folder(name).resolve()
@@ -83,7 +83,7 @@ def list_reports(folder: Path, data: Path | None = None, texts: Path | None = No
     try:
         heads.links_table(source, target)
     except CommandError:
-        pass  # nobody has drawn links for this pair
+        pass  # no links exist for this pair
     else:
         yield Report(folder / HEADS, "heads", (*chosen, "--write"))
     table = texts or steadiness.TEXTS

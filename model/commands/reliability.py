@@ -1,6 +1,6 @@
 """`python -m headlight reliability`: fit and measure how far each answer of a model can be relied on.
 
-Sentences with references are translated as the page does, and translated back where a model for the way back is there.
+Sentences with references are translated as the page does, and translated back if a reverse model exists.
 `model/training/reliability_rule.py` fits the rule to them; then it is measured on the plain sentences, whose answers
 were read.
 With `--write`, the rule and its figures go into the model's folder: reliability.json, the card, the checksums.
@@ -41,11 +41,11 @@ CORPORA = ASSETS / "corpora"
 # Training text without every n-th line, which is held out: the closest text to what visitors type.
 EVERYDAY_FILES = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
 HELD_OUT = 32
-TYPED = CORPORA / "typed.tsv"  # like what visitors type: by these it is chosen where the grades begin
+TYPED = CORPORA / "typed.tsv"  # like visitors' sentences; used to choose the thresholds of the grades
 PLAIN = CORPORA / "plain.tsv"
 JUDGED = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
 BATCH_TOKENS = 1500
-# About how many answers to everyday and to other sentences `--unread` offers beside the plain ones.
+# Approximate numbers of answers to everyday and to other sentences that `--unread` adds to the plain ones.
 UNREAD_COUNTS = (400, 200)
 
 
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         for pairs, most in zip(kinds, UNREAD_COUNTS, strict=True)
         for pair in pairs[:: max(1, round(len(pairs) / most))]
     ]
-    # Where enough was read, what is not offered for reading would tell little: chrF alone would judge it.
+    # With enough verdicts, the other answers would add little: only chrF would judge them.
     pairs = offered if len(verdicts) >= MIN_READ_ANSWERS and not arguments.texts else [*kinds[0], *kinds[1]]
     if len(pairs) < 4 * len(BACK_TRANSLATION_FEATURES):
         raise CommandError(

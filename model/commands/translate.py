@@ -29,7 +29,7 @@ from headlight.model.translate.translator import Translator
 # ever more, so that batches have lines of one length.
 MIN_CHUNK, MAX_CHUNK = 64, 2048
 READ_BYTES = 1 << 18
-ENOUGH_FOR_PROGRESS = 20  # lines; fewer are done before anybody asks
+ENOUGH_FOR_PROGRESS = 20  # lines; fewer finish quickly
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +91,7 @@ def _translate(
     form: Callable[[str, Hypothesis | None, str], str],
     progress: ProgressLine | None,
 ) -> int:
-    """Translate some lines and return how many failed. Each of these is told on standard error and stays blank."""
+    """Translate some lines and return how many failed. Each is reported on stderr and leaves a blank line."""
     refused: dict[int, str] = {}
 
     def tell(place: int, error: RequestError) -> None:
@@ -140,7 +140,7 @@ def _chunks(arrivals: Iterator[Sequence[str]]) -> Iterator[list[str]]:
 def _lines_at_hand() -> Iterator[list[str]]:
     """The lines of standard input, as many at a time as it holds. Invalid UTF-8 is reported line by line."""
     source: BinaryIO | None = getattr(sys.stdin, "buffer", None)
-    if source is None:  # what stands in for it holds text
+    if source is None:  # standard input was replaced by a text stream
         yield [line.rstrip("\n") for line in sys.stdin]
         return
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("surrogateescape"), translate=True)

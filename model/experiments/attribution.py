@@ -48,7 +48,7 @@ class AttributionQuery:
     places: tuple[int, ...]  # the tokens of the written word
     head: tuple[int, int]  # the one head of cross-attention
     aligning: AlignmentHead
-    seconds: float = math.inf  # that integrated gradients may take: then they are what they are by then
+    seconds: float = math.inf  # time limit of integrated gradients, which then return their current estimate
     integration_points: int = MAX_POINTS  # gradients that they may take
 
     @cached_property
@@ -216,7 +216,7 @@ def attributions(
 
 
 def source_words(translation: Translation) -> list[WrittenWord]:
-    """The words of the source, each special token by itself."""
+    """The words of the source, each special token separately."""
     return written_words(translation.source_tokens, translation.source_text)
 
 

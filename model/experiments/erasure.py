@@ -1,7 +1,7 @@
 """Erasure: log probability lost when source words are masked.
 
 https://arxiv.org/abs/1612.08220 (Li et al. 2016). Each set of hidden source tokens is one row of a batch. A row reads
-the sentence anew and scores the same translation, so that it is what a request with these words masked and this
+the sentence again and scores the same translation, so that it is what a request with these words masked and this
 translation as its target gives.
 """
 

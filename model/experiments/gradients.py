@@ -1,7 +1,7 @@
 """Gradients of a written word's log probability: by the embeddings of the source, and by where cross-attention looks.
 
 - Input × gradient, Σ e · ∂y/∂e (Shrikumar et al. 2016, https://arxiv.org/abs/1605.01713).
-- Integrated gradients (Sundararajan et al. 2017, https://arxiv.org/abs/1703.01365): the same, averaged on the way from
+- Integrated gradients (Sundararajan et al. 2017, https://arxiv.org/abs/1703.01365): the same, averaged on the path from
   nothing to the embedding. They are complete: their sum is y(sentence) − y(nothing).
 - Gradient × attention, the positive part of α · ∂y/∂α, the mean over heads and layers (Chefer et al. 2021,
   https://arxiv.org/abs/2103.15679, equation 5).
@@ -78,13 +78,13 @@ def integrated_gradients(
     """Integrated gradients from embeddings of zero, positions kept, on the straight line to the sentence.
 
     Each piece of the way must give what the score gains on it; one that does not is halved, until all together lack
-    next to nothing, or the gradients or the `seconds` are used up: then `gap` says what the sum lacks. Norms make the
-    way steep near zero, so that the first pieces are short.
+    next to nothing, or the gradients or the `seconds` are used up: then `gap` is the error of the sum. Norms make the
+    path steep near zero, so that the first pieces are short.
     """
     started = time.perf_counter()
     embedded = _embedded(translator, translation)
     known: dict[float, float] = {}  # scores of the words at points of the path
-    done: dict[tuple[float, float], tuple[Tensor, float]] = {}  # of each piece its integral, and what it lacks
+    done: dict[tuple[float, float], tuple[Tensor, float]] = {}  # the integral and the error of each piece
     pieces, points = list(pairwise(INITIAL_INTERVALS)), 0
     while pieces:
         _score_endpoints(translator, translation, places, embedded, pieces, known)

@@ -8,7 +8,7 @@
 `heads[kind][layer][head]`; `means` and `spreads` (standard deviations between sentences) are in the order of
 `measures`. Both are taken over those of the `sentences` in which the measure says something (of punctuation: the ones
 that have some), and are null where it never does. `role` is that of the mean shares, `share` what goes with it, and
-`held` the share of sentences in which the head has this role by itself. `examples` are the three sentences in which
+`held` the share of sentences in which the head alone has this role. `examples` are the three sentences in which
 it does so most: of an unclear head, those in which it comes closest to a role. Their numbers count the sentences of
 the corpus that were measured, and `texts` holds these examples alone.
 """
@@ -81,7 +81,7 @@ def to_json(values: dict[str, Any]) -> str:
 
 
 def read_roles(folder: Path) -> dict[str, Any] | None:
-    """What is kept of these weights in a model's folder; None where nothing is."""
+    """The stored roles of these weights in a model's folder, or None."""
     return reports.read_report(folder, ROLES_FILE)
 
 

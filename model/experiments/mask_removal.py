@@ -120,7 +120,8 @@ def translate_in_all_modes(
 ) -> dict[CacheMode, GreedyOutput]:
     """Greedy translation with at most `length` tokens.
 
-    With the mask; without it, what was computed of earlier words being `kept`; or without it, all read `anew`.
+    With the mask; without it, with the cached states of earlier words (`kept`); or without it, with everything
+    recomputed (`anew`).
     """
     model, batch = translator.model, translator.checker.prepare([request])
     found: dict[CacheMode, GreedyOutput] = {}

@@ -1,6 +1,6 @@
 """The outputs of a model of `transformers`, or of anything that names its attentions so, as a `Recording`.
 
-Told by their fields alone: `attentions` of a model with one stack, with `cross_attentions` where it reads another one;
+Recognised by their fields: `attentions` of a model with one stack, with `cross_attentions` if it reads another one;
 `encoder_attentions`, `decoder_attentions`, `cross_attentions` of one with two. `generate` gives steps × layers.
 """
 
@@ -33,7 +33,7 @@ class ModelInputs:
     attention_mask: Any = None
     decoder_input_ids: Any = None
     decoder_attention_mask: Any = None
-    encoder_attention_mask: Any = None  # what a decoder alone calls the mask of what it looks at
+    encoder_attention_mask: Any = None  # a lone decoder's name for the mask of the encoder's states
     pixel_values: Any = None
     input_features: Any = None
     source: Sequence[str] | None = None  # names of tokens, which count before ids
@@ -153,9 +153,9 @@ class _Reader:
     # ------------------------------------------------------------ names
 
     def _of_decoder_alone(self, rows: int, columns: int) -> ModelInputs:
-        """The inputs by the names that a whole model has for them: what a decoder reads names its own rows.
+        """The inputs under the names of a full model: the ids of a decoder label its own rows.
 
-        Perceiver's rows are no tokens: there the ids name what is looked at, which their number tells.
+        Perceiver's rows are not tokens: there the ids label the columns, as their number shows.
         """
         given = self.inputs
         if given.decoder_input_ids is None:

@@ -1,7 +1,7 @@
 """Byte-level byte-pair encoding as GPT-2, BART and RoBERTa cut text, and plain bytes as ByT5 does: text ↔ ids.
 
-Unlike our own `tokenizer.py`, a vocabulary of other makers has ids of its own, added tokens, and GPT-2's rules for
-where a word ends. Special tokens are no part of what cuts: "</s>", typed by a person, is text.
+Unlike our own `tokenizer.py`, a third-party vocabulary has its own ids, added tokens, and GPT-2's rules for
+where a word ends. Special tokens are not recognised in input: a typed "</s>" is text.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def clock_times(text: str, language: str) -> Iterator[ClockTime]:
 
 
 def _is_a_little(match: re.Match[str], text: str) -> bool:
-    """Whether 一点 more likely means "a little": where nothing beside it says that it is one o'clock."""
+    """Whether 一点 more likely means "a little": if its context does not indicate one o'clock."""
     before, after = text[max(0, match.start() - 2) : match.start()], text[match.end() : match.end() + 1]
     is_time = after in ("钟", "整") or (before in TIMES_OF_DAY and after not in ("都", "也", "不"))
     return match.group() == "一点" and not is_time

@@ -1,6 +1,6 @@
 """Language identification by script and frequent words; None if uncertain.
 
-A script that one language alone writes decides by itself. Where several share one, each word of a text that is frequent
+A script of a single language decides. If several languages share a script, each word of a text that is frequent
 in a language speaks for it, and a word of many languages speaks less for each: it counts one over their number. Letters
 that few languages have count likewise. The best language must be plainly ahead of the next.
 """

@@ -1,7 +1,7 @@
 """The languages that a model reads and writes, and the marks that select them, as frozen data.
 
-Marks tell a multilingual model which language is meant: tokens before or after the source, words in front of it, or
-the first token of the translation. A `Language` says which marks are its own; `Languages` has all of them,
+Marks select the language of a multilingual model: tokens before or after the source, words in front of it, or
+the first token of the translation. A `Language` has its own marks; `Languages` has all of them,
 and gives the `Route` of one translation.
 """
 

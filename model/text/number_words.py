@@ -50,14 +50,14 @@ HAN_SCALES = {"万": 10**4, "亿": 10**8}
 
 @cache
 def word_value(word: str, language: str) -> float | None:
-    """What one word counts; None where it is no number."""
+    """The value of one word; None if it is not a number."""
     if word in UNSURE[language]:
         return UNSURE[language][word]
     return {"de": _german, "en": _english, "fr": _french}[language](word)
 
 
 def han_value(signs: str) -> float | None:
-    """What Chinese signs count, digit by digit or with units; None where they are no number."""
+    """The value of Chinese numerals, digit by digit or with units; None if they are not a number."""
     if not signs or not set(signs) <= set(HAN):
         return None
     if not set(signs) & set("十百千万亿"):

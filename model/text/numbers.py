@@ -51,7 +51,7 @@ FULL_WIDTH = re.compile("[０-９](?:[０-９，．：]*[０-９])?")
 
 
 class Number(NamedTuple):
-    """One number of a text, where it stands, and whether the other side must have it."""
+    """One number of a text, its position, and whether the other side must have it."""
 
     value: float
     start: int
@@ -81,7 +81,7 @@ def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tup
             left.remove(answer)
         elif number.required:
             here.append(number)
-    # One side may say a number twice, or in parts: what is named on the other side at all is answered.
+    # One side may repeat a number or split it: any occurrence on the other side counts as a match.
     here = [number for number in here if not any(_same_number(number, other) for other in target)]
     there = [number for number in left if number.required and not any(_same_number(number, other) for other in source)]
     return sorted(here, key=lambda each: each.start), sorted(there, key=lambda each: each.start)
@@ -129,7 +129,7 @@ def _digits_value(match: re.Match[str], language: str) -> float:
 
 
 def _followed(text: str, end: int, value: float, language: str) -> tuple[float, int]:
-    """The number with what goes on with it: half of one more, a word like "million". And where that ends."""
+    """The number with its continuation (an added half, a word like "million"), and its end position."""
     if half := language in HALVES and HALVES[language].match(text, end):
         value, end = value + 0.5, half.end()
     if language == "zh":
@@ -226,7 +226,7 @@ def _joins(word: str) -> bool:
 
 
 def _han_decimals(text: str) -> Iterator[Number]:
-    """三点五, where it is no time of day."""
+    """三点五, unless it is a time of day."""
     for match in HAN_DECIMAL.finditer(text):
         whole, _, rest = match.group().partition("点")
         value = han_value(whole)

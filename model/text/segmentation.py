@@ -8,8 +8,8 @@ attention word by word. Its rule, for a reader who has never thought about it:
    the word (`don't`, `gut-gelaunt`, `E-Mail`), one point, comma or colon between two *digits* to the number (`3,14`,
    `14:30`). At the edge of a word they are punctuation.
 2. **Punctuation**: each mark is its own word, a run of one and the same mark is one (`...`, `!!`).
-3. **Han and Hiragana** are written without spaces, so the page does not say where a word ends. There each sub-word is
-   a word of its own: which characters go together (`翻译`, `ました`) is what the vocabulary has learned. Hiragana does
+3. **Han and Hiragana** are written without spaces, so word boundaries are unknown. Each sub-word counts as
+   one word: the vocabulary has learned which characters go together (`翻译`, `ました`). Hiragana does
    *not* join the Han before it. Only a dictionary can tell an ending (`食|べる`, to eat) from a particle (`私|は`, I +
    topic); a wrong join would hide what the particle looks at, a wrong cut shows both and loses nothing. Thai, Lao,
    Burmese and Khmer have no spaces either and are treated the same way. `々` and `ー` repeat or lengthen the

@@ -75,7 +75,7 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         """Learn a vocabulary from sentences: the same sentences, the same vocabulary. It may be smaller than asked.
 
         Characters come first, the frequent ones, until they make up `coverage` of the text; then sub-words of them.
-        So no token ever holds half a character beside another one, which plain byte merges would give ("f" + half of
+        So no token ever holds half a character next to another one, which plain byte merges would give ("f" + half of
         "ü"). The sentences are held in memory: a million of them is plenty.
 
         `segment` cuts a sentence into its words, for scripts that show none: then merges are learnt within words, and

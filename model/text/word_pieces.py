@@ -2,7 +2,7 @@
 
 A text is cleaned, split at spaces and punctuation, and each word cut from the left into the longest pieces that the
 vocabulary has; "##" marks a piece that goes on with a word. A word without such pieces is one unknown token. Special
-tokens are no part of what cuts: "[SEP]", typed by a person, is text.
+tokens are not recognised in input: a typed "[SEP]" is text.
 """
 
 from __future__ import annotations

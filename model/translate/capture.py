@@ -53,7 +53,7 @@ def encode_with_capture(
     """Encode, watched: `[batch, source]` → the memory, and the encoder's attention.
 
     `passes` is the model itself, or its twin on prepared weights with the same probes; `mask`, `[batch, 1, 1,
-    source]`: the keys that may be looked at, where that is not all but padding; `padded`: whether there is padding.
+    source]`: the visible keys, if they are not simply the unpadded ones; `padded`: whether there is padding.
     """
     captured = Captured()
     further = _side_patterns("encoder", further, model)

@@ -3,7 +3,7 @@
     outline = read_outline("assets/models/de-en")
     outline.checker.prepare([outline.request("Ich trinke ein Bier.")])  # ids: nothing is computed
 
-It checks requests and cuts texts where the model itself is on another machine. A `Translator` is one with
+It validates requests and tokenizes texts if the model itself is on another machine. A `Translator` is one with
 weights.
 """
 

@@ -1,6 +1,6 @@
-"""What a view of a translation opens on: a head of cross-attention and a row that mean what they say.
+"""The initial selection of a view: a cross-attention head and a row that reflect the word alignment.
 
-A decoder row has read one word and writes the next. Some heads are read one word late: their row tells of the word just
+A decoder row has read one word and writes the next. Some heads are read one word late: their row aligns the word just
 written, and the page must not open on one of them. The rule of `opening`:
 
 1. The head reads its own row: in this sentence its role is "aligns", and no drawn links say that it is read late.
@@ -11,10 +11,10 @@ written, and the page must not open on one of them. The rule of `opening`:
 5. Of these, the head without which the model loses most over a corpus; without such losses, the head that aligns with
    the largest share of a row. Of its rows, the one with the strongest look.
 
-Where no look has all of this, the strongest one between content words that agrees is shown, of any head that is not
-late; then the strongest among all words. The loss over a corpus stands for what a head does for its word: alignment
-alone would choose heads whose looks change nothing. `docs/measures.md` says how many of these looks are links that
-people drew.
+If no look meets all conditions, the strongest agreeing look between content words is shown, of any head that is not
+late; then the strongest among all words. The loss over a corpus measures the effect of a head on its word: alignment
+alone would select heads whose looks change nothing. `docs/measures.md` reports how many of these looks match links
+drawn by people.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLEAR = 0.9  # of its weight a row puts on one word
 
 
 class Opening(NamedTuple):
-    """A head of cross-attention and one of its rows; no row where nothing is written."""
+    """A head of cross-attention and one of its rows; no row if the translation is empty."""
 
     layer: int
     head: int
@@ -49,7 +49,7 @@ class _Look(NamedTuple):
 
 
 def late_heads(roles: Sequence[Sequence[Role]], measured: CrossHeads = UNMEASURED) -> list[tuple[int, int]]:
-    """The heads whose row tells of the word just written: by drawn links, else by their role in this sentence.
+    """The heads whose row aligns the word just written: by drawn links, else by their role in this sentence.
 
     Args:
         roles: Of cross-attention, `[layer][head]`, as `roles.roles` gives them, averages last.
@@ -75,7 +75,7 @@ def opening(
     """The head and the row to begin with; None for a model without cross-attention.
 
     Args:
-        translation: What was written.
+        translation: The translation.
         roles: Of cross-attention in this translation, as `roles.roles` gives them.
         measured: What is known of the model's heads.
         source: The language of the sentence, as a model names it; it tells content words.
@@ -111,7 +111,7 @@ def _looks(
     columns: Sequence[int],
     measured: CrossHeads,
 ) -> Iterator[_Look]:
-    """The strongest look of each of these rows, where it falls on one of these columns and agrees with its word."""
+    """The strongest look of each of these rows, if it falls on one of these columns and agrees with its word."""
     cross, agrees, among = translation.attention.cross, _agreeing(translation, measured), set(columns)
     for layer, head in heads:
         strongest = cross[layer, head].argmax(axis=-1)  # [row]
@@ -134,7 +134,7 @@ def _agreeing(translation: Translation, measured: CrossHeads) -> BoolArray:
 
 
 def _importance(roles: Sequence[Sequence[Role]], measured: CrossHeads) -> Callable[[int, int], float]:
-    """What a head counts for: the model's loss without it, else the share of a row with which it aligns."""
+    """Importance of a head: the model's loss without it, else the share of a row with which it aligns."""
     if measured.losses:
         return lambda layer, head: measured.losses.get((layer, head), -np.inf)
     return lambda layer, head: roles[layer][head].share

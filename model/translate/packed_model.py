@@ -11,7 +11,7 @@ keys and values of self-attention, and matrices are packed once for the processo
 - A *pass* computes a whole sentence, with weights packed in float32 for oneDNN. It keeps the module's probes, so
   `watch` can read and edit it. All maps and probabilities come from passes.
 
-Packed weights are copies, and `Copies` bounds their bytes. What finds no room there is read as it lies, by oneDNN too:
+Packed weights are copies, and `Copies` bounds their bytes. Weights beyond that limit are read unpacked, by oneDNN too:
 of a sentence of 16 tokens that takes 1.4 times as long as a packed product, PyTorch's own takes 2 to 3 times as long.
 The model keeps its own weights, so it stays a module like any other, to call, to save and to read.
 
@@ -40,7 +40,7 @@ StepWeights = Literal["float16", "float32", "plain"]
 Linear = Callable[[Tensor], Tensor]
 MIN_PACKED_ENTRIES = 1 << 15  # smaller matrices stay as they are: a packed product has 10 µs of overhead
 FLOAT16_MAX = 65_504.0
-# What copies may take: a share of the model's own weights, or so many bytes where that is more. The bytes suffice for
+# What copies may take: a share of the model's own weights, or this number of bytes if larger. The bytes suffice for
 # all copies of a model of OPUS-MT's size (d 512, 6 + 6 layers) but that of its output. The share is for larger models:
 # with vocabularies and kernels, a process that loads one stays below 1.3 times the model's weights.
 COPY_SHARE, MIN_COPY_BUDGET = 0.25, 300_000_000
@@ -62,7 +62,7 @@ class Packing:
 class PackedModel:
     """Packed versions of a model within a memory budget derived from `own_bytes`.
 
-    Passes read weights as they lie where steps take the room: a sentence has a step for each token, but two passes.
+    Passes read unpacked weights if steps use up the limit: a sentence has a step for each token, but two passes.
     """
 
     def __init__(self, model: nn.Module, weights: StepWeights, own_bytes: int) -> None:
@@ -266,7 +266,7 @@ class ModelPacker:
         self.bytes = sum(wanted[name] for name in self.chosen)
 
     def candidate_copies(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> dict[str, int]:
-        """The copies that would be faster than the weights as they lie: path → bytes, none for those already made."""
+        """The copies that would be faster than unpacked weights: path → bytes, none for those already made."""
         sizes: dict[str, int] = {}
         for name, child in module.named_children():
             place = f"{path}.{name}"

@@ -4,7 +4,7 @@ A rule is a logistic model of the numbers that `evidence.py` gathers:
 
     p(right) = 1 / (1 + exp(−(bias + Σ weight · (feature − mean) / scale)))
 
-It lies in a model's folder as `reliability.json`, with how it did on answers that it was not fitted to;
+It is stored in a model's folder as `reliability.json`, with its results on held-out answers;
 `headlight reliability` makes it. A model without one gets the reasons that need no fitting.
 """
 
@@ -143,14 +143,14 @@ class UnfittedRule:
             return None
         source, target = identify(translation.source_text) or "", identify(translation.text) or ""
         found = collect_evidence(translation, source, target, 0.0, back)
-        # Of other languages digits alone are read, and not as they group them: nothing can be said of their numbers.
+        # In other languages only digits are read, without their grouping, so numbers cannot be checked.
         kinds = UNFITTED_REASONS | ({"numbers"} if {source, target} <= set(LANGUAGES) else set())
         reasons: tuple[Reason, ...] = tuple(reason for reason in found.reasons if reason.kind in kinds)
         return Reliability(None, "check" if reasons else None, reasons, back and back.text)
 
 
 def load_rule(folder: Path) -> FittedRule | UnfittedRule:
-    """The rule of a model folder; the plain one where it has none, or one that was fitted to other weights."""
+    """The rule of a model folder; the default rule if it is missing or was fitted to other weights."""
     path = folder / RELIABILITY_FILE
     if not path.exists():
         return UnfittedRule()

@@ -1,8 +1,8 @@
 """Reranks beam hypotheses by the reverse model's score.
 
-A model of the way back says how well it could guess the sentence from each hypothesis. Where "übermorgen" has become
-"tomorrow" it could not, however fluent that is. The weighed sum of both scores ranks them: Bayes' rule, known as the
-noisy channel (Yee et al. 2019, arXiv:1908.05731).
+A reverse model scores the sentence given each hypothesis. If "übermorgen" has become "tomorrow", this score is low,
+however fluent the hypothesis is. The weighted sum of both scores ranks them: Bayes' rule, known as the noisy channel
+(Yee et al. 2019, arXiv:1908.05731).
 
     translation = translator.translate(text, way_back=reverse)
 """
@@ -86,8 +86,8 @@ def can_rerank(translation: Translation) -> bool:
 def own_choice(request: TranslationRequest) -> TranslationRequest:
     """The same request, answered by its model alone.
 
-    Comparisons of a changed model with the unchanged one use it on both sides: the way back is unchanged, and it would
-    choose the hypothesis that hides the damage.
+    Comparisons of a changed model with the unchanged one use it on both sides: the reverse model is unchanged, and it
+    would choose the hypothesis that hides the damage.
     """
     return replace(request, options=replace(request.options, back_weight=0.0))
 
@@ -103,8 +103,8 @@ def visible_text(translation: Translation) -> str:
 
 
 def rank_hypotheses(hypotheses: Sequence[Hypothesis], guesses: ReverseScores, weight: float) -> tuple[Hypothesis, ...]:
-    """Best first, by both scores. What was cut off stands behind what ended, as in the search; what nobody could guess
-    from comes last of all, in the order of the search.
+    """Best first, by both scores. Truncated hypotheses follow finished ones, as in the search; hypotheses that cannot
+    be scored come last, in the order of the search.
     """
 
     def order(each: Hypothesis) -> tuple[bool, bool, float]:
@@ -187,7 +187,7 @@ def translate_lines(
 def best_of_lines(
     reverse: BatchTranslator | None, translator: BatchTranslator, lines: Sequence[str], **options: Any
 ) -> list[Hypothesis | None]:
-    """The same with scores, and without a way back where there is none; of a blank line None."""
+    """The same with scores, without reranking if no reverse model exists; None for a blank line."""
     found = translator.hypotheses_of_lines(lines, **options)
     weight = options.get("back_weight", 0.0)
     if reverse is None or not weight:

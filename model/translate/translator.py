@@ -73,14 +73,14 @@ InterventionContext = Callable[[], AbstractContextManager[None]]
 # Lines in a batch from which products take longer than reading weights does: there a pass that verifies drafts costs as
 # much as writing exactly at once. Where maps are wanted there is such a pass anyway.
 NO_DRAFTS_FROM = 32
-BEAM = 4  # translations among which a model of the way back chooses
+BEAM = 4  # hypotheses that the reverse model reranks
 
 
 class Translator(ModelInfo):
     """A loaded model with its vocabularies. Stateless, so threads can share it.
 
     The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. After
-    changing weights, make a new `Translator`, or use `step_weights="plain"`, which packs nothing. `packing` says which
+    changing weights, make a new `Translator`, or use `step_weights="plain"`, which packs nothing. `packing` lists which
     copies of weights were made, and why.
     """
 
@@ -190,7 +190,7 @@ class Translator(ModelInfo):
     def _request(
         self, text: str | TranslationRequest, way_back: Translator | None, options: Mapping[str, Any]
     ) -> TranslationRequest:
-        """A checked request. A weight of the way back says nothing without the model that it weighs."""
+        """A validated request. A reranking weight has no effect without a reverse model."""
         if way_back is None or isinstance(text, TranslationRequest):
             request = self.checker.request(text, **options)
         else:
