@@ -1,8 +1,8 @@
 """How much later than the model an answer is painted: sentences of four lengths, in a browser on the same machine.
 
 The time between the model and the frame has four stages: the server's work apart from the model (checks, tokens,
-base64, JSON), the transfer (threads, the network, and the drawing of every view before the answer counts as received), parsing
-(JSON and base64 become arrays), and drawing.
+base64, JSON), the transfer (threads, the network, and the drawing of every view before the answer counts as received),
+parsing (JSON and base64 become arrays), and drawing.
 """
 
 from __future__ import annotations

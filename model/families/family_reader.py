@@ -61,19 +61,19 @@ class ConfigFields:
 
     def integer(self, name: str) -> int:
         """A whole number."""
-        return int(self._of(name, int, "a whole number"))
+        return int(self._typed(name, int, "a whole number"))
 
     def number(self, name: str) -> float:
         """Any number."""
-        return float(self._of(name, (int, float), "a number"))
+        return float(self._typed(name, (int, float), "a number"))
 
     def boolean(self, name: str) -> bool:
         """True or false."""
-        return bool(self._of(name, bool, "true or false"))
+        return bool(self._typed(name, bool, "true or false"))
 
     def text(self, name: str) -> str:
         """Text."""
-        return str(self._of(name, str, "text"))
+        return str(self._typed(name, str, "text"))
 
     def has(self, name: str) -> bool:
         """Whether the field exists and is not null."""
@@ -122,7 +122,7 @@ class ConfigFields:
         """This folder cannot be read."""
         raise ConfigError(f"{self.origin}: {complaint}. Choose another model.")
 
-    def _of(self, name: str, kinds: Any, words: str) -> Any:
+    def _typed(self, name: str, kinds: Any, words: str) -> Any:
         value = self._values.get(name)
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
             self.refuse(f"{name} is {value!r}, but must be {words}")

@@ -123,11 +123,11 @@ def _require_one_shape(arrays: Sequence[np.ndarray], numbers: Sequence[int], wha
     other = next(place for place, shape in enumerate(shapes) if shape != shapes[0])
     alike = [number for number, shape in zip(numbers, shapes, strict=True) if shape == shapes[0]]
 
-    def said(place: int) -> str:
+    def describe(place: int) -> str:
         heads, rows, columns = shapes[place]
         return f"layer {numbers[place] + 1} has {heads} heads of {rows} × {columns}"
 
     raise RecordingError(
-        f"{what}: {said(0)}, but {said(other)}. A view shows layers of one shape, so name some that agree, "
+        f"{what}: {describe(0)}, but {describe(other)}. A view shows layers of one shape, so name some that agree, "
         f"such as layers={alike}."
     )
