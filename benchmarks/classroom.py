@@ -2,8 +2,8 @@
 
 Each simulated pupil behaves like the page: it requests the next sentence when the last one is finished, and retries
 when the page would, after the same pause (`viz/widgets/core/retry.js`). In half of the lessons another address has
-just sent hundreds of requests. During each class, one more visitor from a third address requests one sentence after another. The
-run ends under any load: a request without an answer after `PATIENCE` counts as one to be retried.
+just sent hundreds of requests. During each class, one more visitor from a third address requests one sentence after
+another. The run ends under any load: a request without an answer after `PATIENCE` counts as one to be retried.
 """
 
 from __future__ import annotations

@@ -40,25 +40,10 @@ RATES = {
     "viz/widgets/parts": 1.1, "viz/widgets/recording": 0.6, "viz/widgets/sentiment": 0.9, "viz/widgets/why": 3.1,
 }  # fmt: skip
 # A function is a verb, a value a noun. What something returns is its name, without "of".
-PARTICIPLES = frozenset(
-    [
-        "found",
-        "given",
-        "told",
-        "kept",
-        "said",
-        "asked",
-        "drawn",
-        "shown",
-        "made",
-        "held",
-        "seen",
-        "written",
-        "begun",
-        "ended",
-        "wanted",
-    ]
-)
+PARTICIPLES = {
+    "found", "given", "told", "kept", "said", "asked", "drawn", "shown", "made", "held", "seen", "written", "begun",
+    "ended", "wanted",
+}  # fmt: skip
 
 
 def python_prose(text: str) -> Iterator[str]:
