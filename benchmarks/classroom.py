@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 
 from benchmarks.arithmetic import spread, summary
-from benchmarks.page import PORT, Log, _serve
+from benchmarks.page import PORT, STREAM, Log, _serve
 
 LESSONS = ((30, 1), (60, 3))  # pupils, and sentences of each
 HOSTILE_REQUESTS = 500
@@ -44,8 +44,8 @@ WORDS = (
 class Visitors:
     """Pages of many visitors at one address, in one event loop: outcomes and waiting times."""
 
-    def __init__(self, client: httpx.AsyncClient, widget: int, defaults: dict[str, Any], address: str) -> None:
-        self.client, self.widget, self.defaults, self.address = client, widget, defaults, address
+    def __init__(self, client: httpx.AsyncClient, defaults: dict[str, Any], address: str) -> None:
+        self.client, self.defaults, self.address = client, defaults, address
         self.told: Counter[str] = (
             Counter()
         )  # answered; refused: retried automatically; again: the visitor has to press again
@@ -76,11 +76,10 @@ class Visitors:
 
     async def ask(self, session: str, text: str, turn: int = 1) -> dict[str, Any]:
         """The last message of one request."""
-        values = json.dumps(self.defaults | {"turn": turn, "text": text})
-        body = {"component_id": self.widget, "fn_name": "stream_messages", "session_hash": session, "data": values}
+        body = {"session": session, "values": self.defaults | {"turn": turn, "text": text}}
         headers = {"x-forwarded-for": self.address}
         last: dict[str, Any] = {}
-        request = self.client.stream("POST", "/gradio_api/component_server/", json=body, headers=headers)
+        request = self.client.stream("POST", STREAM, json=body, headers=headers)
         async with request as response:
             response.raise_for_status()
             async for line in response.aiter_lines():
@@ -113,7 +112,7 @@ async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, 
     async with httpx.AsyncClient(base_url=base, timeout=PATIENCE, limits=limits) as client:
         config = (await client.get("/config")).json()
         widget = next(each for each in config["components"] if each["props"].get("elem_id") == "widget-translate")
-        asked = client, int(widget["id"]), json.loads(widget["props"]["props"]["config"])["defaults"]
+        asked = client, json.loads(widget["props"]["props"]["config"])["defaults"]
         texts = sentences()
         await Visitors(*asked, THIRD).press_in_turn(islice(texts, 3))  # loads the model
         one = Visitors(*asked, THIRD)

@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 
 from benchmarks.arithmetic import spread, summary
-from benchmarks.page import HUNDRED, MODULES, PAINTED, PORT, THIRTY, Log, _memory, _open, _serve
+from benchmarks.page import HUNDRED, MODULES, PAINTED, PORT, STREAM, THIRTY, Log, _memory, _open, _serve
 from tests.browser.browsers import find_chromium
 
 KEYS_PER_SECOND = 4  # keystrokes a second
@@ -108,19 +108,12 @@ class _Client:
         self.client = httpx.Client(timeout=60, limits=httpx.Limits(max_connections=None))  # threads share it
         config = self.client.get(f"{self.base}/config").json()
         widget = next(each for each in config["components"] if each["props"].get("elem_id") == "widget-translate")
-        self.widget = widget["id"]
         self.request = json.loads(widget["props"]["props"]["config"])["defaults"]
 
     def send_request(self, session: str, patience: float, **values: Any) -> Iterator[dict[str, Any]]:
         """Send a request and yield its messages until the stream ends or times out."""
-        body = {
-            "component_id": self.widget,
-            "fn_name": "stream_messages",
-            "session_hash": session,
-            "data": json.dumps({**self.request, **values}),
-        }
-        address = f"{self.base}/gradio_api/component_server/"
-        with self.client.stream("POST", address, json=body, timeout=patience) as response:
+        body = {"session": session, "values": {**self.request, **values}}
+        with self.client.stream("POST", f"{self.base}{STREAM}", json=body, timeout=patience) as response:
             response.raise_for_status()
             for line in response.iter_lines():
                 if line.startswith("data:"):

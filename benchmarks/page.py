@@ -18,10 +18,12 @@ from typing import Any, BinaryIO
 from urllib.request import urlopen
 
 from benchmarks.arithmetic import summary
+from headlight.viz.server.static_files import FOLDER
 from tests.browser.browsers import find_chromium
 
 Log = Callable[[str], None]
 PORT = 7894
+STREAM = f"/{FOLDER}/stream/stream_messages"  # answers a request of the page
 TWENTY = "Der alte Mann, der neben uns wohnt, geht jeden Morgen mit seinem kleinen Hund am Fluss spazieren."
 THIRTY = TWENTY[:-1] + ", und abends liest er seiner Frau aus der Zeitung vor."
 HUNDRED = " ".join([THIRTY] * 3)

@@ -47,7 +47,6 @@ def test_averages_move_alike_without_the_operator_for_lists(monkeypatch: pytest.
 
 def test_a_page_without_gradios_tables_has_no_functions_and_no_queue() -> None:
     bare = SimpleNamespace()
-    assert gradio_internals.find_page({"app": bare}) is gradio_internals.find_page({}) is None
     assert gradio_internals.page_functions(bare) == gradio_internals.page_functions(None) == {}
     assert gradio_internals.function_named(bare, "translate") is None
     assert gradio_internals.queue_of_page(bare) is None

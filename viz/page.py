@@ -13,6 +13,8 @@ from headlight import __version__
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.middleware import app_kwargs
 from headlight.viz.api.tools import serves_tools
+from headlight.viz.server.call_routes import call_routes
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.gradio_queue import install_queue
 from headlight.viz.server.logs import write_json_logs
 from headlight.viz.server.metrics import serve_metrics
@@ -24,54 +26,60 @@ from headlight.viz.service.garbage_collection import freeze_heap
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings, check_can_bind, read_settings
 from headlight.viz.tabs import TABS, Tab
-from headlight.viz.tabs.download import MAX_DOWNLOADS, DownloadWidget
-from headlight.viz.tabs.learn import close_page_function
+from headlight.viz.tabs.download import MAX_DOWNLOADS, Downloads
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.theme import FONT, THEMES
 
 LOOKUP_THREADS = 32  # extra threads for lookups and for answers shared by identical requests
 
 
-def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> gr.Blocks:
+class Page(gr.Blocks):
+    """The page, its service and what its widgets call."""
+
+    def __init__(self, service: Service, **options: Any) -> None:
+        super().__init__(**options)
+        self.service = service
+        self.calls = CallTable(service.settings.concurrency + MAX_DOWNLOADS + LOOKUP_THREADS)
+
+
+def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> Page:
     """Build the Gradio app without launching it."""
     settings = settings or read_settings()
     if settings.log:
         write_json_logs()
     service = Service(settings)
-    page: gr.Blocks
-    with gr.Blocks(title="Headlight", analytics_enabled=False, fill_width=True) as page:
+    page = Page(service, title="Headlight", analytics_enabled=False, fill_width=True)
+    with page:
         widget("layout/header")
         translate_widget = TranslateWidget(service)
-        translate_widget.build()
-        fetching = DownloadWidget(service)
-        fetching.build()
+        translate_widget.build(page.calls)
+        Downloads(service).register(page.calls)
         widget("layout/tabs", value=json.dumps(list(tabs)))
         for name, build in tabs.items():
             with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
-                build(service)
+                build(service, page.calls)
         widget("layout/footer", value=__version__)
-        register_api(service)
-        page.unload(translate_widget.on_page_closed)
-        page.unload(fetching.on_page_closed)
-        page.unload(close_page_function(service))
+        register_api(service, page.calls.threads)
+        if service.backend.uses_gradio_queue:
+            page.unload(translate_widget.stop)
     page.space_id = None  # outside the Hub's iframe, Gradio would load a header from two other hosts
     install_queue(page, service.line)
     serve_metrics(page, service, settings)
     return page
 
 
-def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) -> None:
+def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> None:
     """Serve the page until a stop signal; `more` is for tests."""
     settings = settings or read_settings()
     check_can_bind(settings)
     bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
-    guarded = app_kwargs(settings)
+    app = app_kwargs(settings, page)
+    app["middleware"].append(preload_middleware(page))
+    app["routes"] = [*call_routes(page.calls, page.service.line, settings), *routes()]
     told = None if more.pop("prevent_thread_lock", False) else collect_signals()
     page.launch(
         prevent_thread_lock=True,
         quiet=True,  # Gradio's messages address developers: "set `share=True` in `launch()`"
-        # Queued requests hold no thread.
-        max_threads=settings.concurrency + MAX_DOWNLOADS + LOOKUP_THREADS,
         server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
         server_port=settings.port,
         theme=gradio_theme(),
@@ -82,7 +90,7 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
         ssr_mode=False,  # the default on Spaces, but it renders no widget earlier and triples the requests
         mcp_server=serves_tools(settings),
         favicon_path=PICTURES / ICON,
-        app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], preload_middleware()]},
+        app_kwargs=app,
         **more,
     )
     sys.stdout.write(f"* Running on {str(page.local_url).rstrip('/')}\n")

@@ -121,7 +121,8 @@ class Watch:
 
     def _failed(self, request: Request) -> None:
         # A page that closes or loads anew drops what it was listening to, and what it had just asked by itself.
-        dropped = request.failure == "net::ERR_ABORTED" and "component_server" in request.url
+        ours = "/headlight/call/" in request.url or "/headlight/stream/" in request.url
+        dropped = request.failure == "net::ERR_ABORTED" and ours
         if not dropped and "queue/data" not in request.url and "heartbeat" not in request.url:
             self.faults.append(f"failed: {request.url} {request.failure}")
 

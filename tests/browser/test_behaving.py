@@ -24,7 +24,7 @@ from tests.browser.test_exporting import save
 FIRST = EXAMPLES[0].text
 SENTENCE = "Die Katze schläft auf dem Sofa."
 OTHER = "Guten Tag."
-ASKING = "**/component_server/"
+ASKING = "**/headlight/stream/stream_messages"
 STREAM, JOIN = "**/queue/data*", "**/queue/join*"  # where a GPU is lent
 FIRST_LOOK = "the head to begin with"  # which depends on the sentence
 LAST = "Layer 3 · Head 8"
@@ -381,7 +381,7 @@ def test_use_this_model_leads_to_its_heads(page: Page) -> None:
 
 def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) -> None:
     held: list[Any] = []
-    judging = "**/component_server/"
+    judging = "**/headlight/call/judge"
     page.route(judging, lambda route: held.append(route))
     page.click(".tabs [aria-controls=panel-sentiment]")  # the first example is judged at once
     page.fill("#review", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -136,8 +135,8 @@ def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -
     page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
     arrived(page, "split")
     fault = {"what": "error", "field": "text", "word": "too_long_to_show", "values": {}}
-    asking = "**/component_server/"
-    page.route(asking, lambda route: route.fulfill(json=json.dumps(fault)))
+    asking = "**/headlight/call/*"
+    page.route(asking, lambda route: route.fulfill(json=fault))
     page.locator("[data-control='heads 4']").click()
     error = page.locator(".lesson .error")
     expect(error).to_have_text(phrases("en")["error_too_long_to_show"])

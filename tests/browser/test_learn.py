@@ -176,8 +176,8 @@ def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0")
     arrived(page, "tokens")
     fault = {"what": "error", "field": "text", "word": "our_fault", "values": {}}
-    asking = "**/component_server/"
-    page.route(asking, lambda route: route.fulfill(json=json.dumps(fault)))
+    asking = "**/headlight/call/*"
+    page.route(asking, lambda route: route.fulfill(json=fault))
     page.locator(".lesson-drawing [data-part='e.memory']").click()
     error = page.locator(".lesson .error")
     expect(error).to_have_text(phrases("en")["error_our_fault"])

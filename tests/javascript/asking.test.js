@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { StreamTransport, readMessages } = await import('../../viz/widgets/translate/transport.js');
+const { StreamTransport } = await import('../../viz/widgets/translate/transport.js');
+const { readMessages, server } = await import('../../viz/widgets/core/server.js');
 
 /** A response whose body comes in these pieces of bytes. */
 const inPieces = (pieces, status = 200) => {
@@ -15,16 +16,6 @@ const inPieces = (pieces, status = 200) => {
 const bytes = (text) => new TextEncoder().encode(text);
 
 const lines = (...messages) => messages.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('');
-
-globalThis.window = /** @type {any} */ ({
-  gradio_config: {
-    root: 'http://here',
-    components: [
-      { id: 4, props: {} },
-      { id: 9, props: { elem_id: 'widget-translate' } },
-    ],
-  },
-});
 
 test('messages are heard whole, however they are cut on the way', async () => {
   const messages = [
@@ -39,30 +30,29 @@ test('messages are heard whole, however they are cut on the way', async () => {
   }
 });
 
-test('a request names its widget, and a newer one lets go of it', async () => {
+test('a request names its session, and a newer one lets go of it', async () => {
   const asked = [];
   globalThis.fetch = /** @type {any} */ (
     async (address, options) => {
-      asked.push({ address, ...options, body: JSON.parse(options.body) });
+      asked.push({ address: String(address), ...options, body: JSON.parse(options.body) });
       return inPieces([bytes(lines({ what: 'answer', turn: asked.length }))]);
     }
   );
   const heard = [];
-  const way = new StreamTransport((message) => heard.push(message.turn), assert.fail);
+  const way = new StreamTransport(server, (message) => heard.push(message.turn), assert.fail);
   const first = way.send({ turn: 1, text: 'Guten Tag.' });
   const second = way.send({ turn: 2, text: 'Guten Tag!' });
   await Promise.all([first, second]);
   assert.deepEqual(heard.at(-1), 2);
-  assert.equal(asked[0].address, 'http://here/gradio_api/component_server/');
-  assert.deepEqual([asked[0].body.component_id, asked[0].body.fn_name], [9, 'stream_messages']);
-  assert.deepEqual(JSON.parse(asked[0].body.data), { turn: 1, text: 'Guten Tag.' });
-  assert.equal(asked[0].body.session_hash, asked[1].body.session_hash);
+  assert.match(asked[0].address, /\/stream\/stream_messages$/);
+  assert.deepEqual(asked[0].body.values, { turn: 1, text: 'Guten Tag.' });
+  assert.equal(asked[0].body.session, asked[1].body.session);
   assert.deepEqual([asked[0].signal.aborted, asked[1].signal.aborted], [true, false]);
 });
 
 test('a line that breaks is told with its number; one that was let go is not', async () => {
   const lost = [];
-  const way = new StreamTransport(assert.fail, (turn, broke) => lost.push([turn, broke]));
+  const way = new StreamTransport(server, assert.fail, (turn, broke) => lost.push([turn, broke]));
   globalThis.fetch = /** @type {any} */ (
     async () => {
       throw new TypeError('Failed to fetch');
@@ -80,7 +70,7 @@ test('a server that is gone behind its proxy is lost, and no line broke', async 
   const lost = [];
   for (const status of [502, 503, 504]) {
     globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes('<html>Bad Gateway')], status));
-    await new StreamTransport(assert.fail, (turn, broke = false) => lost.push([turn, broke])).send({ turn: status });
+    await new StreamTransport(server, assert.fail, (turn, broke = false) => lost.push([turn, broke])).send({ turn: status });
   }
   assert.deepEqual(lost, [
     [502, false],
@@ -93,7 +83,7 @@ test('what the server refuses is said as an error of the request', async () => {
   const said = async (body, status) => {
     const heard = [];
     globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(body)], status));
-    await new StreamTransport((message) => heard.push(message), assert.fail).send({ turn: 5 });
+    await new StreamTransport(server, (message) => heard.push(message), assert.fail).send({ turn: 5 });
     return heard.map(({ what, word, turn }) => `${what} ${word} ${turn}`);
   };
   assert.deepEqual(await said(JSON.stringify({ word: 'leaving', field: 'data', values: {} }), 503), ['error leaving 5']);
@@ -108,6 +98,7 @@ test('a page of another version is loaded anew, and keeps what was asked for', a
     globalThis.location = /** @type {any} */ ({ reload: () => done(true) });
   });
   await new StreamTransport(
+    server,
     () => {},
     (turn) => lost.push(turn),
   ).send({ turn: 6 });
@@ -118,7 +109,7 @@ test('a page of another version is loaded anew, and keeps what was asked for', a
 test('a response that ends without a last message is told as a fault of ours', async () => {
   const heard = [];
   globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(lines({ what: 'progress', turn: 7 }))]));
-  await new StreamTransport((message) => heard.push(message), assert.fail).send({ turn: 7 });
+  await new StreamTransport(server, (message) => heard.push(message), assert.fail).send({ turn: 7 });
   assert.deepEqual(
     heard.map(({ what, word }) => word ?? what),
     ['progress', 'our_fault'],
@@ -134,7 +125,7 @@ test('a fault of who hears a message is reported, and breaks no line', async () 
     heard.push(what);
     throw new Error(what);
   };
-  await new StreamTransport(hear, assert.fail).send({ turn: 8 });
+  await new StreamTransport(server, hear, assert.fail).send({ turn: 8 });
   assert.deepEqual(
     [heard, reported],
     [
@@ -142,4 +133,28 @@ test('a fault of who hears a message is reported, and breaks no line', async () 
       ['progress', 'answer'],
     ],
   );
+});
+
+test('a call sends its values and place in the queue, and resolves to what the server says', async () => {
+  const asked = [];
+  const answers = [
+    [{ what: 'waiting', before: 2, ticket: 'place' }, 200],
+    [{ word: 'leaving', values: {} }, 503],
+    ['<html>', 502],
+  ];
+  globalThis.fetch = /** @type {any} */ (
+    async (address, options) => {
+      const [body, status] = answers[asked.length];
+      asked.push([String(address), JSON.parse(options.body), options.keepalive]);
+      return inPieces([bytes(typeof body === 'string' ? body : JSON.stringify(body))], status);
+    }
+  );
+  assert.deepEqual(await server.judge({ text: 'a' }), answers[0][0]);
+  assert.equal((await server.judge({ text: 'a' }, 'place')).word, 'leaving');
+  assert.equal((await server.stop_training({ run: 'r' }, '', { keepalive: true })).word, 'unreachable');
+  assert.match(asked[0][0], /\/call\/judge$/);
+  assert.deepEqual([asked[0][1].ticket, asked[1][1].ticket, asked[2][2]], ['', 'place', true]);
+  globalThis.fetch = /** @type {any} */ (async () => Promise.reject(new TypeError('Failed to fetch')));
+  assert.equal((await server.judge({})).word, 'unreachable');
+  assert.equal(await Promise.resolve(server), server); // a promise may resolve to it
 });

@@ -12,8 +12,9 @@ declare var headlightTables: {
 declare var headlightModules: Record<string, any>;
 /** In a saved page: what it shows. */
 declare var headlightShown: any;
+/** On a page that a server serves: what Gradio says of it. */
+declare var gradio_config: any;
 declare var Plotly: any;
 interface Window {
   Plotly?: any;
-  gradio_config?: { root?: string; components?: { id: number; props: { elem_id?: string } }[] };
 }

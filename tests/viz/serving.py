@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 import httpx
+from anyio import CapacityLimiter
 
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.middleware import app_kwargs
@@ -83,12 +84,12 @@ async def launched(service: Service) -> tuple[gr.Blocks, str]:
         box = gr.Textbox()
         box.submit(lambda text, more: text, [box, box], box, api_name="inside", api_visibility="private")
         box.blur(lambda text: text, box, box, queue=False, api_name="at_once", api_visibility="private")
-        register_api(service)
+        register_api(service, CapacityLimiter(40))
     install_queue(page, service.line)
     with socket.socket() as free:  # tests run side by side, and all would try the same ports
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    kwargs = app_kwargs(service.settings)
+    kwargs = app_kwargs(service.settings, page)
     _, url, _ = page.launch(prevent_thread_lock=True, quiet=True, app_kwargs=kwargs, show_error=False, server_port=port)
     return page, str(url)
 

@@ -14,6 +14,7 @@ from typing import Any, get_args
 import anyio.to_thread
 import gradio as gr
 import numpy as np
+from anyio import CapacityLimiter
 from gradio import events
 from gradio.context import get_blocks_context
 
@@ -31,7 +32,7 @@ from headlight.viz.request_fields import (
     parameters,
     parse_selection,
 )
-from headlight.viz.server.gradio_internals import describe, function_named, thread_limiter
+from headlight.viz.server.gradio_internals import describe, function_named
 from headlight.viz.server.visitors import HAS_LEFT, VISITOR
 from headlight.viz.service.language_hints import hint_for_programs
 from headlight.viz.service.model_json import model_json
@@ -156,14 +157,14 @@ ENDPOINTS = {name: endpoint_signature(name) for name in ENDPOINT_NAMES}
 SELECTION_NAMES = {row.name for row in SELECTION_FIELDS}
 
 
-def register_api(service: Service) -> None:
+def register_api(service: Service, threads: CapacityLimiter) -> None:
     """Add the endpoints to the `gr.Blocks` that is being built."""
     endpoints = Endpoints(service)
     blocks = get_blocks_context()
     assert blocks is not None  # noqa: S101 - always called inside a `gr.Blocks`
     for name, signature in ENDPOINTS.items():
         events.api(
-            wrap_endpoint(name, getattr(endpoints, name), signature, service.line, lambda: thread_limiter(blocks)),
+            wrap_endpoint(name, getattr(endpoints, name), signature, service.line, threads),
             api_name=name,
             concurrency_limit=None,  # the `RequestQueue` limits computations
         )
@@ -183,7 +184,7 @@ def wrap_endpoint(
     function: Callable[[Mapping[str, Any]], Any],
     signature: inspect.Signature,
     line: RequestQueue,
-    threads: Callable[[], Any] = lambda: None,
+    threads: CapacityLimiter | None = None,
 ) -> Callable[..., Awaitable[Any]]:
     """Wrap a function as an endpoint that validates arguments, waits in the queue and raises our phrases.
 
@@ -202,7 +203,7 @@ def wrap_endpoint(
                 if place.result is not None:
                     return {**place.result, **({"cached": True} if "cached" in place.result else {})}
                 values = dict(zip(signature.parameters, arguments, strict=True))
-                result = await anyio.to_thread.run_sync(function, values, limiter=threads())
+                result = await anyio.to_thread.run_sync(function, values, limiter=threads)
                 place.finish(result)
                 return result
         except PageError as error:

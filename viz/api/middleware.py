@@ -25,25 +25,12 @@ from headlight.viz.api.arguments import bind, check_names, check_nesting, parse_
 from headlight.viz.api.endpoints import ENDPOINTS
 from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
-from headlight.viz.api.widget_calls import (
-    called_function,
-    check_session,
-    limit_response,
-    send_json,
-    send_raw_json,
-    wait_for_slot,
-)
 from headlight.viz.errors import PageError, repr_short
-from headlight.viz.server.event_stream import EVENT_STREAM_TYPE, stream_response
-from headlight.viz.server.gradio_internals import (
-    find_page,
-    function_named,
-    is_gone,
-    is_unknown_function,
-    page_functions,
-    thread_limiter,
-)
-from headlight.viz.server.gradio_queue import find_queue
+from headlight.viz.server.call_routes import MAX_SESSION_CHARACTERS
+from headlight.viz.server.event_stream import EVENT_STREAM_TYPE
+from headlight.viz.server.gradio_internals import function_named, is_gone, is_unknown_function, page_functions
+from headlight.viz.server.gradio_queue import SubscriberQueue, find_queue
+from headlight.viz.server.static_files import FOLDER
 from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_address
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.settings import Settings
@@ -52,7 +39,7 @@ NAMED_CALL = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
 REQUEST_TIMEOUT = 30.0  # seconds for the whole request to arrive
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
-COMPONENT_SERVER = re.compile(r"/gradio_api/component_server/?$")
+FORMER_CALLS = "/gradio_api/component_server"
 STATUS = {
     "too_large": 413,
     "too_slow": 408,
@@ -86,14 +73,12 @@ CONTENT_SECURITY_POLICY = {
 LOG = logging.getLogger(__name__)
 
 
-def middleware(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> list[Middleware]:
-    """The request guard without exception handlers."""
-    return [Middleware(RequestGuard, settings=settings, endpoints=endpoints)]
-
-
-def app_kwargs(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> dict[str, Any]:
+def app_kwargs(
+    settings: Settings, page: gr.Blocks | None = None, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS
+) -> dict[str, Any]:
     """Value of `launch(app_kwargs=…)`: the middleware, and our phrase for FastAPI validation errors."""
-    return {"middleware": middleware(settings, endpoints), "exception_handlers": {RequestValidationError: _wrong_field}}
+    guard = Middleware(RequestGuard, settings=settings, page=page, endpoints=endpoints)
+    return {"middleware": [guard], "exception_handlers": {RequestValidationError: _wrong_field}}
 
 
 def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
@@ -116,8 +101,15 @@ async def _wrong_field(_: Request, error: Any) -> JSONResponse:
 class RequestGuard:
     """Serves only the routes of the page, rejects malformed requests and hides details of internal errors."""
 
-    def __init__(self, app: ASGIApp, *, settings: Settings, endpoints: Mapping[str, inspect.Signature]) -> None:
-        self.app = app
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        settings: Settings,
+        endpoints: Mapping[str, inspect.Signature],
+        page: gr.Blocks | None = None,
+    ) -> None:
+        self.app, self.page = app, page
         self.settings = settings
         self.most_bytes = settings.max_request_kb * 1000
         self.endpoints = endpoints
@@ -154,73 +146,43 @@ class RequestGuard:
             elif streams:  # send the error as an event; other responses can only be aborted
                 await send({"type": "http.response.body", "body": error_event(refusal)})
 
+    @property
+    def queue(self) -> SubscriberQueue | None:
+        """The page's queue."""
+        return find_queue(self.page)
+
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         method, path = scope["method"], request_path(scope)
         if not is_served(method, path):
             raise PageError("data", "nothing_here")
         scope = {**scope, ADDRESS: client_address(scope, on_a_space=self.settings.on_a_space)}
         VISITOR.set(Visitor(scope[ADDRESS]))
-        queue = find_queue(scope)
-        if path in CANNED_RESPONSES and not (path.endswith("/schema") and _serves_tools(scope)):
+        if path.rstrip("/") == FORMER_CALLS:  # by a page that was opened before an update; it reloads
+            raise self._unknown()
+        if path in CANNED_RESPONSES and not (path.endswith("/schema") and getattr(self.page, "mcp_server", False)):
             status, values = CANNED_RESPONSES[path]
             await JSONResponse(values, status)(scope, receive, send)
             return
-        if queue is not None and method == "GET" and (answer := ANSWER.search(path)):
+        if self.queue is not None and method == "GET" and (answer := ANSWER.search(path)):
             if answer["event"]:
-                await stream_job(queue, answer["event"], receive, send)
+                await stream_job(self.queue, answer["event"], receive, send)
             else:
-                await stream_session(queue, self.app, scope, receive, send)
+                await stream_session(self.queue, self.app, scope, receive, send)
             return
         checked = await self._checked(scope, receive)
-        if checked is None:
-            return
-        scope, receive, values = checked
-        if method == "POST" and COMPONENT_SERVER.search(path):
-            await self._call_widget_function(scope, receive, send, values)
-        else:
-            await self.app(scope, receive, send)
-
-    # ------------------------------------------------------------ widget calls
-
-    async def _call_widget_function(self, scope: Scope, receive: Receive, send: Send, values: Any) -> None:
-        """Call a widget function; functions that compute wait for a queue slot."""
-        page, queue = find_page(scope), find_queue(scope)
-        if page is None:
-            raise self._unknown()
-        function = called_function(page, values)
-        visitor = Visitor(scope[ADDRESS], values["session_hash"])
-        VISITOR.set(visitor)
-        if getattr(function, "tells", False):
-            await stream_response(function, values["data"], thread_limiter(page), receive, send)
-            return
-        most = self.settings.max_answer_mb * 1_000_000
-        send = limit_response(most, send)
-        if getattr(function, "written", False):
-            told = function(values["data"])  # only a lookup
-            await send_raw_json(send, told if isinstance(told, bytes) else told.encode())
-            return
-        if queue is None or not getattr(function, "computes", True):
-            await self.app(scope, receive, send)
-            return
-        background = getattr(function, "background", False)
-        kind = values["fn_name"]
-        place = await wait_for_slot(queue.line, visitor, values["data"], kind=kind, background=background)
-        if isinstance(place, str):
-            await send_json(send, place)
-            return
-        with place:
-            await self.app(scope, receive, send)
+        if checked is not None:
+            await self.app(*checked, send)
 
     # ------------------------------------------------------------ request bodies
 
-    async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive, Any] | None:
-        """Read and validate the request and parse its values; `None` if the client disconnected."""
+    async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive] | None:
+        """Read and validate the request; `None` if the client disconnected."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = headers.get(b"content-length", b"")
         if length.isdigit() and (len(length) > 18 or int(length) > self.most_bytes):
             raise self._too_large()
         if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            return scope, receive, None  # no body
+            return scope, receive  # no body
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT):
                 body = await self._read(receive)
@@ -228,9 +190,8 @@ class RequestGuard:
             raise PageError("data", "too_slow", {"limit": round(REQUEST_TIMEOUT)}) from error
         if body is None:
             return None
-        values = None
         if scope["method"] == "POST":
-            values, filled = self._check(scope, headers.get(b"content-type", b""), body)
+            filled = self._check(scope, headers.get(b"content-type", b""), body)
             if filled is not None:
                 body = json.dumps(filled).encode()
                 inner = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
@@ -240,7 +201,7 @@ class RequestGuard:
         async def inward() -> Message:
             return whole.pop() if whole else await receive()
 
-        return scope, inward, values
+        return scope, inward
 
     async def _read(self, receive: Receive) -> bytes | None:
         parts, size = [], 0
@@ -258,18 +219,16 @@ class RequestGuard:
     def _too_large(self) -> PageError:
         return PageError("data", "too_large", {"limit": self.most_bytes // 1000})
 
-    def _check(self, scope: Scope, content_type: bytes, body: bytes) -> tuple[Any, dict[str, Any] | None]:
-        """Reject a body that does not fit its route. If arguments are missing, also return the completed body."""
+    def _check(self, scope: Scope, content_type: bytes, body: bytes) -> dict[str, Any] | None:
+        """Reject a body that does not fit its route. Returns the completed body if arguments are missing."""
         path = request_path(scope)
-        named, queued, called = NAMED_CALL.search(path), QUEUE.search(path), COMPONENT_SERVER.search(path)
+        named, queued, called = NAMED_CALL.search(path), QUEUE.search(path), path.startswith(f"/{FOLDER}/")
         way, name = (named["way"], named["name"]) if named else ("", "")
         if way.startswith("call") and name not in self.endpoints:
             raise self._unknown()
         scope[PROGRAM] = way.startswith("call")
-        if called and b"json" not in content_type.lower():  # Gradio would parse a form with files
-            raise PageError("data", "not_json")
-        if not named and not queued and b"json" not in content_type.lower():
-            return None, None
+        if not named and not queued and not called and b"json" not in content_type.lower():
+            return None
         values = parse_json(body)
         check_nesting(values)
         if way == "call/v2":
@@ -280,10 +239,10 @@ class RequestGuard:
                 raise PageError("data", "not_data", {"example": '{"data": ["Guten Tag."]}'})
             check_session(values)
             filled = self._arguments(scope, way, name, values)
-            return values, values | {"data": filled} if len(filled) != len(values["data"]) else None
+            return values | {"data": filled} if len(filled) != len(values["data"]) else None
         else:
             check_session(values)
-        return values, None
+        return None
 
     def _arguments(self, scope: Scope, way: str, name: str, values: dict[str, Any]) -> list[Any]:
         """All arguments of the function, with defaults."""
@@ -291,9 +250,9 @@ class RequestGuard:
         if way != "call":
             if not isinstance(values.get("fn_index"), int | None):
                 raise PageError("data", "wrong_field", {"name": "fn_index"})
-            function = _function(scope, name, values.get("fn_index"))
+            function = self._function(name, values.get("fn_index"))
             if function is None:
-                if find_page(scope) is not None:  # unknown function, on which Gradio would fail
+                if self.page is not None:  # unknown function, on which Gradio would fail
                     raise self._unknown()
                 return data
             if way and function.queue:  # the call would bypass the queue
@@ -311,8 +270,12 @@ class RequestGuard:
 
     def _admit(self, scope: Scope, name: str) -> None:
         """Reject a call at once if it would wait too long; accepted calls are always answered."""
-        if (queue := find_queue(scope)) is not None:
-            queue.admit(name, Visitor(scope[ADDRESS]))
+        if self.queue is not None:
+            self.queue.admit(name, Visitor(scope[ADDRESS]))
+
+    def _function(self, name: str, index: Any) -> Any:
+        """The function that Gradio will call, or `None`."""
+        return page_functions(self.page).get(index) if type(index) is int else function_named(self.page, name)
 
     def _unknown(self) -> PageError:
         return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
@@ -326,14 +289,11 @@ class RequestGuard:
         return PageError("data", "our_fault")
 
 
-def _serves_tools(scope: Scope) -> bool:
-    return bool(getattr(find_page(scope), "mcp_server", False))
-
-
-def _function(scope: Scope, name: str, index: Any) -> Any:
-    """The function that Gradio will call, or `None`."""
-    page = find_page(scope)
-    return page_functions(page).get(index) if type(index) is int else function_named(page, name)
+def check_session(values: Any) -> None:
+    """Reject session names that are not short strings; Gradio would store any value."""
+    session = values.get("session_hash") if isinstance(values, dict) else None
+    if session is not None and (not isinstance(session, str) or len(session) > MAX_SESSION_CHARACTERS):
+        raise PageError("data", "wrong_field", {"name": "session_hash"})
 
 
 async def refuse(send: Send, error: PageError) -> None:

@@ -25,6 +25,7 @@ _POST = (
     r"gradio_api/queue/join",
     r"gradio_api/call/(v2/)?[^/]+",
     r"gradio_api/(run|api)/[^/]+",
+    r"gradio_api/headlight/(call|stream)/[^/]+",
     r"gradio_api/(cancel|reset|component_server)",
 )
 _MCP = r"gradio_api/mcp(/.*)?"

@@ -7,9 +7,8 @@ gets it. Here the messages are the response to the request, and a client disconn
 from __future__ import annotations
 
 import asyncio
-import functools
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from threading import Event
 from typing import Any, NamedTuple
@@ -31,7 +30,8 @@ class Wait(NamedTuple):
 
 
 Step = str | Wait
-MessageStream = Callable[[str, Event], Generator[Step]]
+# Yields single-line messages, and a `Wait` to wait for a queue slot without holding a thread.
+MessageStream = Callable[[Mapping[str, Any], Event], Generator[Step]]
 
 GLANCE = 0.3  # seconds between disconnect checks
 POSITION_SECONDS = 1.0  # between queue position messages: 180 waiting pages get at most 180 per second
@@ -46,22 +46,9 @@ HEADERS = [
 ]
 
 
-def streams_messages(source: MessageStream) -> MessageStream:
-    """Mark `source(asked, stop)` as a streaming server function of `gr.HTML`, called only by the middleware.
-
-    It yields single-line messages and returns soon after `stop` is set. It yields a `Wait` to wait for a queue slot
-    without holding a thread.
-    """
-
-    @functools.wraps(source)
-    def call(asked: str, stop: Event) -> Generator[Step]:
-        return source(asked, stop)
-
-    call.tells = True  # type: ignore[attr-defined]
-    return call
-
-
-async def stream_response(function: MessageStream, asked: str, limiter: Any, receive: Receive, send: Send) -> None:
+async def stream_response(
+    function: MessageStream, values: Mapping[str, Any], limiter: Any, receive: Receive, send: Send
+) -> None:
     """Stream messages as they are produced. A client disconnect sets `stop`; `limiter` bounds the threads.
 
     The function does not wait for the client: on a slow connection it would block its queue slot.
@@ -69,9 +56,9 @@ async def stream_response(function: MessageStream, asked: str, limiter: Any, rec
     stop = Event()
     HAS_LEFT.set(stop.is_set)
     ready: asyncio.Queue[str | None] = asyncio.Queue()
-    hearing, sending = asyncio.create_task(_watch_disconnect(receive, stop)), asyncio.create_task(_send(ready, send))
+    hearing, sending = asyncio.create_task(watch_disconnect(receive, stop)), asyncio.create_task(_send(ready, send))
     try:
-        async with aclosing(stream_messages(function(asked, stop), stop, limiter)) as messages:
+        async with aclosing(stream_messages(function(values, stop), stop, limiter)) as messages:
             async for message in messages:
                 ready.put_nowait(message)
         ready.put_nowait(None)
@@ -136,7 +123,7 @@ async def _next(messages: Generator[Step], stop: Event, limiter: Any) -> Step | 
         raise
 
 
-async def _watch_disconnect(receive: Receive, stop: Event) -> None:
+async def watch_disconnect(receive: Receive, stop: Event) -> None:
     """Set `stop` when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -9,14 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-Scope = Any  # ASGI
-
-
-def find_page(scope: Scope) -> Any:
-    """The Gradio page of the requested app; `None` for other apps."""
-    find = getattr(scope.get("app"), "get_blocks", None)
-    return find() if find is not None else None
-
 
 def page_functions(page: Any) -> dict[int, Any]:
     """The functions of a page by index."""
@@ -42,11 +34,6 @@ def is_gone(error: Exception) -> bool:
 def queue_of_page(page: Any) -> Any:
     """The queue of a page, or `None`."""
     return getattr(page, "_queue", None)
-
-
-def thread_limiter(page: Any) -> Any:
-    """The anyio limiter for the page's threads; `None` means anyio's default."""
-    return getattr(page, "limiter", None)
 
 
 def component_kinds(page: Any) -> frozenset[str]:

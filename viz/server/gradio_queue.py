@@ -24,7 +24,7 @@ import gradio as gr
 from gradio.queueing import Event, Queue
 
 from headlight.viz.errors import PageError
-from headlight.viz.server.gradio_internals import find_page, queue_of_page
+from headlight.viz.server.gradio_internals import queue_of_page
 from headlight.viz.server.kept_answers import KEPT_S, KeptAnswers
 from headlight.viz.server.visitors import ADDRESS, HAS_LEFT, PROGRAM, VISITOR
 from headlight.viz.service.lru import ByteLru
@@ -279,7 +279,7 @@ def install_queue(page: gr.Blocks, line: RequestQueue) -> None:
     page._queue = SubscriberQueue(page, line)
 
 
-def find_queue(scope: Any) -> SubscriberQueue | None:
-    """The queue of the requested page."""
-    queue = queue_of_page(find_page(scope))
+def find_queue(page: Any) -> SubscriberQueue | None:
+    """The queue of a page, if `install_queue` replaced it."""
+    queue = queue_of_page(page)
     return queue if isinstance(queue, SubscriberQueue) else None

@@ -14,7 +14,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.server.gradio_files import frontend_files
-from headlight.viz.server.gradio_internals import component_kinds, find_page, theme_file
+from headlight.viz.server.gradio_internals import component_kinds, theme_file
 from headlight.viz.server.sharing import BASE, introduce
 from headlight.viz.server.static_files import MODULES, file_url
 
@@ -29,8 +29,8 @@ THEME, OURS = '<link rel="preload" as="style" href="{}">', '<link rel="modulepre
 class PreloadMiddleware:
     """Compresses Gradio's page and adds preload links; other requests pass unchanged."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, page: Any = None) -> None:
+        self.app, self.page = app, page
         self.compressed = GZipMiddleware(
             self._with_hints, minimum_size=MIN_COMPRESSED_BYTES, compresslevel=COMPRESSION_LEVEL
         )
@@ -49,7 +49,7 @@ class PreloadMiddleware:
             if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(PAGE):
                 start.update(message)  # delayed: the content length changes
             elif start and message["type"] == "http.response.body":
-                body = add_preload_links(introduce(message.get("body", b"")), find_page(scope))
+                body = add_preload_links(introduce(message.get("body", b"")), self.page)
                 more = len(body) - len(message.get("body", b""))
                 await send({**start, "headers": [adjust_content_length(header, more) for header in start["headers"]]})
                 start.clear()
@@ -85,6 +85,6 @@ def adjust_content_length(header: tuple[bytes, bytes], more: int) -> tuple[bytes
     return (name, str(int(value) + more).encode()) if name == b"content-length" else header
 
 
-def preload_middleware() -> Middleware:
+def preload_middleware(page: Any) -> Middleware:
     """The middleware for `launch(app_kwargs=…)`."""
-    return Middleware(PreloadMiddleware)
+    return Middleware(PreloadMiddleware, page=page)

@@ -29,11 +29,7 @@ class OneJobPerVisitor:
         self._lock = Lock()
 
     def stop(self, request: gr.Request) -> None:
-        """Cancel the visitor's running job."""
-        self.on_page_closed(request)
-
-    def on_page_closed(self, request: gr.Request) -> None:
-        """Cancel the running job of a closed page."""
+        """Cancel the visitor's running job in Gradio's queue."""
         with self._lock:
             running = self._running.pop(request.session_hash or "", None)
         if running:

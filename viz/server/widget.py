@@ -6,7 +6,6 @@ rendered as text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import gradio as gr
@@ -16,13 +15,12 @@ from headlight.viz.server.static_files import MODULES, file_url
 # `root` is the path under which the page is served, also in another site's iframe.
 LOADER = (
     "import(`${window.gradio_config?.root ?? ''}/PLACE`)"
-    ".then(({ modules }) => modules['MODULE.js'].mount({element, trigger, props, server, watch}));"
+    ".then(({ modules }) => modules['MODULE.js'].mount({"
+    "element, trigger, props, watch, server: modules['core/server.js'].server}));"
 )
 
 
-def widget(
-    module: str, name: str = "", *, value: str = "", server: Sequence[Callable[..., Any]] = (), **props: Any
-) -> gr.HTML:
+def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.HTML:
     """The element that the `mount` function of a module in `viz/widgets`, such as `translate/translate`, renders into.
 
     Its id and class contain `name`, by default the file name. This is a function because Gradio writes a stub file
@@ -34,7 +32,6 @@ def widget(
         html_template="",
         js_on_load=LOADER.replace("PLACE", file_url(MODULES)).replace("MODULE", module),
         apply_default_css=False,
-        server_functions=list(server) or None,
         elem_classes=["headlight", f"headlight-{name}"],
         elem_id=f"widget-{name}",
         **props,

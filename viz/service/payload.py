@@ -107,12 +107,12 @@ def partial_json(text: str, tokens: Sequence[Token]) -> str:
     return _json({"what": "progress", "text": text, "target": tokens_values(tokens)})
 
 
-def queue_position_json(before: int | None, place: str = "") -> str:
+def queue_position_json(before: int | None, ticket: str = "") -> str:
     """How many requests of others are before this one; `None`: it waits for its visitor's own.
 
-    A browser that asks again names its `place`.
+    A browser that calls again names its `ticket`.
     """
-    return _json({"what": "waiting", "before": before, **({"place": place} if place else {})})
+    return _json({"what": "waiting", "before": before, **({"ticket": ticket} if ticket else {})})
 
 
 def busy_json() -> str:

@@ -103,10 +103,6 @@ class TrainingRunPool:
         """The visitor has left, or begins another run."""
         self._leave(lambda run: run.visitor == visitor)
 
-    def on_session_closed(self, session: str) -> None:
-        """The page of this session was closed."""
-        self._leave(lambda run: run.visitor.session == session)
-
     def count(self) -> int:
         """How many runs wait, run, or are not fetched yet."""
         with self._changed:

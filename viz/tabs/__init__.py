@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headlight.viz.server.calls import CallTable
 from headlight.viz.service.service import Service
 from headlight.viz.tabs.attribution import build as build_word
 from headlight.viz.tabs.classifier import build as build_sentiment
@@ -16,7 +17,7 @@ from headlight.viz.tabs.two_models import build as build_beside
 from headlight.viz.tabs.whatif import build as build_whatif
 from headlight.viz.tabs.why import build as build_why
 
-Tab = Callable[[Service], object]  # builds the tab inside a `gr.Blocks`
+Tab = Callable[[Service, CallTable], object]  # builds the tab inside a `gr.Blocks`
 TABS: dict[str, Tab] = {
     "heads": build_heads,
     "whatif": build_whatif,

@@ -30,7 +30,7 @@ from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.records import Translation
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.field_values import check_choice, check_int
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.service import Service
@@ -41,16 +41,12 @@ MAX_WORD_TOKENS = 40  # of a target word
 FAITHFULNESS_FOLDER = ASSETS / "faithfulness"
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    functions = (method_function(service), erasure_curve_function(service), inside_function(service))
-    known = rpc_function(faithfulness_function(service), computes=False)
-    return widget(
-        "attribution/attribution-tab",
-        "word",
-        server=[known, *map(rpc_function, functions)],
-        config=json.dumps({"methods": METHODS, "chances": RANDOM_ORDERS}),
-    )
+    calls.add(faithfulness_function(service), computes=False)
+    calls.add(method_function(service), erasure_curve_function(service), inside_function(service))
+    config = {"methods": METHODS, "chances": RANDOM_ORDERS}
+    return widget("attribution/attribution-tab", "word", config=json.dumps(config))
 
 
 def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -134,7 +130,7 @@ def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
     def look_inside(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
         tokens = len(translation.target_tokens)
-        place = check_int("token", values.get("token"), low=0, high=tokens - 1)  # "place" is the queue ticket
+        place = check_int("token", values.get("token"), low=0, high=tokens - 1)
         name = translation.request.model
         layers: list[LayerPrediction] = service.run_on_translator(name, logit_lens, translation)
         inside: LogitDecomposition = service.run_on_translator(name, decompose_logit, translation, place)

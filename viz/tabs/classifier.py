@@ -11,7 +11,7 @@ import gradio as gr
 from headlight.model.experiments.queries import ErasureEffects
 from headlight.model.records import Judgement
 from headlight.viz.errors import PageError, repr_short
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import classifiers
 from headlight.viz.service.payload import encode_tensor, tokens_values
@@ -63,23 +63,20 @@ REVIEWS = (
 )
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
 
-    @rpc_function
     def judge(values: Mapping[str, Any]) -> dict[str, Any]:
         return judgement_json(*classify(service, values, most_work=FAST_WORK))
 
-    @rpc_function
     def erase(values: Mapping[str, Any]) -> dict[str, Any]:
         return {"erased": erasure_json(classify(service, values, most_work=MAX_WORK)[1])}
 
     limit = REVIEW_FACTOR * service.settings.max_characters
     examples = [review._asdict() for review in REVIEWS if len(review.text) <= limit]
     config = {"examples": examples, "limit": limit, "models": classifiers(service)}
-    return widget(
-        "sentiment/classifier-tab", "sentiment", server=[judge, erase], config=json.dumps(config, ensure_ascii=False)
-    )
+    calls.add(judge, erase)
+    return widget("sentiment/classifier-tab", "sentiment", config=json.dumps(config, ensure_ascii=False))
 
 
 def classify(

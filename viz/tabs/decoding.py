@@ -13,7 +13,7 @@ import gradio as gr
 
 from headlight.model.decoding.step import end_ids
 from headlight.model.records import BeamNode, BeamTree, Hypothesis, Translation
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.service import Service
 from headlight.viz.tabs.figure_json import figure_json, parse_style
@@ -22,12 +22,10 @@ from headlight.viz.token_labels import candidate_label
 Reason = Literal["kept", "ended", "limit", "worse", "late_end", "over"]
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    return widget(
-        "decoding/decoding",
-        server=[rpc_function(search_function(service)), rpc_function(probabilities_function(service))],
-    )
+    calls.add(search_function(service), probabilities_function(service))
+    return widget("decoding/decoding")
 
 
 def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

@@ -1,56 +1,50 @@
 """Downloads of Hub models: size and licence first, then the download with its progress.
 
 Each visitor and each address downloads one model at a time. Closing the page or pressing Stop aborts the download; the
-next one resumes it. Downloads run in separate threads, so that translations do not wait for them.
+next one resumes it. Downloads have their own queue and threads, so that translations do not wait for them.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from queue import Queue
 from threading import Event, Thread
 from typing import Any
 
-import gradio as gr
-
 from headlight.model.families.hub import DownloadProgress
 from headlight.model.text.languages import languages_from_name
 from headlight.viz.errors import PageError, repr_short
-from headlight.viz.server.rpc import parse_call, rpc_function
-from headlight.viz.server.visitors import VISITOR, OneJobPerVisitor, with_request_number
-from headlight.viz.server.widget import widget
+from headlight.viz.server.calls import CallTable
+from headlight.viz.server.event_stream import Step, Wait
+from headlight.viz.server.visitors import VISITOR, OneJobPerVisitor
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.model_json import classifiers, translators
 from headlight.viz.service.payload import error_json
-from headlight.viz.service.request_queue import Visitor, is_loopback
+from headlight.viz.service.request_queue import RequestQueue, Visitor, is_loopback
 from headlight.viz.service.service import Service
 
-MAX_DOWNLOADS = 8  # running or waiting downloads; each takes a thread
+MAX_DOWNLOADS = 8  # at a time; each takes a thread
+MAX_WAITING = 64
 
 LOG = logging.getLogger(__name__)
 
 
-class DownloadWidget(OneJobPerVisitor):
-    """Events of an invisible widget; the translate widget renders its messages."""
+class Downloads(OneJobPerVisitor):
+    """Calls of the translate widget's model chooser."""
 
     def __init__(self, service: Service) -> None:
         super().__init__()
         self.service = service
+        self.line = RequestQueue(MAX_DOWNLOADS, MAX_WAITING, by_session=True)
         self._fetches: list[tuple[Visitor, str]] = []
 
-    def build(self) -> gr.HTML:
-        """Build the widget inside a `gr.Blocks`."""
-        asked = [rpc_function(each, computes=False) for each in (self.download_info, self.models, self.look)]
-        hidden = widget("translate/hub-client", "fetching", server=asked)
-        quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
-        hidden.submit(self.fetch, None, hidden, concurrency_limit=MAX_DOWNLOADS, trigger_mode="multiple", **quiet)
-        hidden.stop(self.stop, None, None, queue=False, **quiet)
-        return hidden
-
-    # ------------------------------------------------------------ events
+    def register(self, calls: CallTable) -> None:
+        """Add the calls to the page's."""
+        calls.add(self.download_info, self.list_models, self.check_hub, computes=False)
+        calls.add_stream(self.fetch_model)
 
     def download_info(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Languages, licence and size of a model on the Hub, before any download."""
@@ -71,25 +65,30 @@ class DownloadWidget(OneJobPerVisitor):
             "revision": plan.commit,
         }
 
-    def models(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def list_models(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         """All current translators; other visitors may have downloaded some since the page was opened."""
         return translators(self.service)
 
-    def look(self, values: Mapping[str, Any]) -> dict[str, str]:
+    def check_hub(self, values: Mapping[str, Any]) -> dict[str, str]:
         """The Hub's name if it is unreachable, which hides its models; otherwise empty."""
         return {"away": self.service.catalogue.away(again=values.get("again") is True)}
 
-    def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
+    def fetch_model(self, values: Mapping[str, Any], stop: Event) -> Generator[Step]:
         """Messages of one download: its progress, then the updated list of models."""
-        turn = None
         try:
-            values, turn = parse_call(getattr(event, "request", None))
-            name, visitor = _name(values), VISITOR.get()._replace(session=request.session_hash or "")
-            with self._claim_download(visitor, name), self._replace_job(visitor.session) as stop:
-                for message in self._messages(name, stop):
-                    yield with_request_number(message, turn)
+            name, visitor = _name(values), VISITOR.get()
+            with (
+                self._claim_download(visitor, name),
+                self._replace_job(visitor.session, stop=stop),
+                self.line.enqueue(visitor) as ticket,
+            ):
+                while not ticket.settled:
+                    yield Wait(ticket)
+                    if stop.is_set():
+                        return
+                yield from self._messages(name, stop)
         except PageError as error:
-            yield with_request_number(error_json(error.field, error.word, error.values), turn)
+            yield error_json(error.field, error.word, error.values)
 
     def _downloaded_json(self, card: ModelCard) -> dict[str, Any]:
         """A downloaded model and the list of all models of its kind."""

@@ -17,7 +17,7 @@ from headlight.model.measures.alignment import AlignmentCounts, parse_links
 from headlight.model.text.gold_links import AlignedPair, parse_segmented
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.export.files import Exporter
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import roles_function
 from headlight.viz.service.service import Service
@@ -25,14 +25,11 @@ from headlight.viz.service.service import Service
 PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    functions = [
-        rpc_function(Exporter(service).export),
-        rpc_function(roles_function(service), computes=False),
-        rpc_function(links_function(service)),
-    ]
-    return widget("heads/heads-tab", "explorer", server=functions)
+    calls.add(Exporter(service).export, links_function(service))
+    calls.add(roles_function(service), computes=False)
+    return widget("heads/heads-tab", "explorer")
 
 
 def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

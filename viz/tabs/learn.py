@@ -6,7 +6,7 @@ opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -17,26 +17,17 @@ from headlight.viz.lessons.experiment_server import experiment_function
 from headlight.viz.lessons.notebook import notebook_function
 from headlight.viz.lessons.tensors import tensors_function
 from headlight.viz.lessons.training_steps import training_calls
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.service import Service
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    computing = (tensors_function(service), experiment_function(service), notebook_function(service))
-    quick = (read_lessons, *training_calls(service))  # training runs have separate processes and a separate queue
-    server = [rpc_function(each, computes=False) for each in quick]
-    return widget("learn/learn-tab", "learn", server=[*server, *map(rpc_function, computing)])
-
-
-def close_page_function(service: Service) -> Callable[[gr.Request], None]:
-    """Stop the training run when the page closes."""
-
-    def left(request: gr.Request) -> None:
-        service.training.on_session_closed(request.session_hash or "")
-
-    return left
+    calls.add(tensors_function(service), experiment_function(service), notebook_function(service))
+    # Training runs have separate processes and a separate queue.
+    calls.add(read_lessons, *training_calls(service), computes=False)
+    return widget("learn/learn-tab")
 
 
 def read_lessons(values: Mapping[str, Any]) -> list[dict[str, Any]]:

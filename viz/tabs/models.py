@@ -15,7 +15,7 @@ import gradio as gr
 from headlight.model.families.importing import licence_in
 from headlight.model.translate.reliability import RELIABILITY_FILE, reliability_report
 from headlight.viz.errors import escape_for_log
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.markdown import Block, find_licence, find_test_scores, sections, training_curve
 from headlight.viz.service.model_cards import UNREADABLE_ERRORS, ModelCard, card_text
@@ -24,14 +24,14 @@ from headlight.viz.service.service import Service
 LOG = logging.getLogger(__name__)
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
 
-    @rpc_function
-    def cards(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def model_cards(values: Mapping[str, Any]) -> list[dict[str, Any]]:
         return cards_json(service)
 
-    return widget("models/models", server=[cards])
+    calls.add(model_cards)
+    return widget("models/models")
 
 
 def cards_json(service: Service) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from headlight.viz.errors import PageError, repr_short
 from headlight.viz.field_values import check_choice
 from headlight.viz.figure_phrases import figure_words, phrases
 from headlight.viz.figures.positions import positions as draw
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.service import Service
 from headlight.viz.tabs.figure_json import parse_style
@@ -24,14 +24,14 @@ from headlight.viz.tabs.figure_json import parse_style
 SHORTEST, LONGEST = 2, 100  # positions
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
 
-    @rpc_function
-    def encoding(values: Mapping[str, Any]) -> dict[str, Any]:
+    def position_encoding(values: Mapping[str, Any]) -> dict[str, Any]:
         return encoding_json(service, values)
 
-    return widget("positions/positions", server=[encoding])
+    calls.add(position_encoding)
+    return widget("positions/positions")
 
 
 def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,18 +8,17 @@ import time
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import aclosing, closing
 from threading import Event
-from typing import Any, cast
+from typing import Any
 
 import gradio as gr
-from gradio.context import get_blocks_context
+from anyio import CapacityLimiter
 
 from headlight.model.records import Translation
 from headlight.viz.errors import PageError
 from headlight.viz.request_fields import OPTIONS
+from headlight.viz.server.calls import CallTable, json_object
 from headlight.viz.server.deferred_answers import DEFER_FROM_CHARACTERS, DeferredAnswers
-from headlight.viz.server.event_stream import Step, Wait, stream_messages, streams_messages
-from headlight.viz.server.gradio_internals import thread_limiter
-from headlight.viz.server.rpc import parse_call, rpc_function
+from headlight.viz.server.event_stream import Step, Wait, stream_messages
 from headlight.viz.server.visitors import HAS_LEFT, VISITOR, OneJobPerVisitor, with_request_number
 from headlight.viz.server.widget import widget
 from headlight.viz.service.examples import EXAMPLES
@@ -60,23 +59,25 @@ class TranslateWidget(OneJobPerVisitor):
         super().__init__()
         self.service = service
         self.parcels = DeferredAnswers()
-        self.page: gr.Blocks | None = None  # that contains the widget
+        self.threads: CapacityLimiter | None = None  # that run its requests
 
-    def build(self) -> gr.HTML:
+    def build(self, calls: CallTable) -> gr.HTML:
         """Build the widget inside a `gr.Blocks`."""
-        self.page = cast("gr.Blocks", get_blocks_context())
-        first = load_first_answer(self.service)
-        server: list[Callable[..., Any]] = [
-            streams_messages(self.stream_messages),
-            rpc_function(self.read_back, background=True),
-        ]
-        server.append(rpc_function(self.fetch_deferred, computes=False, written=True))
-        made = widget("translate/translate", value=first, server=server, config=self._config())
+        self.threads = calls.threads
+        calls.add_stream(self.stream_messages)
+        calls.add(self.read_back, background=True)
+        made = widget("translate/translate", value=load_first_answer(self.service), config=self._config())
+        if self.service.backend.uses_gradio_queue:
+            calls.add(self.fetch_deferred, computes=False)
+            self._add_events(made)
+        return made
+
+    def _add_events(self, made: gr.HTML) -> None:
+        """Requests through Gradio's queue, which assigns GPUs to visitors."""
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The request queue schedules jobs. Without "multiple", a browser holds a request back while the last one runs.
         made.submit(self.stream_through_gradio, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)
         made.stop(self.stop, None, None, queue=False, **quiet)
-        return made
 
     def config(self) -> dict[str, Any]:
         """Initial data for the browser: models, examples, limits and the default request."""
@@ -107,36 +108,39 @@ class TranslateWidget(OneJobPerVisitor):
         """Return an answer that was too large for a message."""
         return self.parcels.pop(values.get("name"))
 
-    def stream_messages(self, asked: str, stop: Event) -> Generator[Step]:
-        """Messages of one request, streamed by the middleware until `stop` is set."""
-        with closing(self._messages_for_visitor(asked, VISITOR.get().session, stop)) as found:
-            for step, turn in found:
+    def stream_messages(self, values: Mapping[str, Any], stop: Event) -> Generator[Step]:
+        """Messages of one request, until `stop` is set. `turn` is its number, which its messages repeat."""
+        turn = values.get("turn")
+        with closing(self._messages_for_visitor(values, VISITOR.get().session, stop)) as steps:
+            for step in steps:
                 yield _numbered(step, turn)
 
     async def stream_through_gradio(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
-        """Stream messages through Gradio's queue; the final skip keeps Gradio from repeating the last one."""
-        asked, session = getattr(event, "request", None), request.session_hash or ""
-        stop = Event()
-        steps = self._parcelled(asked, session, stop)
-        async with aclosing(stream_messages(steps, stop, thread_limiter(self.page))) as messages:
+        """The same through Gradio's queue; the final skip keeps Gradio from repeating the last message."""
+        asked, session, stop = getattr(event, "request", None), request.session_hash or "", Event()
+        async with aclosing(stream_messages(self._deferred(asked, session, stop), stop, self.threads)) as messages:
             async for message in messages:
                 yield message
         yield gr.skip()
 
-    def _parcelled(self, asked: object, session: str, stop: Event) -> Generator[Step]:
-        with closing(self._messages_for_visitor(asked, session, stop)) as found:
-            for step, turn in found:
+    def _deferred(self, asked: object, session: str, stop: Event) -> Generator[Step]:
+        """Messages for Gradio's queue. Large ones are left out and fetched by name."""
+        try:
+            values = json_object(asked)
+        except PageError as error:
+            yield error_json(error.field, error.word, error.values)
+            return
+        turn = values.get("turn")
+        with closing(self._messages_for_visitor(values, session, stop)) as steps:
+            for step in steps:
                 if isinstance(step, str) and len(step) >= DEFER_FROM_CHARACTERS:
                     step = deferred_json(self.parcels.store(step))
                 yield _numbered(step, turn)
 
-    def _messages_for_visitor(self, asked: object, session: str, stop: Event) -> Generator[tuple[Step, Any]]:
-        """Messages of a request with its number, until the visitor sends another request."""
-        try:
-            values, turn = parse_call(asked)
-        except PageError as error:
-            yield error_json(error.field, error.word, error.values), None
-            return
+    def _messages_for_visitor(self, request: Mapping[str, Any], session: str, stop: Event) -> Generator[Step]:
+        """Messages of a request, until the visitor sends another one."""
+        values = dict(request)
+        turn = values.pop("turn", None)
         messages = self._live_translation if values.pop("live", None) is True else self._wait_in_queue
         with self._replace_job(session, turn, stop), closing(messages(values, stop)) as found:
             if stop.is_set():  # a newer request started first
@@ -144,7 +148,7 @@ class TranslateWidget(OneJobPerVisitor):
             for step in found:
                 if stop.is_set():
                     return
-                yield step if isinstance(step, Wait) else self._limit_size(step), turn
+                yield step if isinstance(step, Wait) else self._limit_size(step)
 
     def _limit_size(self, message: str) -> str:
         """The message, or an error if it exceeds the size limit."""

@@ -17,7 +17,7 @@ import gradio as gr
 from headlight.model.measures.matching import MatchedUnit, TokenMatching, match_tokens
 from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.reranking import own_choice
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import model_json, translation_dict, translators
 from headlight.viz.service.own_choice import own_translation
@@ -25,15 +25,11 @@ from headlight.viz.service.service import Service
 from headlight.viz.token_labels import make_visible, truncate
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     config = {"models": model_menu(service), "beam": service.settings.max_beam}
-    return widget(
-        "compare/two-models",
-        "beside",
-        server=[rpc_function(second_answer_function(service))],
-        config=json.dumps(config, ensure_ascii=False),
-    )
+    calls.add(second_answer_function(service))
+    return widget("compare/two-models", "beside", config=json.dumps(config, ensure_ascii=False))
 
 
 def model_menu(service: Service) -> list[dict[str, Any]]:

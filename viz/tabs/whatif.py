@@ -24,7 +24,7 @@ from headlight.model.records import KINDS, Translation
 from headlight.model.translate.reranking import own_choice
 from headlight.viz.errors import PageError
 from headlight.viz.field_values import check_choice, check_int
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import translation_dict
 from headlight.viz.service.own_choice import own_translation, target_ids
@@ -34,16 +34,16 @@ BATCH_SIZE = 4  # ablated translations per call; long calls delay other visitors
 MIN_PROBABILITY = 1e-45  # lower bound, so that the logarithm is finite
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    asked = (
-        changed_answer_function,
-        importance_function,
-        interactions_function,
-        pruning_curve_function,
-        pruning_search_function,
+    calls.add(
+        changed_answer_function(service),
+        importance_function(service),
+        interactions_function(service),
+        pruning_curve_function(service),
+        pruning_search_function(service),
     )
-    return widget("whatif/whatif", server=[rpc_function(function(service)) for function in asked])
+    return widget("whatif/whatif")
 
 
 def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

@@ -20,7 +20,7 @@ from headlight.model.records import AttentionMap, FloatArray, Kind, Translation
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.field_values import check_bool
 from headlight.viz.request_fields import parse_selection
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
@@ -60,9 +60,10 @@ class RowSelection:
     column: int | None
 
 
-def build(service: Service) -> gr.HTML:
+def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    return widget("why/why", server=[rpc_function(row_function(service)), rpc_function(stream_function(service))])
+    calls.add(row_function(service), stream_function(service))
+    return widget("why/why")
 
 
 def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

@@ -11,53 +11,44 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import gradio as gr
 import httpx
 
-from headlight.viz.page import build_page, launch_page
+from headlight.viz.page import Page, build_page, launch_page
+from headlight.viz.server.static_files import FOLDER
 from headlight.viz.settings import Settings
 
 JSON = {"content-type": "application/json"}
 CLOSED = '"close_stream"'
+STREAM = f"/{FOLDER}/stream/stream_messages"
 
 
 class Site:
     """A served page, and one visitor of it at a time."""
 
-    def __init__(self, page: gr.Blocks, url: str) -> None:
+    def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.http = httpx.Client(base_url=url, timeout=60)
-        self.config = self.http.get("/config").json()
-
-    def component(self, function: str) -> int:
-        owners = [
-            each["id"] for each in self.config["components"] if function in (each["props"].get("server_fns") or [])
-        ]
-        return int(owners[0])
 
     def event(self, function: str) -> int:
         """The number of a function of the page, in the order in which the page adds them."""
         return next(number for number, each in self.page.fns.items() if each.name == function)
 
-    def ask(self, function: str, values: Any, *, session: str = "s", address: str = "127.0.0.1") -> Any:
-        """What a function of a widget answers at once."""
-        body = {"data": json.dumps(values), "component_id": self.component(function)}
-        body |= {"fn_name": function, "session_hash": session}
-        reply = self.http.post("/gradio_api/component_server", json=body, headers={"x-forwarded-for": address})
+    def ask(
+        self, function: str, values: Any, *, session: str = "s", ticket: str = "", address: str = "127.0.0.1"
+    ) -> Any:
+        """What a call of a widget answers at once."""
+        body = {"session": session, "values": values, "ticket": ticket}
+        reply = self.http.post(f"/{FOLDER}/call/{function}", json=body, headers={"x-forwarded-for": address})
         assert reply.status_code == 200, reply.text
-        return json.loads(reply.json())
+        return reply.json()
 
     def told(
         self, values: Any, *, session: str, then: Callable[[dict[str, Any]], None] = lambda said: None
     ) -> list[Any]:
         """What a request for a translation is told, as the page asks for it; `then` gets each message."""
         said = []
-        body = {
-            "data": json.dumps(values),
-            "component_id": self.component("stream_messages"),
-            "fn_name": "stream_messages",
-        }
-        with self.http.stream("POST", "/gradio_api/component_server/", json=body | {"session_hash": session}) as reply:
+        body = {"session": session, "values": values}
+        with self.http.stream("POST", STREAM, json=body) as reply:
             for line in reply.iter_lines():
                 if line.startswith("data: "):
                     said.append(json.loads(line.removeprefix("data: ")))
@@ -99,7 +90,7 @@ def opened(settings: Settings) -> Iterator[Site]:
         free.bind(("127.0.0.1", 0))
         settings = replace(settings, port=free.getsockname()[1])
 
-    async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
+    async def launched() -> Page:  # in a loop: outside, Gradio leaves some open
         page = build_page(settings)
         launch_page(page, settings, prevent_thread_lock=True)
         return page

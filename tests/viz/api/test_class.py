@@ -16,9 +16,8 @@ from headlight.model.records import Progress, TranslationRequest
 from headlight.viz.service.backends import last_progress
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.request_queue import Visitor
-from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from tests.viz.api.site import Site, opened
+from tests.viz.api.site import STREAM, Site, opened
 from tests.viz.serving import GRADIO_WARNS
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
@@ -37,11 +36,7 @@ def site() -> Iterator[Site]:
 @pytest.fixture
 def computed(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The sentences that were computed, in their order: each takes a moment, and has the answer of the first."""
-    service: Service = next(
-        owner.service
-        for each in site.page.fns.values()
-        if hasattr(owner := getattr(each.fn, "__self__", None), "service")
-    )
+    service = site.page.service
     answer = service.translate(service.check({"text": "ein bier", "model": "toy"}))
     texts: list[str] = []
 
@@ -61,14 +56,14 @@ def sentence(number: int) -> str:
 class Crowd:
     """Pages of many visitors in one loop."""
 
-    def __init__(self, site: Site, client: httpx.AsyncClient) -> None:
-        self.component, self.client = site.component("stream_messages"), client
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self.client = client
 
     async def ask(self, text: str, session: str, address: str) -> str:
         """What the last message of a request is."""
-        values = json.dumps({"turn": 1, "text": text, "model": "toy", "beam_size": 1})
-        body = {"data": values, "component_id": self.component, "fn_name": "stream_messages", "session_hash": session}
-        reply = await self.client.post("/gradio_api/component_server/", json=body, headers={"x-forwarded-for": address})
+        values = {"turn": 1, "text": text, "model": "toy", "beam_size": 1}
+        body = {"session": session, "values": values}
+        reply = await self.client.post(STREAM, json=body, headers={"x-forwarded-for": address})
         told = [json.loads(line[6:]) for line in reply.text.splitlines() if line.startswith("data: ")]
         return str(told[-1].get("word", told[-1]["what"]))
 
@@ -78,7 +73,7 @@ class Crowd:
 def test_sixty_pupils_get_all_their_answers_beside_five_hundred_hostile_requests(site: Site) -> None:
     async def lesson() -> tuple[Counter[str], str, int]:
         async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
-            crowd = Crowd(site, client)
+            crowd = Crowd(client)
             hostile = [
                 asyncio.create_task(crowd.ask(sentence(1000 + number), f"h{number}", HOSTILE))
                 for number in range(HOSTILE_REQUESTS)
@@ -103,7 +98,7 @@ def test_sixty_pupils_get_all_their_answers_beside_five_hundred_hostile_requests
 def test_thirty_pupils_with_one_sentence_cost_one_computation(site: Site, computed: list[str]) -> None:
     async def lesson() -> Counter[str]:
         async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
-            crowd = Crowd(site, client)
+            crowd = Crowd(client)
             tasks = [crowd.ask(sentence(950), f"p{number}", SCHOOL) for number in range(30)]
             return Counter(await asyncio.gather(*tasks))
 
@@ -118,15 +113,15 @@ def test_waiting_visitors_keep_no_threads(site: Site, monkeypatch: pytest.Monkey
 
     async def lesson() -> tuple[int, int]:
         async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
-            crowd = Crowd(site, client)
+            crowd = Crowd(client)
             tasks = [asyncio.create_task(crowd.ask(sentence(1600 + n), f"w{n}", SCHOOL)) for n in range(WAITING)]
             while line.counts()["waiting"] < WAITING and not any(each.done() for each in tasks):
                 await asyncio.sleep(0.05)
-            waiting, threads = line.counts()["waiting"], site.page.limiter.borrowed_tokens
+            waiting, threads = line.counts()["waiting"], site.page.calls.threads.borrowed_tokens
             end = time.monotonic() + 60
             while threads >= 20 and time.monotonic() < end:  # the last to come have one for the moment of their check
                 await asyncio.sleep(0.05)
-                threads = site.page.limiter.borrowed_tokens
+                threads = site.page.calls.threads.borrowed_tokens
             for each in tasks:
                 each.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

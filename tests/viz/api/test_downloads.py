@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gradio as gr
 import httpx
 import pytest
 
-from headlight.viz.page import build_page, launch_page
+from headlight.viz.page import Page, build_page, launch_page
+from headlight.viz.server.static_files import FOLDER
 from headlight.viz.settings import Settings
 from tests.hub_server import Repository, hub_of_our_own
 from tests.model.families import folders
@@ -34,26 +34,13 @@ class Door(NamedTuple):
 
     def fetch(self, name: str) -> dict[str, Any]:
         """Ask for a model as the page's own widget does; the last message."""
-        config = httpx.get(f"{self.address}/config", timeout=60).json()
-        (component,) = [each["id"] for each in config["components"] if "translate/hub-client" in json.dumps(each)]
-        (function,) = [each["id"] for each in config["dependencies"] if each["targets"] == [[component, "submit"]]]
-        session = name.rpartition("-")[2]
-        sent = {
-            "data": [],
-            "event_data": {"request": json.dumps({"name": name, "turn": 1})},
-            "fn_index": function,
-            "session_hash": session,
-            "trigger_id": component,
-        }
-        assert httpx.post(f"{self.address}/gradio_api/queue/join", json=sent, timeout=60).status_code == 200
-        asked = {"session_hash": session}
-        with httpx.stream("GET", f"{self.address}/gradio_api/queue/data", params=asked, timeout=60) as answer:
-            events = (json.loads(line[5:]) for line in answer.iter_lines() if line.startswith("data:"))
-            data = next(event["output"]["data"][0] for event in events if event["msg"] == "process_completed")
-        if not isinstance(data, str):  # the last of several messages comes as a change of the one before
-            data = data[0][-1]
-        message: dict[str, Any] = json.loads(data)
-        return message
+        body = {"session": name.rpartition("-")[2], "values": {"name": name}}
+        reply = httpx.post(f"{self.address}/{FOLDER}/stream/fetch_model", json=body, timeout=60)
+        assert reply.status_code == 200
+        messages: list[dict[str, Any]] = [
+            json.loads(line[5:]) for line in reply.text.splitlines() if line.startswith("data:")
+        ]
+        return messages[-1]
 
     def kept(self) -> set[str]:
         """The ids whose weights lie on the disk."""
@@ -78,7 +65,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
             free.bind(("127.0.0.1", 0))
             settings = Settings(models=tuple(OFFERED), hub_mb=QUOTA, port=free.getsockname()[1])
 
-        async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
+        async def launched() -> Page:  # in a loop: outside, Gradio leaves some open
             page = build_page(settings)
             launch_page(page, settings, prevent_thread_lock=True)
             return page

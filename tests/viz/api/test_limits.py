@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headlight.viz.api.endpoints import ENDPOINTS
-from headlight.viz.api.middleware import RequestGuard, app_kwargs, middleware
+from headlight.viz.api.middleware import RequestGuard, app_kwargs
 from headlight.viz.settings import Settings
 from tests.viz.serving import assert_clean
 
@@ -200,8 +200,8 @@ def test_an_error_is_json_in_utf_8_with_its_length() -> None:
 
 
 def test_the_door_is_hung_by_the_settings() -> None:
-    (standing,) = middleware(Settings(max_request_kb=7))
+    (standing,) = app_kwargs(Settings(max_request_kb=7))["middleware"]
     assert standing.kwargs["settings"].max_request_kb == 7
     assert standing.kwargs["endpoints"] is ENDPOINTS
     others = {"other": inspect.signature(lambda text: text)}
-    assert app_kwargs(Settings(), others)["middleware"][0].kwargs["endpoints"] is others
+    assert app_kwargs(Settings(), endpoints=others)["middleware"][0].kwargs["endpoints"] is others

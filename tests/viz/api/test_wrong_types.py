@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-import gradio as gr
 import pytest
 
-from headlight.viz.page import build_page
+from headlight.viz.page import Page, build_page
+from headlight.viz.server.calls import Function, call_json
 from headlight.viz.settings import Settings
 
 WRONG: tuple[Any, ...] = (None, False, 7, -1.5, "x", "", [], ["x"], [[]], {}, {"x": {}}, {"text": 7}, {"text": ["x"]})
@@ -46,30 +44,25 @@ class Read(dict[str, Any]):
         return super().__getitem__(name)
 
 
-def functions() -> Iterator[tuple[str, Callable[[str], str | bytes]]]:
+def functions() -> dict[str, Function]:
     """Those of every widget of the page."""
 
-    async def built() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
+    async def built() -> Page:  # in a loop: outside, Gradio leaves some open
         return build_page(Settings(model="toy", models=()))
 
-    page = asyncio.run(built())
-    for block in page.blocks.values():
-        for function in vars(block).values():
-            if getattr(function, "_is_server_fn", False) and not getattr(function, "tells", False):
-                yield function.__name__, function
+    return {name: call.function for name, call in asyncio.run(built()).calls.calls.items()}
 
 
 def test_no_wrong_type_of_any_value_is_our_fault(caplog: pytest.LogCaptureFixture) -> None:
     faults, calls = [], 0
-    for name, function in functions():
+    for name, function in functions().items():
         names = {"request"}
         for values in ({}, RIGHT):
             with suppress(Exception):  # which names it reads is all that counts
-                function.__wrapped__(Read(dict(values), names))  # type: ignore[attr-defined]
+                function(Read(dict(values), names))
         for field in sorted(names):
             for wrong in WRONG:
-                told = function(json.dumps({**RIGHT, field: wrong}))
-                text = told.decode() if isinstance(told, bytes) else told
+                text = call_json(function, {**RIGHT, field: wrong}).decode()
                 assert "Traceback" not in text
                 calls += 1
                 if '"our_fault"' in text:

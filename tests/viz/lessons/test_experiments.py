@@ -40,7 +40,7 @@ from headlight.viz.lessons.result_figures import (
     format_number,
 )
 from headlight.viz.lessons.result_figures import TextBlock as OneText
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from tests.viz.lessons.asked import unpacked
@@ -99,7 +99,7 @@ def test_what_is_not_set_holds_its_start() -> None:
 def test_what_no_control_holds_is_refused(given: Any, service: Service, steps: object) -> None:
     with pytest.raises(PageError):
         check_controls(CONTROLS, given, Settings())
-    told = json.loads(rpc_function(experiment_function(service))(json.dumps(asking() | {"set": given})))
+    told = json.loads(call_json(experiment_function(service), asking() | {"set": given}))
     assert told["what"] == "error"
     assert f"error_{told['word']}" in phrases("en")
 

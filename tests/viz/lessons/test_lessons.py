@@ -20,7 +20,7 @@ from headlight.viz.lessons import LESSONS, tensors
 from headlight.viz.lessons.lesson import Lesson, Step
 from headlight.viz.lessons.source import ROOT, source_listing
 from headlight.viz.lessons.tensors import LOGITS, MAX_NAMES, tensors_function
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
@@ -153,7 +153,7 @@ def test_a_line_that_is_gone_is_an_error() -> None:
 
 
 def test_lessons_travel_as_plain_json() -> None:
-    told = json.loads(rpc_function(read_lessons, computes=False)("{}"))
+    told = json.loads(call_json(read_lessons, {}))
     assert [lesson["name"] for lesson in told] == [lesson.name for lesson in LESSONS]
     assert [step["name"] for step in told[0]["steps"]] == [step.name for step in LESSONS[0].steps]
 
@@ -226,5 +226,5 @@ def test_what_would_hold_too_many_numbers_is_refused_before_it_is_computed(
     assert sum(array.size for array in captured.values()) <= needed
     monkeypatch.setattr(tensors, "MAX_CAPTURED", needed - 1)
     monkeypatch.setattr(tensors, "capture", lambda *given: pytest.fail("It was computed all the same."))
-    told = json.loads(rpc_function(tensors_function(service))(json.dumps({"request": request, "names": names})))
+    told = json.loads(call_json(tensors_function(service), {"request": request, "names": names}))
     assert (told["what"], told["word"]) == ("error", "too_long_to_show")

@@ -17,13 +17,12 @@ from headlight.viz.errors import PageError
 from headlight.viz.lessons.experiment_server import STEPS
 from headlight.viz.lessons.result_figures import TrainingRuns
 from headlight.viz.lessons.training_steps import MAX_SEEN, check_runs, training_calls
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.service.service import Service
 from headlight.viz.service.training_runs import TrainingRunPool
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.learn import close_page_function
 from tests.viz.lessons.asked import Asked
 
 SOON = 60.0
@@ -63,18 +62,6 @@ def test_a_run_is_begun_watched_and_stopped(service: Service, runs: TrainingRunP
         more({"run": name, "seen": 0})
 
 
-def test_a_closed_page_ends_its_run(service: Service, runs: TrainingRunPool) -> None:
-    begin, _, _ = training_calls(service)
-    begin({"runs": [asdict(LiveRunSettings())]})
-    (run,) = runs._runs.values()
-
-    class Request:
-        session_hash = "anna"
-
-    close_page_function(service)(Request())  # type: ignore[arg-type]
-    assert runs.wait_for(lambda: run.over, SOON)
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -86,7 +73,7 @@ def test_a_closed_page_ends_its_run(service: Service, runs: TrainingRunPool) -> 
 def test_what_is_no_small_run_is_refused(given: Any, service: Service, runs: TrainingRunPool) -> None:
     with pytest.raises(PageError):
         check_runs(given)
-    told = json.loads(rpc_function(training_calls(service)[0], computes=False)(json.dumps({"runs": given})))
+    told = json.loads(call_json(training_calls(service)[0], {"runs": given}))
     assert told["what"] == "error"
     assert runs.count() == 0
 

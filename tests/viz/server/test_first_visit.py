@@ -31,12 +31,9 @@ def served(html: str, path: str = "/", root: str = "", accepts: str = "gzip", **
     async def page(_: Request) -> Response:
         return Response(html.encode(), **{"media_type": "text/html", **response})
 
-    class App(Starlette):
-        def get_blocks(self) -> Any:
-            return SimpleNamespace(config={"components": [{"type": kind} for kind in KINDS]}, theme_hash="57")
-
-    app = App(routes=[Route("/", page), Route("/a", page)])
-    app.add_middleware(PreloadMiddleware)
+    blocks = SimpleNamespace(config={"components": [{"type": kind} for kind in KINDS]}, theme_hash="57")
+    app = Starlette(routes=[Route("/", page), Route("/a", page)])
+    app.add_middleware(PreloadMiddleware, page=blocks)
     return TestClient(app, root_path=root).get(path, headers={"accept-encoding": accepts})
 
 

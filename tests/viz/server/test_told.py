@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from threading import Event
+from typing import Any
 
 import pytest
 from starlette.types import Message
 
 from headlight.viz.server import event_stream
-from headlight.viz.server.event_stream import MessageStream, stream_response, streams_messages
+from headlight.viz.server.event_stream import MessageStream, stream_response
 from headlight.viz.server.visitors import HAS_LEFT
 
 PATIENCE = 30.0
@@ -39,7 +40,7 @@ class Reader:
         return [line.removeprefix("data: ") for line in "".join(bodies).split("\n\n") if line]
 
     async def hears(self, function: MessageStream) -> None:
-        await stream_response(function, "asked", None, self.receive, self.send)
+        await stream_response(function, {"text": "asked"}, None, self.receive, self.send)
 
 
 def within(work: Callable[[Reader], Awaitable[None]]) -> Reader:
@@ -54,9 +55,8 @@ def within(work: Callable[[Reader], Awaitable[None]]) -> Reader:
 
 
 def test_every_message_arrives_and_then_the_end() -> None:
-    @streams_messages
-    def counts(asked: str, stop: Event) -> Generator[str]:
-        yield from (f"{asked} {number}" for number in range(3))
+    def counts(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
+        yield from (f"{asked['text']} {number}" for number in range(3))
 
     reader = within(lambda reader: reader.hears(counts))
     assert reader.said == ["asked 0", "asked 1", "asked 2"]
@@ -67,8 +67,7 @@ def test_every_message_arrives_and_then_the_end() -> None:
 def test_a_message_arrives_before_the_next_one_is_made() -> None:
     let = Event()
 
-    @streams_messages
-    def waits(asked: str, stop: Event) -> Generator[str]:
+    def waits(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         yield "first"
         assert let.wait(PATIENCE)
         yield "second"
@@ -86,8 +85,7 @@ def test_a_message_arrives_before_the_next_one_is_made() -> None:
 def test_who_leaves_stops_the_work() -> None:
     seen: list[bool] = []
 
-    @streams_messages
-    def goes_on(asked: str, stop: Event) -> Generator[str]:
+    def goes_on(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         try:
             yield "begun"
             assert stop.wait(PATIENCE)
@@ -110,8 +108,7 @@ def test_a_reader_who_does_not_read_keeps_nobody_waiting(monkeypatch: pytest.Mon
     done = Event()
     monkeypatch.setattr(event_stream, "SEND_TIMEOUT", 0.05)
 
-    @streams_messages
-    def takes_a_turn(asked: str, stop: Event) -> Generator[str]:
+    def takes_a_turn(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         yield "a" * 1000
         yield "b" * 1000
         done.set()
@@ -127,8 +124,7 @@ def test_a_reader_who_does_not_read_keeps_nobody_waiting(monkeypatch: pytest.Mon
 def test_a_fault_ends_the_work_and_is_passed_on() -> None:
     closed = Event()
 
-    @streams_messages
-    def breaks(asked: str, stop: Event) -> Generator[str]:
+    def breaks(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         try:
             yield "one"
             raise RuntimeError("broken")
@@ -144,8 +140,7 @@ def test_a_silent_function_is_shown_to_live(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(event_stream, "KEEP_ALIVE_SECONDS", 0.01)
     let = Event()
 
-    @streams_messages
-    def thinks(asked: str, stop: Event) -> Generator[str]:
+    def thinks(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         assert let.wait(PATIENCE)
         yield "at last"
 
@@ -162,8 +157,7 @@ def test_a_silent_function_is_shown_to_live(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_who_left_before_the_first_step_is_known_to_have_left() -> None:
-    @streams_messages
-    def asks(asked: str, stop: Event) -> Generator[str]:
+    def asks(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         assert stop.wait(PATIENCE)
         return
         yield
@@ -178,8 +172,7 @@ def test_who_left_before_the_first_step_is_known_to_have_left() -> None:
 def test_a_server_that_ends_stops_the_step_that_runs_and_closes_the_function() -> None:
     begun, stopped, closed = Event(), Event(), Event()
 
-    @streams_messages
-    def works(asked: str, stop: Event) -> Generator[str]:
+    def works(asked: Mapping[str, Any], stop: Event) -> Generator[str]:
         try:
             begun.set()
             if stop.wait(PATIENCE):

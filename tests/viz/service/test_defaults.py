@@ -42,9 +42,7 @@ def service(models: Path) -> Service:
 
 def ask(service: Service, **values: Any) -> dict[str, Any]:
     """What the page hears at last when it names nothing but this."""
-    return [json.loads(message) for message in TranslateWidget(service).stream_messages(json.dumps(values), Event())][
-        -1
-    ]
+    return [json.loads(message) for message in TranslateWidget(service).stream_messages(values, Event())][-1]
 
 
 def call(endpoints: Endpoints, name: str, *given: Any, **named: Any) -> dict[str, Any]:

@@ -101,14 +101,6 @@ def test_a_run_ends_when_its_visitor_stops_it(clock: Clock, processes: list[subp
     assert processes[0].poll() is not None
 
 
-def test_a_run_ends_when_its_page_is_closed(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
-    runs = runs_of(WAITS, clock)
-    run = runs.start(ANNA, TOY)
-    begun(runs, run)
-    runs.on_session_closed("anna")
-    ended(runs, run)
-
-
 def test_a_run_ends_when_nobody_asks_for_it(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
     runs = runs_of(WAITS, clock)
     run = runs.start(ANNA, TOY)

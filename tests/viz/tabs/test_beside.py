@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.records import DecodingOptions, TranslationRequest
 from headlight.viz.errors import PageError
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
@@ -30,7 +30,7 @@ def service() -> Service:
 def ask(service: Service, other: Any, request: Any = FIRST) -> dict[str, Any]:
     """What the browser hears, as it reads it."""
     values: dict[str, Any] = json.loads(
-        rpc_function(second_answer_function(service))(json.dumps({"request": request, "other": other}))
+        call_json(second_answer_function(service), {"request": request, "other": other})
     )
     return values
 
@@ -90,8 +90,9 @@ def test_the_same_model_twice_matches_itself(service: Service) -> None:
 def test_the_way_back_reads_the_first_answer_and_is_matched_crosswise(service: Service) -> None:
     first = service.translate(service.check(FIRST))
     told = json.loads(
-        rpc_function(second_answer_function(service))(
-            json.dumps({"request": FIRST, "other": {"text": first.text, "model": "en-de"}, "back": True})
+        call_json(
+            second_answer_function(service),
+            {"request": FIRST, "other": {"text": first.text, "model": "en-de"}, "back": True},
         )
     )
     answer = told["answer"]

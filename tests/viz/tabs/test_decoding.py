@@ -13,7 +13,7 @@ from headlight.model.records import BeamNode, BeamTree
 from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.page import build_page
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.decoding import build, finished, path_texts, probabilities_function, reasons, search_function
@@ -194,7 +194,7 @@ def test_what_makes_no_sense_is_refused_by_name(
     with pytest.raises(PageError) as error:
         server(service)({"request": {"text": BEER}, **LOOK} | changed)
     assert (error.value.field, error.value.word) == (field, word)
-    told = json.loads(rpc_function(server(service))(json.dumps({"request": {"text": BEER}, **LOOK} | changed)))
+    told = json.loads(call_json(server(service), {"request": {"text": BEER}, **LOOK} | changed))
     assert (told["what"], told["field"], told["word"]) == ("error", field, word)
 
 

@@ -6,20 +6,20 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
-from types import SimpleNamespace
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from headlight.viz.errors import PageError
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
+from headlight.viz.server.event_stream import waited
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service import reach
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
-from headlight.viz.tabs.download import DownloadWidget
+from headlight.viz.tabs.download import Downloads
 from headlight.viz.tabs.positions import encoding_json
 from tests.hub_server import Hub, Repository, hub_of_our_own
 
@@ -36,29 +36,34 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.fixture
-def fetching(hub: Hub, tmp_path: Path) -> DownloadWidget:
+def fetching(hub: Hub, tmp_path: Path) -> Downloads:
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
-    return DownloadWidget(Service(Settings(models_folder=tmp_path / "models", models=(TOY,))))
+    return Downloads(Service(Settings(models_folder=tmp_path / "models", models=(TOY,))))
 
 
-def messages_of(fetching: DownloadWidget, visitor: str = "one", **values: Any) -> Iterator[dict[str, Any]]:
-    event = SimpleNamespace(request=json.dumps(values))
-    for each in fetching.fetch(event, SimpleNamespace(session_hash=visitor)):  # type: ignore[arg-type]
-        yield json.loads(each)
+def messages_of(
+    fetching: Downloads, visitor: str = "one", stop: Event | None = None, **values: Any
+) -> Iterator[dict[str, Any]]:
+    before = VISITOR.set(VISITOR.get()._replace(session=visitor))
+    try:
+        for each in waited(fetching.fetch_model(values, stop or Event())):
+            yield json.loads(each)
+    finally:
+        VISITOR.reset(before)
 
 
-def offer(fetching: DownloadWidget, name: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(rpc_function(fetching.download_info)(json.dumps({"name": name})))
+def offer(fetching: Downloads, name: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(call_json(fetching.download_info, {"name": name}))
     return answer
 
 
-def look(fetching: DownloadWidget, **values: Any) -> str:
-    found: str = json.loads(rpc_function(fetching.look)(json.dumps(values)))["away"]
+def look(fetching: Downloads, **values: Any) -> str:
+    found: str = json.loads(call_json(fetching.check_hub, values))["away"]
     return found
 
 
 def test_where_the_hub_is_away_the_page_hears_it_and_that_it_is_back(
-    fetching: DownloadWidget, hub: Hub, monkeypatch: pytest.MonkeyPatch
+    fetching: Downloads, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [1000.0]
     monkeypatch.setattr(reach.time, "monotonic", lambda: clock[0])
@@ -82,11 +87,11 @@ def test_where_the_hub_is_away_the_page_hears_it_and_that_it_is_back(
 
 def test_where_no_model_of_the_hub_is_allowed_it_is_not_looked_for(hub: Hub, tmp_path: Path) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
-    assert look(DownloadWidget(Service(Settings(models_folder=tmp_path / "models", models=())))) == ""
+    assert look(Downloads(Service(Settings(models_folder=tmp_path / "models", models=())))) == ""
     assert hub.looks == 0
 
 
-def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: DownloadWidget, hub: Hub) -> None:
+def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: Downloads, hub: Hub) -> None:
     size = sum(path.stat().st_size for path in (MODELS / "toy").iterdir())
     told = offer(fetching, TOY)
     commit = hub.repositories[TOY].references["main"]
@@ -101,24 +106,24 @@ def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: DownloadWid
 @pytest.mark.parametrize(
     ("name", "word"), [("someone/else", "model_not_allowed"), ("../toy", "model_not_allowed"), (7, "hub_bad_id")]
 )
-def test_what_may_not_be_asked_for_is_not(fetching: DownloadWidget, hub: Hub, name: Any, word: str) -> None:
+def test_what_may_not_be_asked_for_is_not(fetching: Downloads, hub: Hub, name: Any, word: str) -> None:
     told = offer(fetching, name)
     assert (told["what"], told["field"], told["word"]) == ("error", "model", word)
-    (message,) = messages_of(fetching, name=name, turn=3)
-    assert (message["word"], message["turn"]) == (word, 3)
+    (message,) = messages_of(fetching, name=name)
+    assert message["word"] == word
     assert hub.asked == []
 
 
-def test_a_page_that_is_open_can_learn_what_others_fetched(fetching: DownloadWidget) -> None:
+def test_a_page_that_is_open_can_learn_what_others_fetched(fetching: Downloads) -> None:
     def told() -> list[tuple[str, bool]]:
-        return [(each["name"], each["downloaded"]) for each in fetching.models({})]
+        return [(each["name"], each["downloaded"]) for each in fetching.list_models({})]
 
     assert told() == [("toy", True), (TOY, False)]
     list(messages_of(fetching, name=TOY))
     assert told() == [("toy", True), (TOY, True)]
 
 
-def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: DownloadWidget, hub: Hub) -> None:
+def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: Downloads, hub: Hub) -> None:
     asked = {"model": TOY, "theme": "light", "language": "en", "length": 7}
     with pytest.raises(PageError) as caught:
         encoding_json(fetching.service, asked)
@@ -127,9 +132,8 @@ def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: Down
     assert encoding_json(fetching.service, asked)["length"] == 7
 
 
-def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: DownloadWidget) -> None:
-    messages = list(messages_of(fetching, name=TOY, turn=5))
-    assert {each["turn"] for each in messages} == {5}
+def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: Downloads) -> None:
+    messages = list(messages_of(fetching, name=TOY))
     *progress, last = messages
     assert {each["what"] for each in progress} == {"fetching"}
     done = [each["done"] for each in progress]
@@ -139,38 +143,23 @@ def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: Downl
     assert [(each["name"], each["downloaded"]) for each in last["models"]] == [("toy", True), (TOY, True)]
 
 
-def begun(fetching: DownloadWidget, hub: Hub) -> tuple[list[dict[str, Any]], Thread]:
-    """A download in the middle of which the Hub waits, and what is heard of it."""
+def test_who_leaves_ends_it_and_keeps_what_came(fetching: Downloads, hub: Hub) -> None:
     messages: list[dict[str, Any]] = []
+    stop = Event()
     hub.going.clear()
-    thread = Thread(target=lambda: messages.extend(messages_of(fetching, name=TOY)))
+    thread = Thread(target=lambda: messages.extend(messages_of(fetching, stop=stop, name=TOY)))
     thread.start()
     assert hub.halted.wait(60)
-    return messages, thread
-
-
-def test_stop_ends_it_and_keeps_what_came(fetching: DownloadWidget, hub: Hub) -> None:
-    messages, thread = begun(fetching, hub)
-    fetching.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type] - somebody else
-    assert thread.is_alive()
-    fetching.stop(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    stop.set()
     hub.going.set()
     thread.join(60)
     assert (messages[-1]["what"], messages[-1]["word"]) == ("error", "hub_stopped")
+    assert fetching._running == {}
     assert 0 < offer(fetching, TOY)["missing"] < offer(fetching, TOY)["bytes"]
     assert list(messages_of(fetching, name=TOY))[-1]["what"] == "fetched"
 
 
-def test_who_leaves_fetches_no_more(fetching: DownloadWidget, hub: Hub) -> None:
-    messages, thread = begun(fetching, hub)
-    fetching.on_page_closed(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
-    hub.going.set()
-    thread.join(60)
-    assert messages[-1]["word"] == "hub_stopped"
-    assert fetching._running == {}
-
-
-def test_a_listener_who_goes_away_ends_it(fetching: DownloadWidget, hub: Hub) -> None:
+def test_a_listener_who_goes_away_ends_it(fetching: Downloads, hub: Hub) -> None:
     hub.cuts = [11]  # of the weights: there are messages before they are here
     listening = messages_of(fetching, name=TOY)
     next(listening)
@@ -180,7 +169,7 @@ def test_a_listener_who_goes_away_ends_it(fetching: DownloadWidget, hub: Hub) ->
     assert stop.is_set()
 
 
-def test_two_visitors_share_one_download(fetching: DownloadWidget, hub: Hub) -> None:
+def test_two_visitors_share_one_download(fetching: Downloads, hub: Hub) -> None:
     heard: dict[str, list[dict[str, Any]]] = {"one": [], "two": []}
     hub.going.clear()
     threads = [
@@ -200,7 +189,7 @@ def test_two_visitors_share_one_download(fetching: DownloadWidget, hub: Hub) -> 
 
 
 def test_our_own_faults_say_so_and_show_nothing(
-    fetching: DownloadWidget, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    fetching: Downloads, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError("/secret/path")
@@ -212,7 +201,7 @@ def test_our_own_faults_say_so_and_show_nothing(
     assert "secret" in caplog.text
 
 
-def test_an_address_fetches_one_model_at_a_time(fetching: DownloadWidget) -> None:
+def test_an_address_fetches_one_model_at_a_time(fetching: Downloads) -> None:
     one, two = Visitor("203.0.113.5", "one"), Visitor("203.0.113.5", "two")
     other = Visitor("198.51.100.7", "one")
     with fetching._claim_download(one, TOY):
@@ -223,9 +212,9 @@ def test_an_address_fetches_one_model_at_a_time(fetching: DownloadWidget) -> Non
             pass
         assert caught.value.word == "one_download"
         token = VISITOR.set(two)
-        (message,) = messages_of(fetching, "two", name="me/another", turn=5)
+        (message,) = messages_of(fetching, "two", name="me/another")
         VISITOR.reset(token)
-        assert (message["word"], message["turn"]) == ("one_download", 5)
+        assert message["word"] == "one_download"
     with fetching._claim_download(two, "me/another"):
         pass
     assert fetching._fetches == []

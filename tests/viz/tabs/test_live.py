@@ -23,9 +23,7 @@ OTHER = Visitor("198.51.100.7", "s")
 
 
 def asked(widget: TranslateWidget, **values: Any) -> Iterator[str]:
-    return waited(
-        widget.stream_messages(json.dumps(default_request(widget.service) | {"live": True} | values), Event())
-    )
+    return waited(widget.stream_messages(default_request(widget.service) | {"live": True} | values, Event()))
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from headlight.model.core.positions import POSITIONS, make_positions
 from headlight.model.experiments.encodings import encoding_array, periods
 from headlight.model.records import FloatArray
 from headlight.viz.errors import PageError
+from headlight.viz.server.calls import CallTable
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.positions import build, drawing_form, encoding_json
@@ -168,5 +169,5 @@ def test_what_a_browser_sends_is_checked(service: Service, wrong: dict[str, Any]
 
 def test_the_tab_is_built_without_loading_a_model() -> None:
     fresh = Service(Settings(model="toy"))
-    assert isinstance(build(fresh), gr.HTML)
+    assert isinstance(build(fresh, CallTable(threads=1)), gr.HTML)
     assert fresh.loaded.cache.keys() == []

@@ -16,9 +16,9 @@ import pytest
 
 from headlight.model.records import KINDS
 from headlight.viz.errors import PageError
+from headlight.viz.server.calls import call_json
 from headlight.viz.server.deferred_answers import DeferredAnswers
 from headlight.viz.server.event_stream import waited
-from headlight.viz.server.rpc import rpc_function
 from headlight.viz.server.visitors import VISITOR, with_request_number
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.first_answer import FIRST_ANSWER_FILE, first_answer_key, load_first_answer, make_first_answer
@@ -43,7 +43,7 @@ def collect(messages: AsyncIterator[Any]) -> list[Any]:
 
 def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
     """All messages of one request, as the browser reads them."""
-    asked = json.dumps(default_request(translate_widget.service) | values)
+    asked = default_request(translate_widget.service) | values
     before = VISITOR.set(Visitor(session=visitor))
     try:
         return [json.loads(message) for message in waited(translate_widget.stream_messages(asked, Event()))]
@@ -93,13 +93,16 @@ def test_an_answer_too_large_for_gradios_queue_is_fetched_by_its_name(
     monkeypatch.setattr(translate_tab, "DEFER_FROM_CHARACTERS", 1000)
     (*_, parcel) = ask_through_queue(translate_widget, text=SENTENCE, turn=2)
     assert {name: parcel[name] for name in ("turn", "what")} == {"turn": 2, "what": "parcel"}
-    collect = rpc_function(translate_widget.fetch_deferred, computes=False, written=True)
-    fetched = json.loads(collect(json.dumps({"name": parcel["name"]})))
+
+    def collect(name: object) -> Any:
+        return json.loads(call_json(translate_widget.fetch_deferred, {"name": name}))
+
+    fetched = collect(parcel["name"])
     assert fetched["attention"] == whole["attention"]
     assert fetched["text"] == whole["text"]
-    assert json.loads(collect(json.dumps({"name": parcel["name"]}))) == fetched  # the first time it may be lost
+    assert collect(parcel["name"]) == fetched  # the first time it may be lost
     for name in ("unknown", 7, None):
-        assert json.loads(collect(json.dumps({"name": name})))["word"] == "no_answer"
+        assert collect(name)["word"] == "no_answer"
 
 
 def test_of_answers_that_nobody_fetches_the_oldest_leave() -> None:
@@ -156,7 +159,7 @@ def test_a_new_request_stops_the_visitors_last_one_and_nobody_elses(translate_wi
         assert not second.is_set()
         translate_widget.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type]
         assert other.is_set()
-        translate_widget.on_page_closed(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+        translate_widget.stop(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
         assert second.is_set()
         assert "one" not in translate_widget._running
 
@@ -174,12 +177,8 @@ def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(translate_widget: Tr
 def test_what_is_no_request_is_told_so(translate_widget: TranslateWidget, request_: Any) -> None:
     event: Any = SimpleNamespace(request=request_)
     visitor: Any = SimpleNamespace(session_hash="one")
-    (message,), (queued, _) = (
-        translate_widget.stream_messages(request_, Event()),
-        collect(translate_widget.stream_through_gradio(event, visitor)),
-    )
+    message, _ = collect(translate_widget.stream_through_gradio(event, visitor))
     assert json.loads(message)["word"] in ("not_json", "not_names")
-    assert queued == message
 
 
 @pytest.mark.parametrize("turn", [10**4000, -(10**4000), "7", [1], None, True, 2.5])

@@ -18,7 +18,7 @@ from headlight.model.experiments.importance import all_parts
 from headlight.model.experiments.pruning import PRUNING_FILE, PruningCurve, PruningPoint
 from headlight.model.records import KINDS
 from headlight.model.training.card_section import refresh_checksums
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.whatif import (
@@ -41,8 +41,8 @@ def service() -> Service:
 
 def ask(service: Service, interventions: Any, request: Any = FIRST) -> dict[str, Any]:
     """What the browser hears, as it reads it."""
-    sent = json.dumps({"request": request, "interventions": interventions})
-    values: dict[str, Any] = json.loads(rpc_function(changed_answer_function(service))(sent))
+    sent = {"request": request, "interventions": interventions}
+    values: dict[str, Any] = json.loads(call_json(changed_answer_function(service), sent))
     return values
 
 
@@ -112,9 +112,7 @@ def test_a_request_that_is_none_is_said(service: Service) -> None:
 
 def measured(service: Service, **values: Any) -> dict[str, Any]:
     """One answer about importance, as the browser reads it."""
-    found: dict[str, Any] = json.loads(
-        rpc_function(importance_function(service))(json.dumps({"request": FIRST} | values))
-    )
+    found: dict[str, Any] = json.loads(call_json(importance_function(service), {"request": FIRST} | values))
     return found
 
 
@@ -146,7 +144,7 @@ def test_importance_begins_nowhere_else(service: Service, first: Any) -> None:
 
 def heard(function: Any, **values: Any) -> dict[str, Any]:
     """An answer as the browser reads it."""
-    found: dict[str, Any] = json.loads(rpc_function(function)(json.dumps({"request": FIRST} | values)))
+    found: dict[str, Any] = json.loads(call_json(function, {"request": FIRST} | values))
     return found
 
 

@@ -17,7 +17,7 @@ from headlight.model.experiments.logit_lens import decompose_logit
 from headlight.model.records import KINDS, DecodingOptions, Kind, Translation, TranslationRequest
 from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.why import (
@@ -174,7 +174,7 @@ def unpacked(sent: Mapping[str, Any]) -> np.ndarray:
 
 
 def test_the_products_of_each_key_add_up_to_its_score_and_all_powers_to_the_row(service: Service) -> None:
-    text = rpc_function(row_function(service))(json.dumps({"request": {"text": BEER}, **PAIR}))
+    text = call_json(row_function(service), {"request": {"text": BEER}, **PAIR})
     answer = json.loads(text)
     query, keys = unpacked(answer["query"]), unpacked(answer["keys"])
     assert answer["own"] == list(range(len(keys)))

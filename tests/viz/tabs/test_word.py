@@ -18,7 +18,7 @@ from headlight.model.experiments.gradients import integrated_gradients
 from headlight.model.measures import attention_rollout
 from headlight.model.phrases import phrases
 from headlight.model.translate.translator import Translator
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import attribution
@@ -39,7 +39,7 @@ def service() -> Service:
 
 def hear(function: Callable[[Mapping[str, Any]], dict[str, Any]], **values: Any) -> dict[str, Any]:
     """What the browser hears, as it reads it."""
-    told: dict[str, Any] = json.loads(rpc_function(function)(json.dumps({"request": FIRST, "places": [1]} | values)))
+    told: dict[str, Any] = json.loads(call_json(function, {"request": FIRST, "places": [1]} | values))
     return told
 
 

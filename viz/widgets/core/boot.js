@@ -63,12 +63,6 @@ export const queueStatus = {
   again: () => {},
 };
 
-async function callServer(ask, values) {
-  const said = await ask(JSON.stringify(values));
-  if (said === undefined) return { what: 'error', word: 'unreachable' };
-  return typeof said === 'string' ? JSON.parse(said) : said; // a large answer comes as it is
-}
-
 /**
  * Ask the server for something small; where others are before us, that is said until it is our turn. What it complains
  * of is thrown, with the phrase that says so. While no machine computes, or all are busy, the question stays, and is asked again.
@@ -77,7 +71,7 @@ async function callServer(ask, values) {
  */
 export async function callLatest(ask, values, wanted = null, refused = null) {
   const patience = new Retry();
-  let answer = await callServer(ask, values);
+  let answer = await ask(values);
   try {
     while (answer?.what === 'waiting' || patience.shouldRetry(answer)) {
       if (wanted && !wanted()) return null;
@@ -93,8 +87,7 @@ export async function callLatest(ask, values, wanted = null, refused = null) {
         await rest(pause, wanted);
         if (wanted && !wanted()) return null;
       }
-      // In the line, the server keeps our place meanwhile.
-      answer = await callServer(ask, stays ? values : { ...values, place: answer.place });
+      answer = stays ? await ask(values) : await ask(values, answer.ticket); // the queue keeps our place
     }
   } finally {
     patience.finish();

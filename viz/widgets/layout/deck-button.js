@@ -1,5 +1,6 @@
 // The way to saved views: their modules come when one is saved or looked at, or when an address brings a deck along.
 
+import { hasServer } from '../core/server.js';
 import { loadLazy } from '../core/boot.js';
 import { icon, make } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
@@ -28,7 +29,7 @@ export function deckButton() {
   });
   addEventListener('headlight-link', () => follow(location.hash));
   const draw = () => {
-    button.hidden = !state.savedViews || !window.gradio_config;
+    button.hidden = !state.savedViews || !hasServer();
     for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t('saved_views'));
   };
   on(['savedViews', 'language'], draw);

@@ -1,5 +1,6 @@
 // The one note that everybody should read once, and the way to the page for programs.
 
+import { hasServer } from '../core/server.js';
 import { make } from '../core/dom.js';
 import { urlOf, isEmbedded } from '../core/embed.js';
 import { formatPermalink } from '../core/permalink.js';
@@ -26,7 +27,7 @@ export async function mount({ element, props }) {
   const programs = make('button', { type: 'button', class: 'link', onclick: openPanel });
   element.classList.add('last-line');
   element.append(line, licence);
-  if (window.gradio_config) element.append(programs); // a saved page has no server behind it
+  if (hasServer()) element.append(programs); // a saved page has no server behind it
   element.append(doubt);
   const whole = make('a', { class: 'link whole', target: '_blank', rel: 'noopener' });
   const lead = () => whole.setAttribute('href', urlOf(formatPermalink(), { alone: false }));

@@ -1,5 +1,6 @@
 // Name, one line, which offers a newcomer the first steps, language, light and dark.
 
+import { hasServer } from '../core/server.js';
 import { icon, make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
 import { ready } from '../core/page.js';
@@ -51,7 +52,7 @@ export async function mount({ element }) {
     help.focus();
   };
   const draw = () => {
-    const leads = Boolean(window.gradio_config && document.getElementById('panel-heads')); // a saved page has no tabs
+    const leads = Boolean(hasServer() && document.getElementById('panel-heads')); // a saved page has no tabs
     help.hidden = !leads;
     if (leads && !isDone()) mountOffer(line, { start, refuse });
     else line.textContent = t('line');

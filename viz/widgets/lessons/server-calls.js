@@ -11,7 +11,7 @@ export async function lessonCalls(root, server) {
   const training = {
     begin: (values, wanted, refused) => callLatest(server.begin_training, values, wanted, refused),
     more: (values) => callLatest(server.more_training, values),
-    stop: (values) => callLatest(server.stop_training, values),
+    stop: (values) => server.stop_training(values, '', { keepalive: true }), // also while the page closes
   };
   const notebook = (values) => callLatest(server.lesson_notebook, values);
   return { lessons: await callLatest(server.read_lessons, {}), tensors, experiments, training, notebook };

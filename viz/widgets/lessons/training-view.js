@@ -33,6 +33,7 @@ export class TrainingView {
     this.views = [0, 1].map(() => new RunView((layer, head) => this.pick({ layer, head })));
     this.pairs = make('div', { class: 'runs' }, ...this.views.map(({ element }) => element));
     this.shows = make('div', { class: 'train-shows', hidden: true }, this.sentences, this.pairs);
+    addEventListener('pagehide', () => this.run.stop());
   }
 
   /** A picture of runs is shown: other settings have other runs. Gives what stands among the step's pictures. */

@@ -24,7 +24,7 @@ const OPEN = ['Scores', 'What it cannot do', 'How it learnt'];
 
 export async function mount({ element, server }) {
   await ready;
-  new ModelsTab(element, server.cards);
+  new ModelsTab(element, server.model_cards);
 }
 
 class ModelsTab {

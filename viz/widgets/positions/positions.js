@@ -14,7 +14,7 @@ const MAX_CACHED = 40; // answers
 
 export async function mount({ element, server }) {
   await ready;
-  new PositionsTab(element, server.encoding);
+  new PositionsTab(element, server.position_encoding);
 }
 
 class PositionsTab {

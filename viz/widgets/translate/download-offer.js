@@ -114,7 +114,6 @@ export class DownloadOffer {
   /** Pause; the server keeps partial files. */
   pause() {
     this.watchdog.stop();
-    hubClient.forget();
     hubClient.stop();
   }
 

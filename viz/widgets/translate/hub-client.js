@@ -1,11 +1,15 @@
 // Calls to the Hub: model sizes and downloads. `hub.hear` receives the messages.
 
 import { callLatest } from '../core/boot.js';
+import { CallError } from '../core/server.js';
 import { set } from '../core/state.js';
 
 let connected;
 const server = new Promise((done) => (connected = done));
-let turn = 0;
+let running = new AbortController(); // aborts the latest download
+
+/** Set the server. Other widgets may use the client before. */
+export const connectHub = (given) => connected(given);
 
 export const hubClient = {
   hear: null, // callback for messages of the latest download
@@ -16,13 +20,13 @@ export const hubClient = {
 
   /** All models currently installed. */
   async models() {
-    return callLatest((await server).models, {});
+    return callLatest((await server).list_models, {});
   },
 
   /** Check whether the Hub can be reached; `again`: the visitor requested it. */
   async look(again = false) {
     try {
-      const { away } = await callLatest((await server).look, { again }, () => true);
+      const { away } = await callLatest((await server).check_hub, { again }, () => true);
       set({ hubAway: away });
     } catch {
       // Keep the previous state.
@@ -30,27 +34,21 @@ export const hubClient = {
   },
 
   async fetch(name) {
-    turn += 1;
-    (await server).trigger('submit', { request: JSON.stringify({ turn, name }) });
+    hubClient.stop();
+    const { signal } = running;
+    const hear = (message) => signal.aborted || hubClient.hear?.(message);
+    try {
+      await (await server).stream('fetch_model', { name }, hear, signal);
+    } catch (error) {
+      if (error instanceof CallError) hear({ ...error.fault, what: 'error', field: 'model' }); // else the watchdog reports it
+    }
   },
 
-  async stop() {
-    (await server).trigger('stop', { turn });
-  },
-
-  /** Ignore further messages. */
-  forget() {
-    turn += 1;
+  /** Stop the download and ignore further messages; the server keeps partial files. */
+  stop() {
+    running.abort();
+    running = new AbortController();
   },
 };
 
-// Other widgets may request this before this one is mounted.
 addEventListener('headlight-hub', (/** @type {CustomEvent} */ event) => hubClient.look(event.detail.again));
-
-export function mount({ trigger, props, server: functions, watch }) {
-  watch('value', () => {
-    const message = props.value && JSON.parse(props.value);
-    if (message && message.turn === turn) hubClient.hear?.(message);
-  });
-  connected({ ...functions, trigger });
-}

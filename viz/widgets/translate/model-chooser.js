@@ -3,14 +3,15 @@
 import { make } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { unsupportedText } from '../parts/unsupported-rules.js';
-import { hubClient } from './hub-client.js';
+import { connectHub, hubClient } from './hub-client.js';
 import { LanguagePicker } from './language-picker.js';
 import { ModelMenu } from './model-menu.js';
 import { DownloadOffer } from './download-offer.js';
 
 export class ModelChooser {
   /** `take` translates the sentence with a model; `ask` repeats the pending request. */
-  constructor(config, { take, ask, again }) {
+  constructor(config, server, { take, ask, again }) {
+    connectHub(server);
     this.config = config;
     this.take = take;
     this.ask = ask;

@@ -4,13 +4,15 @@ import { isBusy, Retry } from '../core/retry.js';
 import { queueStatus } from '../core/queue-status.js';
 import { waitForServer, Watchdog } from '../core/watchdog.js';
 import { set, state } from '../core/state.js';
+import { fetchDeferred } from './deferred-answer.js';
 import { createTransport } from './transport.js';
 
 export class RequestTracker {
   /** `hear(message)` receives messages; `lost()` is called if the server disappears during a request. */
-  constructor(config, trigger, { hear, lost }) {
+  constructor(config, server, trigger, { hear, lost }) {
     this.hear = hear;
-    this.way = createTransport(config, trigger, hear, (turn, broke) => this.onConnectionLost(turn, broke));
+    this.server = server;
+    this.way = createTransport(config, server, trigger, hear, (turn, broke) => this.onConnectionLost(turn, broke));
     this.watchdog = new Watchdog(lost);
     this.number = 0;
     this.live = false; // whether the last request was a live one
@@ -43,13 +45,15 @@ export class RequestTracker {
     this.way.send({ turn: this.number, ...request });
   }
 
-  /** Whether a message belongs to the latest request; if so, the server is alive. */
+  /** Whether a message belongs to the latest request; if so, the server is alive. A large one is fetched first. */
   accepts(message) {
     // The first translation has no number, and Gradio may set it again after an early request.
     if ((message.turn ?? 0) !== this.number) return false;
     queueStatus.setPosition(this, message.what === 'waiting' ? message.before : null);
     if (state.busy) this.watchdog.reset();
-    return true;
+    if (message.what !== 'parcel') return true;
+    fetchDeferred(this.server, message).then(this.hear);
+    return false;
   }
 
   /** If the server is busy, schedule a retry and return true. */

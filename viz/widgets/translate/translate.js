@@ -15,7 +15,6 @@ import { fallbackFor, isSameRequest, liveLook, initialSelection, requestFromLink
 import { LanguageHint } from './language-hint.js';
 import { Live } from './live.js';
 import { mountOptions } from './options.js';
-import { fetchDeferred } from './deferred-answer.js';
 import { BackTranslation } from './back-translation.js';
 import { SourcePanel } from './source-panel.js';
 import { RequestTracker } from './request-tracker.js';
@@ -29,13 +28,15 @@ export async function mount({ element, trigger, props, server, watch }) {
 class TranslateWidget {
   constructor(root, trigger, props, server, watch) {
     this.root = root;
-    this.server = server;
-    this.config = JSON.parse(props.config);
     this.cut = false;
-    this.turns = new RequestTracker(this.config, trigger, { hear: (message) => this.onMessage(message), lost: () => this.onServerLost() });
+    this.config = JSON.parse(props.config);
+    this.turns = new RequestTracker(this.config, server, trigger, {
+      hear: (each) => this.onMessage(each),
+      lost: () => this.onServerLost(),
+    });
     this.readBack = new BackTranslation(server, (translation) => this.showReliability(translation));
     state.defaultRequest = this.config.defaults;
-    this.build();
+    this.build(server);
     watch('value', () => props.value && this.onMessage(JSON.parse(props.value))); // a stopped request has no result
     on(['language'], () => this.draw());
     on(['still'], () => this.reserveSpace());
@@ -52,18 +53,18 @@ class TranslateWidget {
     this.followLink();
   }
 
-  build() {
+  build(server) {
     const options = mountOptions(this.config, () => this.translate());
     const take = (model) => this.take(model, this.field.text);
-    this.chooser = new ModelChooser(this.config, { take, ask: (waits) => this.resendLinkRequest(waits), again: () => this.translate() });
-    const { menu, offer, rules } = this.chooser;
-    const [reads, writes] = this.chooser.languages;
+    const ask = (waits) => this.resendLinkRequest(waits);
+    this.chooser = new ModelChooser(this.config, server, { take, ask, again: () => this.translate() });
+    const { menu, offer, rules, languages } = this.chooser;
     const goOn = (ids) => this.translate({ prefix: ids, target: null });
     const undo = () => {
       options.clearTarget();
       this.translate();
     };
-    this.written = new TranslationPanel({ language: writes, goOn, undo });
+    this.written = new TranslationPanel({ language: languages[1], goOn, undo });
     this.field = new SentenceField({ limit: this.config.limits.characters, alike: this.written.text, translate: () => this.translate() });
     this.examples = new Examples(this.config.examples, (model, text) => this.take(model, text));
     this.looks = new LanguageHint({ go: (offer) => this.takeOffer(offer), text: () => this.field.text });
@@ -75,7 +76,7 @@ class TranslateWidget {
     const does = { ask: () => this.sendLiveRequest(), drop: () => this.turns.stop(), refuse: () => this.outdate('not_translated') };
     this.live = new Live(this.field, { ...does, ...about });
     this.reading = new SourcePanel({
-      language: reads,
+      language: languages[0],
       above: [menu.element, this.examples.element],
       field: this.field,
       below: [offer.element, rules],
@@ -207,8 +208,7 @@ class TranslateWidget {
 
   onMessage(message) {
     if (!this.turns.accepts(message)) return;
-    if (message.what === 'parcel') fetchDeferred(this.server, message).then((answer) => this.onMessage(answer));
-    else if (this.turns.live) this.onLiveMessage(message);
+    if (this.turns.live) this.onLiveMessage(message);
     else this.onRequestMessage(message);
   }
 

@@ -10,7 +10,7 @@ import pytest
 
 from headlight.model.errors import RequestError
 from headlight.viz.errors import PageError
-from headlight.viz.server.rpc import rpc_function
+from headlight.viz.server.calls import CallTable, call_json, json_object
 
 
 def double(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,24 +20,26 @@ def double(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_values_go_in_and_come_out() -> None:
-    assert json.loads(rpc_function(double)('{"number": 21}')) == {"double": 42}
+    assert json.loads(call_json(double, {"number": 21})) == {"double": 42}
 
 
 def test_a_complaint_names_its_phrase_and_field() -> None:
-    message = json.loads(rpc_function(double)("{}"))
+    message = json.loads(call_json(double, {}))
     assert (message["what"], message["word"], message["field"]) == ("error", "missing", "number")
 
 
 @pytest.mark.parametrize("asked", ["", "[1]", "nonsense", "null", 7, None, {"a": 1}, "[" * 100_000])
 def test_what_is_no_object_is_refused(asked: Any) -> None:
-    assert json.loads(rpc_function(double)(asked))["word"] in ("not_json", "not_names")
+    with pytest.raises(PageError) as refused:
+        json_object(asked)
+    assert refused.value.word in ("not_json", "not_names")
 
 
 def test_our_own_faults_show_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
     def broken(values: Mapping[str, Any]) -> None:
         raise RuntimeError("/secret/path")
 
-    said = rpc_function(broken)("{}")
+    said = call_json(broken, {}).decode()
     assert json.loads(said)["word"] == "our_fault"
     assert "secret" not in said
     assert "secret" in caplog.text
@@ -47,5 +49,21 @@ def test_an_error_of_the_model_is_told_in_its_own_words() -> None:
     def refuse(values: Mapping[str, Any]) -> None:
         raise RequestError("flow_too_long", field="text", edges=9, limit=7)
 
-    told = json.loads(rpc_function(refuse)("{}"))
+    told = json.loads(call_json(refuse, {}))
     assert (told["word"], told["field"], told["values"]) == ("flow_too_long", "text", {"edges": 9, "limit": 7})
+
+
+def test_bytes_are_json_already() -> None:
+    def text(values: Mapping[str, Any]) -> bytes:
+        return b'{"what":"answer"}'
+
+    assert call_json(text, {}) == b'{"what":"answer"}'
+
+
+def test_two_functions_of_one_name_are_an_error() -> None:
+    calls = CallTable(threads=1)
+    calls.add(double, computes=False)
+    assert calls.calls["double"].function is double
+    for add in (calls.add, calls.add_stream):
+        with pytest.raises(ValueError, match="double"):
+            add(double)  # type: ignore[arg-type]

@@ -1,0 +1,153 @@
+"""Routes of the calls: `POST call/NAME` answers with JSON, `POST stream/NAME` with a stream of messages.
+
+The body is `{"session": …, "values": {…}}`. A call that computes waits in the request queue; after
+`LONG_POLL_SECONDS` its response is the position, and the browser calls again with the `ticket` that it names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Event
+from typing import Any, NamedTuple
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from headlight.viz.errors import PageError
+from headlight.viz.server.calls import Call, CallTable, call_json, json_object
+from headlight.viz.server.event_stream import stream_response, watch_disconnect
+from headlight.viz.server.static_files import FOLDER
+from headlight.viz.server.visitors import ADDRESS, HAS_LEFT, VISITOR
+from headlight.viz.service.payload import error_json, queue_position_json
+from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
+from headlight.viz.service.service import MEGABYTE
+from headlight.viz.settings import Settings
+
+LONG_POLL_SECONDS = 1.0
+MAX_SESSION_CHARACTERS = 64  # clients use about a dozen
+
+
+class Body(NamedTuple):
+    """The body of a call."""
+
+    session: str
+    values: dict[str, Any]
+    ticket: str  # of a call that has waited already, or ""
+    size: int  # bytes
+
+
+def call_routes(table: CallTable, line: RequestQueue, settings: Settings) -> list[Route]:
+    """The routes of a page's calls and streams."""
+    return [
+        Route(f"/{FOLDER}/call/{{name}}", CallRoute(table, line, settings), methods=["POST"]),
+        Route(f"/{FOLDER}/stream/{{name}}", StreamRoute(table), methods=["POST"]),
+    ]
+
+
+class StreamRoute:
+    """ASGI app: messages as they are produced."""
+
+    def __init__(self, table: CallTable) -> None:
+        self.table = table
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream the messages of one request."""
+        function = _find(self.table.streams, scope)
+        body = await parse_body(scope, receive)
+        VISITOR.set(Visitor(scope.get(ADDRESS, ""), body.session))
+        await stream_response(function, body.values, self.table.threads, receive, send)
+
+
+class CallRoute:
+    """ASGI app: one JSON value."""
+
+    def __init__(self, table: CallTable, line: RequestQueue, settings: Settings) -> None:
+        self.table, self.line = table, line
+        self.max_bytes = settings.max_answer_mb * MEGABYTE
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call. Its turn and its work end early if the client disconnects."""
+        name, call = scope["path_params"]["name"], _find(self.table.calls, scope)
+        body = await parse_body(scope, receive)
+        visitor, left = Visitor(scope.get(ADDRESS, ""), body.session), Event()
+        VISITOR.set(visitor)
+        HAS_LEFT.set(left.is_set)
+        leaving = asyncio.create_task(watch_disconnect(receive, left))
+        try:
+            content = await self._answer(name, call, body, visitor, left)
+        finally:
+            leaving.cancel()
+        await Response(content, media_type="application/json")(scope, receive, send)
+
+    async def _answer(self, name: str, call: Call, body: Body, visitor: Visitor, left: Event) -> bytes:
+        if not call.computes:
+            return await self._run(call, body)
+        ticket = await wait_for_slot(
+            self.line, visitor, body.ticket, left, kind=name, size=body.size, background=call.background
+        )
+        if isinstance(ticket, str):
+            return ticket.encode()
+        with ticket:
+            return await self._run(call, body)
+
+    async def _run(self, call: Call, body: Body) -> bytes:
+        content = await anyio.to_thread.run_sync(call_json, call.function, body.values, limiter=self.table.threads)
+        if len(content) <= self.max_bytes:
+            return content
+        sizes = {"given": -(-len(content) // MEGABYTE), "limit": self.max_bytes // MEGABYTE}
+        return error_json("form", "answer_too_large", sizes).encode()
+
+
+async def wait_for_slot(
+    line: RequestQueue,
+    visitor: Visitor,
+    parked: str,
+    left: Event,
+    *,
+    kind: str = "",
+    size: int = 0,
+    background: bool = False,
+) -> Ticket | str:
+    """A granted ticket, or JSON for the browser after `LONG_POLL_SECONDS` or if the queue is full."""
+    ticket = line.resume(parked, visitor)
+    try:
+        if ticket is None and background:
+            ticket = line.enqueue_background(visitor)
+        elif ticket is None:
+            ticket = line.enqueue(visitor, kind=kind, size=size)
+    except PageError as error:
+        return error_json(error.field, error.word, error.values)
+    try:
+        await ticket.comes(LONG_POLL_SECONDS)
+        if left.is_set() and not ticket.granted:
+            ticket.release()
+        if ticket.cancelled:  # released, or replaced by a later call of this visitor
+            return error_json("data", "no_answer", {})
+        position = ticket.position()
+        return queue_position_json(position, ticket.token) if line.park(ticket) else ticket
+    except BaseException:  # the request was cancelled
+        ticket.release()
+        raise
+
+
+async def parse_body(scope: Scope, receive: Receive) -> Body:
+    """Parse the body of a call. The input is untrusted."""
+    content = await Request(scope, receive).body()
+    body = json_object(content)
+    if not isinstance(body.get("values"), dict):
+        raise PageError("data", "wrong_field", {"name": "values"})
+    session, ticket = body.get("session", ""), body.get("ticket", "")
+    if not isinstance(session, str) or len(session) > MAX_SESSION_CHARACTERS:
+        raise PageError("data", "wrong_field", {"name": "session"})
+    return Body(session, body["values"], ticket if isinstance(ticket, str) else "", len(content))
+
+
+def _find(functions: Mapping[str, Any], scope: Scope) -> Any:
+    with suppress(KeyError):
+        return functions[scope["path_params"]["name"]]
+    raise PageError("data", "unknown_endpoint", {"choices": "those of the page"})
