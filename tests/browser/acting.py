@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page
 
 from headlight.model.records import FloatArray
 from headlight.viz.service.weight_encoding import LEVELS
+from tests.browser.conftest import PATIENCE
 
 
 def translate(page: Page, text: str) -> str:
@@ -130,7 +133,7 @@ def hold_calls(page: Page, *names: str) -> None:
           const asked = window.fetch;
           window.held = [];
           window.fetch = async (address, options) => {
-            if (names.some((name) => String(options?.body).includes(`"fn_name":"${name}"`)))
+            if (names.some((name) => String(address).endsWith(`/${name}`)))
               await new Promise((done) => held.push(done));
             return asked(address, options);
           };
@@ -155,15 +158,9 @@ def title(page: Page) -> str:
     return page.inner_text(".explorer .turn h2")
 
 
-def through_queue(page: Page, address: str) -> None:
-    """Load the page anew as a server sends it that is lent a GPU: it asks through Gradio's queue."""
-
-    def lent(route: Route) -> None:
-        response = route.fetch()
-        told = response.text().replace('\\"through_queue\\": false', '\\"through_queue\\": true')
-        assert told != response.text()
-        route.fulfill(response=response, body=told)
-
-    page.route(address, lent)
-    page.reload()
-    page.wait_for_selector(".explorer .plot .main-svg")
+def until(page: Page, holds: Callable[[], object]) -> None:
+    """Wait for what this process hears of the browser: a request, or its end."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < end
+        page.wait_for_timeout(20)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import gradio as gr
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, expect, sync_playwright
 
 from headlight import Translator
 from headlight.model.records import Translation
+from headlight.viz.page import Page as HeadlightPage
 from headlight.viz.page import build_page, launch_page
+from headlight.viz.service.backends import LocalBackend
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.translate import TranslateWidget
@@ -43,8 +44,20 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def served() -> Iterator[gr.Blocks]:
+def served() -> Iterator[HeadlightPage]:
     """The page, served by this process."""
+    yield from _serve()
+
+
+@pytest.fixture(scope="package")
+def served_on_zero_gpu() -> Iterator[HeadlightPage]:
+    """The page as it is on ZeroGPU: its requests come through Gradio's queue."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalBackend, "uses_gradio_queue", True)
+        yield from _serve()
+
+
+def _serve() -> Iterator[HeadlightPage]:
     with socket.socket() as free:  # Gradio's own search leaves a socket open for each port that is taken
         free.bind(("127.0.0.1", 0))
         settings = Settings(port=free.getsockname()[1])
@@ -55,15 +68,14 @@ def served() -> Iterator[gr.Blocks]:
 
 
 @pytest.fixture(scope="package")
-def address(served: gr.Blocks) -> str:
+def address(served: HeadlightPage) -> str:
     return str(served.local_url)
 
 
 @pytest.fixture(scope="package")
-def translate_widget(served: gr.Blocks) -> TranslateWidget:
+def translate_widget(served: HeadlightPage) -> TranslateWidget:
     """What the served page's translations come from."""
-    owners = (getattr(event.fn, "__self__", None) for event in served.fns.values())
-    return next(owner for owner in owners if isinstance(owner, TranslateWidget))
+    return translate_widget_of(served)
 
 
 @pytest.fixture(scope="package")
@@ -137,6 +149,13 @@ class Watch:
 
 Visit = Callable[..., Page]
 SPARE = 4  # contexts that are kept for later visits
+
+
+def translate_widget_of(page: HeadlightPage) -> TranslateWidget:
+    widget: TranslateWidget = page.calls.streams["stream_messages"].__self__  # type: ignore[attr-defined]
+    return widget
+
+
 MEDIA = {"color_scheme": "light", "reduced_motion": "no-preference"}  # what a page can change without another context
 _spare: WeakKeyDictionary[Browser, list[tuple[dict[str, Any], Page]]] = WeakKeyDictionary()
 

@@ -16,21 +16,20 @@ from tests.test_adding import copy  # noqa: F401 (a fixture)
 TAB = '''
 """How many tokens the sentence has."""
 
-from headlight.viz.server.rpc import answering
 from headlight.viz.server.widget import widget
 
 
-def build(service):
-    """Inside a `gr.Blocks`."""
+def build(service, calls):
+    """Build the tab inside a `gr.Blocks`."""
 
-    @answering
-    def models(values):
+    def count_models(values):
         return {"models": [card.name for card in service.models() if card.downloaded]}
 
-    return widget("novelty/novelty", server=[models])
+    calls.add(count_models)
+    return widget("novelty/novelty")
 '''
 WIDGET = """
-import { call } from '../core/boot.js';
+import { callLatest } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
@@ -38,7 +37,7 @@ import { t } from '../core/i18n.js';
 
 export async function mount({ element, server }) {
   await ready;
-  const { models } = await call(server.models, {});
+  const { models } = await callLatest(server.count_models, {});
   const draw = () => {
     const count = state.translation ? String(state.translation.source.length) : '';
     replace(element, make('p', { class: 'counted' }, `${t('tab_novelty')}: ${count} ${models.join()}`));

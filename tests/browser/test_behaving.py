@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -15,10 +14,12 @@ import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Request, Route, expect
 
 from headlight.model.records import Progress, TranslationRequest
+from headlight.viz.page import Page as HeadlightPage
 from headlight.viz.service.examples import EXAMPLES
+from headlight.viz.service.service import Service
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import drawn, modules, open_tab, settled, state, through_queue, title, translate, translation
-from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer
+from tests.browser.acting import drawn, modules, open_tab, settled, state, title, translate, translation, until
+from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer, translate_widget_of, visiting
 from tests.browser.test_exporting import save
 
 FIRST = EXAMPLES[0].text
@@ -46,27 +47,24 @@ def addressed(page: Page) -> None:
     page.wait_for_function("location.hash.startsWith('#text=')")
 
 
-def until(page: Page, holds: Callable[[], object]) -> None:
-    """Wait for what this process hears of the browser: a request, or its end."""
-    end = time.monotonic() + PATIENCE / 1000
-    while not holds():
-        assert time.monotonic() < end
-        page.wait_for_timeout(20)
-
-
 @pytest.fixture
 def silent(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     """The server says nothing of SENTENCE until this is set, and nothing at all if it is stopped by then."""
-    tell, let = translate_widget.service.stream, Event()
+    let = hold_stream(translate_widget.service, monkeypatch)
+    yield let
+    let.set()
+
+
+def hold_stream(service: Service, monkeypatch: pytest.MonkeyPatch) -> Event:
+    tell, let = service.stream, Event()
 
     def wait(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
         if request.text == SENTENCE:
             let.wait(PATIENCE / 1000)
         yield from tell(request, stop)
 
-    monkeypatch.setattr(translate_widget.service, "stream", wait)
-    yield let
-    let.set()
+    monkeypatch.setattr(service, "stream", wait)
+    return let
 
 
 # ---------------------------------------------------------------- addresses
@@ -232,8 +230,17 @@ def test_nothing_from_a_stopped_request_is_no_fault(
     assert state(page, "busy") is False
 
 
-def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(page: Page, address: str, silent: Event) -> None:
-    # Where a GPU is lent: the stream of an earlier job brings it all; the browser then opens one for what is over.
+def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(
+    browser: Browser, served_on_zero_gpu: HeadlightPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with visiting(browser, str(served_on_zero_gpu.local_url)) as open_page:
+        let = hold_stream(translate_widget_of(served_on_zero_gpu).service, monkeypatch)
+        answer_overtakes(open_page(), let)
+        let.set()
+
+
+def answer_overtakes(page: Page, silent: Event) -> None:
+    # The stream of an earlier job brings it all; the browser then opens one for what is over.
     held: list[tuple[Route, APIResponse]] = []
     ended: list[Request] = []
 
@@ -244,7 +251,6 @@ def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(page: Page, 
     def hear(request: Request) -> None:
         ended.append(request)
 
-    through_queue(page, address)
     modules(page)
     with page.expect_request(STREAM):
         page.fill("#sentence", SENTENCE)
@@ -313,13 +319,8 @@ def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: st
     broken: list[Route] = []
 
     def break_once(route: Route) -> None:
-        asked = json.loads(route.request.post_data or "{}")
-        if (
-            asked.get("fn_name") == "stream_messages"
-            and OTHER in asked["data"]
-            and "live" not in asked["data"]
-            and not broken
-        ):
+        values = json.loads(route.request.post_data or "{}")["values"]
+        if values["text"] == OTHER and "live" not in values and not broken:
             broken.append(route)
             route.abort()
         else:
@@ -327,6 +328,7 @@ def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: st
 
     with newcomer(browser, address) as page:  # nobody watches: the browser complains of what broke
         page.goto(address)
+        page.wait_for_selector(".explorer .plot .main-svg")
         modules(page)
         page.route(ASKING, break_once)
         page.fill("#sentence", OTHER)
@@ -349,7 +351,7 @@ def test_a_sentence_that_was_emptied_while_it_was_translated_stays_so(page: Page
 
 def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page: Page, silent: Event) -> None:
     modules(page)
-    shown = page.locator("#panel-heads .explorer .head"), page.locator(".translate .out .text")
+    shown = page.locator("#widget-explorer"), page.locator(".translate .out .text")
     for part in shown:
         expect(part).to_have_css("opacity", "1")
     page.fill("#sentence", SENTENCE)

@@ -81,7 +81,7 @@ def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit)
 
     # A slider by keys: what it passes on the way is not asked for, and what was asked for before is there at once.
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.post_data or ""))
+    page.on("request", lambda request: asked.append(request.url))
     page.evaluate("location.hash = '#tab=learn&lesson=heads.saturate.0'")
     arrived(page, "saturate")
     slider = page.locator("[data-control=width]")

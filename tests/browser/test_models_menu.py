@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import gradio as gr
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight import Translator
 from headlight.model.records import Translation
+from headlight.viz.page import Page as HeadlightPage
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.service import reach
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.settings import ANY_MODEL, Settings, load_hub_list
-from tests.browser.acting import held, modules, open_tab, settled, translate, translation
+from headlight.viz.tabs.download import Downloads
+from tests.browser.acting import held, modules, open_tab, settled, translate, translation, until
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Answered, Visit, visiting
 from tests.browser.test_places import free_port
@@ -52,6 +53,7 @@ class Place(NamedTuple):
     """Where a page is served, what its Hub holds, and the folders that were put there."""
 
     address: str
+    downloads: Downloads
     hub: Hub
     one: Path
     many: Path
@@ -74,7 +76,7 @@ def hub_and_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
         yield hub, one, many
 
 
-def serve(models: tuple[str, ...]) -> gr.Blocks:
+def serve(models: tuple[str, ...]) -> HeadlightPage:
     settings = Settings(port=free_port(), models=models)
     page = build_page(settings)
     launch_page(page, settings, prevent_thread_lock=True)
@@ -85,7 +87,8 @@ def serve(models: tuple[str, ...]) -> gr.Blocks:
 def place(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[Place]:
     """A page where any model may be asked for."""
     page = serve((*LISTED, ANY_MODEL))
-    yield Place(str(page.local_url), *hub_and_folders)
+    downloads: Downloads = page.calls.streams["fetch_model"].__self__  # type: ignore[attr-defined]
+    yield Place(str(page.local_url), downloads, *hub_and_folders)
     page.close(verbose=False)
 
 
@@ -408,8 +411,9 @@ def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: P
     panel = offered(page)
     panel.get_by_role("button", name="Download").click()
     assert hub.halted.wait(60)
-    with page.expect_response("**/run/**"):  # the server has heard of it, before the few bytes that are left may come
-        panel.get_by_role("button", name="Stop").click()
+    ((stop, _),) = place.downloads._running.values()
+    panel.get_by_role("button", name="Stop").click()
+    until(page, stop.is_set)  # the server has heard of it, before the few bytes that are left may come
     hub.going.set()
     expect(panel).to_contain_text("are kept: the download continues from there.")
     panel.get_by_role("button", name="Not now").click()

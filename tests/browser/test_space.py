@@ -20,6 +20,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Frame, Page
 
 from headlight.viz.figure_phrases import phrases
+from headlight.viz.page import Page as HeadlightPage
 from headlight.viz.server.static_files import SHARED_SIZE
 from headlight.viz.tabs import TABS
 from tests.browser.acting import open_tab, translate
@@ -155,7 +156,7 @@ def test_on_its_own_address_the_space_asks_no_other_host_and_says_what_it_is(spa
 
 
 @pytest.fixture
-def rendered(served: gr.Blocks) -> Iterator[str]:
+def rendered(served: HeadlightPage) -> Iterator[str]:
     """The address of Gradio's Node server before the served page: it renders the page, and passes other requests on."""
     templates, port = Path(gr.__file__).parent / "templates", free_port()
     python = {"GRADIO_PYTHON_HOST": "127.0.0.1", "GRADIO_PYTHON_PORT": str(served.server_port)}

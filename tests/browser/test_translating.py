@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from headlight import DecodingOptions, Translator
+from headlight.viz.page import Page as HeadlightPage
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
@@ -18,11 +19,10 @@ from tests.browser.acting import (
     open_tab,
     settled,
     state,
-    through_queue,
     translate,
     translation,
 )
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, translate_widget_of, visiting
 
 USUAL = DecodingOptions(beam_size=4, no_repeat=4)
 SENTENCE = "Meine Schwester möchte morgen mit dem Zug nach Berlin fahren."
@@ -252,14 +252,15 @@ def test_two_visitors_at_once_get_their_own_answers(visit: Visit, translator: Tr
 
 
 def test_where_a_gpu_is_lent_requests_go_through_gradios_queue(
-    visit: Visit,
-    address: str,
-    translator: Translator,
-    translate_widget: TranslateWidget,
-    monkeypatch: pytest.MonkeyPatch,
+    browser: Browser, served_on_zero_gpu: HeadlightPage, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = visit()
-    through_queue(page, address)
+    with visiting(browser, str(served_on_zero_gpu.local_url)) as visit:
+        asks_through_queue(visit(), translator, translate_widget_of(served_on_zero_gpu), monkeypatch)
+
+
+def asks_through_queue(
+    page: Page, translator: Translator, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with page.expect_request("**/queue/join*"):
         assert translate(page, "Der Zug ist schon weg.") == expected(translator, "Der Zug ist schon weg.")
     monkeypatch.setattr(translate_tab, "DEFER_FROM_CHARACTERS", 1000)

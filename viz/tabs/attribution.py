@@ -50,7 +50,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: the stored faithfulness report of a model, measured over many sentences."""
+    """Call: the stored faithfulness report of a model, measured over many sentences."""
 
     def tell_faithfulness(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
@@ -77,7 +77,7 @@ def _read(name: str) -> dict[str, Any] | None:
 
 
 def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: run one method on a target word and compare it with the `known` scores."""
+    """Call: run one method on a target word and compare it with the `known` scores."""
 
     def ask_method(values: Mapping[str, Any]) -> dict[str, Any]:
         name = check_choice("method", values.get("method"), choices=METHODS)
@@ -107,7 +107,7 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
 
 
 def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: hide source words in a given or random (`chance`) order; score the target word each time."""
+    """Call: hide source words in a given or random (`chance`) order; score the target word each time."""
 
     def hide_words(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -125,7 +125,7 @@ def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
 
 
 def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: the logit lens of a target word and its logit decomposition."""
+    """Call: the logit lens of a target word and its logit decomposition."""
 
     def look_inside(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))

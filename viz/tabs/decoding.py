@@ -29,7 +29,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: the search tree of a request, drawn by the page."""
+    """Call: the search tree of a request, drawn by the page."""
 
     def draw_search(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -69,7 +69,7 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
 
 
 def probabilities_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: the figure of target token probabilities."""
+    """Call: the figure of target token probabilities."""
 
     def draw_chances(values: Mapping[str, Any]) -> dict[str, Any]:
         look = parse_style(values)

@@ -33,7 +33,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: score every head against a few hand-aligned sentence pairs."""
+    """Call: score every head against a few hand-aligned sentence pairs."""
 
     def count_links(values: Mapping[str, Any]) -> dict[str, Any]:
         rows, turned = values.get("rows"), values.get("turned") is True

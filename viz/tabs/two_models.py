@@ -38,7 +38,7 @@ def model_menu(service: Service) -> list[dict[str, Any]]:
 
 
 def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: the second translation and its token matching with the first."""
+    """Call: the second translation and its token matching with the first."""
 
     def answer_beside(values: Mapping[str, Any]) -> dict[str, Any]:
         back = values.get("back") is True

@@ -47,7 +47,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: translate a request again with its `interventions`."""
+    """Call: translate a request again with its `interventions`."""
 
     def answer_changed(values: Mapping[str, Any]) -> dict[str, Any]:
         plain = service.check(values.get("request"), interventions=None)
@@ -71,7 +71,7 @@ def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], d
 
 
 def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: the loss of log probability without each kind, layer and head, one batch per call.
+    """Call: the loss of log probability without each kind, layer and head, one batch per call.
 
     The browser continues from `next`. Each call waits in the queue, so that other visitors are served in between.
     """
@@ -85,7 +85,7 @@ def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
 
 
 def interactions_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: the loss without a given head and each other head together, one batch per call.
+    """Call: the loss without a given head and each other head together, one batch per call.
 
     The browser subtracts both single losses; the remainder is the interaction.
     """
@@ -134,7 +134,7 @@ def parse_part(values: Any, heads: Sequence[AttentionPart]) -> AttentionPart:
 
 
 def pruning_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: the stored pruning curve of a model."""
+    """Call: the stored pruning curve of a model."""
 
     def tell_curve(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
@@ -152,7 +152,7 @@ def pruning_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
 
 
 def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: find which of the next few heads, pruned in order, changes the translation."""
+    """Call: find which of the next few heads, pruned in order, changes the translation."""
 
     def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
         own = own_choice(service.check(values.get("request"), interventions=None))

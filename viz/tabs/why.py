@@ -67,7 +67,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: explain the weights of one row."""
+    """Call: explain the weights of one row."""
 
     def explain_row(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -88,7 +88,7 @@ def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, An
 
 
 def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: each key's contribution to the residual stream and to the word's logit."""
+    """Call: each key's contribution to the residual stream and to the word's logit."""
 
     def explain_stream(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
