@@ -27,10 +27,11 @@ from benchmarks.sleeping_replica import application
 from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.translator import Translator
 from headlight.viz import serve_command as command
+from headlight.viz.backends.choice import choose_backend
+from headlight.viz.backends.ray_cluster import join_or_start
+from headlight.viz.backends.remote_calls import ANSWER, encode_frame
 from headlight.viz.errors import PageError
-from headlight.viz.service.ray_cluster import join_or_start
 from headlight.viz.service.record_codec import encode
-from headlight.viz.service.remote_calls import ANSWER, encode_frame
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 
@@ -49,9 +50,9 @@ def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
     say("in one process, without a cluster")
     result["here"] = _run_callers(here, seconds, _expected(here))
     with _cluster(cores=4) as address:  # two replicas fit; they share the cores that there are
-        from headlight.viz.service.replica import deployment
+        from headlight.viz.backends.replica import deployment
 
-        page = Service(Settings(cache_mb=0, backend="ray", ray_address=address))
+        page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         result["replicas"] = {}
         for count in (1, 2):
             say(f"replicas: {count}")
@@ -65,7 +66,7 @@ def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
     result["workers"] = {}
     kept = encode_frame(ANSWER, encode(here.translate(_request(here, 0))))
     with _cluster(cores=4) as address:
-        page = Service(Settings(cache_mb=0, backend="ray", ray_address=address))
+        page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         for count in workers:
             say(f"workers of known speed: {count}")
             _deploy(application(count, SLEEP_SECONDS, kept), address)

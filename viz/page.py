@@ -13,6 +13,7 @@ from headlight import __version__
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.middleware import app_kwargs
 from headlight.viz.api.tools import serves_tools
+from headlight.viz.backends.choice import choose_backend
 from headlight.viz.server.call_routes import call_routes
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.gradio_queue import install_queue
@@ -47,7 +48,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
     settings = settings or read_settings()
     if settings.log:
         write_json_logs()
-    service = Service(settings)
+    service = Service(settings, choose_backend)
     page = Page(service, title="Headlight", analytics_enabled=False, fill_width=True)
     with page:
         widget("layout/header")

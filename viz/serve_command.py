@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from headlight.model.errors import CommandError
-from headlight.viz.service.ray_cluster import join_or_start
+from headlight.viz.backends.ray_cluster import join_or_start
 
 NAME = "headlight"  # of the application
 PORT = 8000
@@ -70,7 +70,7 @@ def handle_sigterm_as_sigint() -> None:
 
 def serve(scaled: dict[str, Any], host: str, port: int) -> None:
     """Deploy the application and print its address."""
-    from headlight.viz.service.replica import deployment
+    from headlight.viz.backends.replica import deployment
 
     deploy(deployment.options(**scaled).bind(), host, port)
     address = f"http://{host}:{port}"

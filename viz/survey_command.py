@@ -11,8 +11,8 @@ from headlight.model.experiments.survey import DEFAULT_MEASURES, check_measures
 from headlight.model.experiments.survey_cluster import survey_on_cluster
 from headlight.model.experiments.survey_files import make_plan, polars, read_plan, run_survey, start_survey
 from headlight.model.experiments.survey_search import find_looks
+from headlight.viz.backends.ray_cluster import join_or_start
 from headlight.viz.export.survey_report import survey_report_page
-from headlight.viz.service.ray_cluster import join_or_start
 
 REPORT = "report.html"
 

@@ -17,7 +17,7 @@ from headlight import Translator
 from headlight.model.records import Translation
 from headlight.viz.page import Page as HeadlightPage
 from headlight.viz.page import build_page, launch_page
-from headlight.viz.service.backends import LocalBackend
+from headlight.viz.service.backend import LocalBackend
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.translate import TranslateWidget

@@ -10,12 +10,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headlight.model.phrases import phrases
+from headlight.viz.backends import cluster_backend
 from headlight.viz.page import build_page, launch_page
-from headlight.viz.service import cluster_backend
 from headlight.viz.settings import Settings
 from tests.browser.acting import settled, translate, translation
 from tests.browser.conftest import visiting
-from tests.viz.service.machine import Machine, served
+from tests.viz.backends.machine import Machine, served
 
 FIRST, SECOND = "Das Haus ist alt.", "Der Hund schläft im Garten."
 

@@ -266,7 +266,7 @@ def asks_through_queue(
     monkeypatch.setattr(translate_tab, "DEFER_FROM_CHARACTERS", 1000)
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
     assert len(translate_widget.parcels._texts) > 0  # it was fetched by its name
-    monkeypatch.setattr(translate_widget.parcels, "keep", lambda text: "gone")
+    monkeypatch.setattr(translate_widget.parcels, "store", lambda text: "gone")
     page.fill("#sentence", "Ein Hund schläft.")
     page.press("#sentence", "Enter")
     expect(page.locator(".translate")).to_contain_text("There is no answer to fetch here")

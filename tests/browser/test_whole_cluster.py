@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser.acting import settled, translate, translation
 from tests.browser.conftest import newcomer
 from tests.browser.whole_cluster import PAGES, WholeCluster
-from tests.viz.service.real_cluster import PATIENCE, soon
+from tests.viz.backends.real_cluster import PATIENCE, soon
 
 FIRST, SECOND, THIRD = "Das Haus ist alt.", "Der Hund schläft im Garten.", "Die Katze trinkt Milch."
 LONG = "Meine Mutter kauft morgen auf dem Markt frisches Brot und einen großen Fisch für uns alle."

@@ -24,7 +24,7 @@ import pytest
 import yaml
 
 from headlight.viz.service.import_path import python_path
-from tests.viz.service.real_cluster import PATIENCE, free_port, soon, started_from
+from tests.viz.backends.real_cluster import PATIENCE, free_port, soon, started_from
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "cluster"

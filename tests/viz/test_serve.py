@@ -18,9 +18,9 @@ import httpx
 import pytest
 
 from headlight.model.errors import CommandError
+from headlight.viz.backends.ray_cluster import join_or_start
 from headlight.viz.service.import_path import python_path
-from headlight.viz.service.ray_cluster import join_or_start
-from tests.viz.service.real_cluster import PATIENCE, free_port, started_from
+from tests.viz.backends.real_cluster import PATIENCE, free_port, started_from
 
 
 @contextmanager

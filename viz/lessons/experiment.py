@@ -24,7 +24,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.lessons.controls import Control, check_controls
 from headlight.viz.lessons.result_figures import ExperimentResult
 from headlight.viz.lessons.tensors import MAX_CAPTURED, capture, estimate_size
-from headlight.viz.service.remote_functions import RemoteFunction
+from headlight.viz.service.backend import RemoteFunction
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import token_labels
 

@@ -22,7 +22,7 @@ from headlight.model.experiments.queries import apply_norm, apply_output_project
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.model_info import ModelInfo
 from headlight.viz.errors import PageError, repr_short
-from headlight.viz.service.remote_functions import RemoteFunction
+from headlight.viz.service.backend import RemoteFunction
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import candidate_label
 

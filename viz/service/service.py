@@ -28,13 +28,11 @@ from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError, to_page_error
 from headlight.viz.field_values import check_text
 from headlight.viz.request_fields import parse_request
-from headlight.viz.service.backend_choice import choose_backend
-from headlight.viz.service.backends import Backend, last_progress
+from headlight.viz.service.backend import Backend, BackendChoice, RemoteFunction, last_progress, local_backend
 from headlight.viz.service.catalogue import Catalogue
 from headlight.viz.service.loaded_models import LoadedModels, model_key
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.model_defaults import ModelDefaults, make_defaults, plain_model_defaults
-from headlight.viz.service.remote_functions import RemoteFunction
 from headlight.viz.service.request_queue import RequestQueue
 from headlight.viz.service.shared_cache import NOT_SHARED, SharedCache, SharedSlot
 from headlight.viz.service.single_flight import Leader
@@ -59,7 +57,7 @@ class CachedResult(Progress):
 class Service:
     """All models, and the caches in front of them. Threads may share it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, choose_backend: BackendChoice = local_backend) -> None:
         self.settings = settings
         self.tallies = UsageMetrics()
         # Before everything that computes:

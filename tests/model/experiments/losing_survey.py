@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.experiments.survey_cluster import SurveyWorker, survey_on_cluster
-from headlight.viz.service.ray_cluster import join_or_start
+from headlight.viz.backends.ray_cluster import join_or_start
 from headlight.viz.settings import MODELS
 
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from headlight.model.records import Progress, TranslationRequest
-from headlight.viz.service.backends import last_progress
+from headlight.viz.service.backend import last_progress
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.settings import Settings

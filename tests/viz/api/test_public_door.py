@@ -26,7 +26,7 @@ from headlight.model.translate.translator import Translator
 from headlight.viz.api import middleware, streams
 from headlight.viz.server import gradio_queue, kept_answers
 from headlight.viz.server.static_files import FOLDER
-from headlight.viz.service.backends import LocalBackend
+from headlight.viz.service.backend import LocalBackend
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.viz.api.site import CLOSED, JSON, Site, opened

@@ -23,6 +23,7 @@ from headlight.model.records import KINDS, Progress, Translation, TranslationReq
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
+from headlight.viz.backends.choice import choose_backend
 from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings, SettingsError
@@ -367,7 +368,7 @@ def fake_spaces(monkeypatch: pytest.MonkeyPatch, *, lends: bool) -> list[int]:
 
 def test_a_lent_gpu_answers_what_the_own_machine_answers(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     durations = fake_spaces(monkeypatch, lends=True)
-    lent = Service(TOY)
+    lent = Service(TOY, choose_backend)
     assert len(durations) == 1
     assert 0 < durations[0] <= 30
     request = service.check({"text": BEER, "beam_size": 3})
@@ -396,7 +397,7 @@ def test_a_lent_gpu_alone_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
         return load(folder)
 
     monkeypatch.setattr(Translator, "load", loaded)
-    lent = Service(TOY)
+    lent = Service(TOY, choose_backend)
     for text in (BEER, COLA):
         assert lent.translate(lent.check({"text": text})).text
     assert calls == ["toy"]  # once, and kept
@@ -405,7 +406,7 @@ def test_a_lent_gpu_alone_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("title", ["ZeroGPU quota exceeded", "ZeroGPU worker error"])
 def test_who_gets_no_gpu_is_told_why(monkeypatch: pytest.MonkeyPatch, title: str) -> None:
     fake_spaces(monkeypatch, lends=True)
-    lent = Service(TOY)
+    lent = Service(TOY, choose_backend)
 
     def refuse(*given: Any) -> None:
         raise gr.Error("Your quota is used up. <a href='x'>Subscribe</a>", title=title, print_exception=False)
@@ -420,7 +421,7 @@ def test_who_gets_no_gpu_is_told_why(monkeypatch: pytest.MonkeyPatch, title: str
 
 def test_a_lent_gpu_tells_the_end_alone_and_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_spaces(monkeypatch, lends=True)
-    lent = Service(TOY)
+    lent = Service(TOY, choose_backend)
     request = lent.check({"text": BEER})
     (only,) = lent.stream(request, Event())
     assert only.translation is lent.translate(request)
@@ -441,6 +442,6 @@ def test_an_error_comes_home_from_a_lent_gpu(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_where_nothing_is_lent_the_package_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_spaces(monkeypatch, lends=False)
-    service = Service(TOY)
+    service = Service(TOY, choose_backend)
     before, _ = news_of(service.stream(service.check({"text": BEER}), Event()))
     assert len(before) > 2

@@ -5,9 +5,8 @@ A replica runs only the functions listed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from headlight.model.commands.heads import count_heads
 from headlight.model.experiments import queries
@@ -25,8 +24,7 @@ from headlight.model.translate.back_translation import back_translate
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.reranking import reverse_scores
 from headlight.model.translate.translator import Translator
-
-RemoteFunction = Callable[..., Any]
+from headlight.viz.service.backend import RemoteFunction
 
 REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
     {

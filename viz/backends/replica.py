@@ -1,8 +1,8 @@
 """A Ray Serve application that computes answers for page processes, which hold no model then.
 
-`serve run headlight.viz.service.replica:application`, or `headlight serve`. Each replica is a process with one core, or
-what the application's configuration says, and keeps the models that were asked for last. A request finds a replica
-that has its model; more replicas start while requests wait.
+Started by `serve run headlight.viz.backends.replica:application`, or by `headlight serve`. Each replica is a process
+with one core, or what the application's configuration says, and keeps the most recently used models. A request goes to
+a replica that has its model; more replicas start while requests wait.
 """
 
 from __future__ import annotations
@@ -19,12 +19,7 @@ from ray import serve
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from headlight.viz.errors import PageError
-from headlight.viz.service.catalogue import Catalogue
-from headlight.viz.service.garbage_collection import freeze_heap
-from headlight.viz.service.loaded_models import LoadedModels
-from headlight.viz.service.record_codec import DecodeError
-from headlight.viz.service.remote_calls import (
+from headlight.viz.backends.remote_calls import (
     HEARTBEAT,
     INTERNAL_ERROR,
     RemoteCall,
@@ -32,6 +27,11 @@ from headlight.viz.service.remote_calls import (
     encode_frame,
     run_call,
 )
+from headlight.viz.errors import PageError
+from headlight.viz.service.catalogue import Catalogue
+from headlight.viz.service.garbage_collection import freeze_heap
+from headlight.viz.service.loaded_models import LoadedModels
+from headlight.viz.service.record_codec import DecodeError
 from headlight.viz.settings import read_settings
 
 MAX_MODELS = 3  # models that a replica keeps in memory

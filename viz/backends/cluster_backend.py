@@ -19,12 +19,7 @@ from urllib.parse import urlsplit
 
 from headlight.model.records import Progress, TranslationRequest
 from headlight.model.translate.model_info import ModelInfo
-from headlight.viz.errors import PageError
-from headlight.viz.service.backends import last_progress
-from headlight.viz.service.loaded_models import LoadedModels
-from headlight.viz.service.model_cards import ModelCard
-from headlight.viz.service.record_codec import decode
-from headlight.viz.service.remote_calls import (
+from headlight.viz.backends.remote_calls import (
     ANSWER,
     ERROR,
     HEARTBEAT,
@@ -36,7 +31,12 @@ from headlight.viz.service.remote_calls import (
     encode_call,
     read_frame,
 )
-from headlight.viz.service.remote_functions import RemoteFunction, function_name
+from headlight.viz.backends.remote_functions import function_name
+from headlight.viz.errors import PageError
+from headlight.viz.service.backend import RemoteFunction, last_progress
+from headlight.viz.service.loaded_models import LoadedModels
+from headlight.viz.service.model_cards import ModelCard
+from headlight.viz.service.record_codec import decode
 
 CONNECT_TIMEOUT = 5.0  # seconds until an address counts as dead
 QUEUE_TIMEOUT = 120.0  # seconds that a request may wait in the cluster's queue, or for its model

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from headlight.model.translate.device import choose_device
-from headlight.viz.service.backends import Backend, LocalBackend
-from headlight.viz.service.cluster_backend import ClusterBackend
+from headlight.viz.backends.cluster_backend import ClusterBackend
+from headlight.viz.backends.zero_gpu import zero_gpu_backend
+from headlight.viz.service.backend import Backend, LocalBackend
 from headlight.viz.service.loaded_models import LoadedModels
-from headlight.viz.service.zero_gpu import zero_gpu_backend
 from headlight.viz.settings import Settings
 
 

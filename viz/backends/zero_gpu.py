@@ -11,12 +11,12 @@ from typing import Any
 from headlight.model.records import Progress, TranslationRequest
 from headlight.model.translate.model_info import ModelInfo
 from headlight.model.translate.translator import Translator
+from headlight.viz.backends.remote_functions import REMOTE_FUNCTIONS, function_name
 from headlight.viz.errors import PageError
-from headlight.viz.service.backends import LocalBackend, last_progress
+from headlight.viz.service.backend import LocalBackend, RemoteFunction, last_progress
 from headlight.viz.service.loaded_models import LoadedModels, model_key
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.record_codec import decode, encode
-from headlight.viz.service.remote_functions import REMOTE_FUNCTIONS, RemoteFunction, function_name
 
 MAX_CALL_SECONDS = 15  # the limit of one call; a translation takes less than one
 WORKER_ERROR = "ZeroGPU worker error"  # the title that `spaces` gives to errors inside a call

@@ -21,18 +21,19 @@ from headlight.model.experiments.importance import all_parts
 from headlight.model.experiments.queries import measure_negation
 from headlight.model.records import KINDS, Progress, Translation
 from headlight.model.translate.translator import Translator
+from headlight.viz.backends import cluster_backend as cluster_module
+from headlight.viz.backends.choice import choose_backend
+from headlight.viz.backends.cluster_backend import ClusterBackend
+from headlight.viz.backends.remote_calls import RemoteCall, decode_call, encode_call, read_frame
+from headlight.viz.backends.remote_functions import REMOTE_FUNCTIONS, function_name
+from headlight.viz.backends.zero_gpu import ZeroGpuBackend
 from headlight.viz.errors import PageError
 from headlight.viz.lessons.experiment_server import STEPS, experiment_function
 from headlight.viz.lessons.tensors import tensors_function
 from headlight.viz.server.metrics import ServerMonitor
-from headlight.viz.service import cluster_backend as cluster_module
-from headlight.viz.service.backends import LocalBackend
-from headlight.viz.service.cluster_backend import ClusterBackend
+from headlight.viz.service.backend import LocalBackend
 from headlight.viz.service.record_codec import DecodeError, encode
-from headlight.viz.service.remote_calls import RemoteCall, decode_call, encode_call, read_frame
-from headlight.viz.service.remote_functions import REMOTE_FUNCTIONS, function_name
 from headlight.viz.service.service import Service
-from headlight.viz.service.zero_gpu import ZeroGpuBackend
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.attribution import erasure_curve_function, inside_function, method_function
 from headlight.viz.tabs.heads import links_function
@@ -40,7 +41,7 @@ from headlight.viz.tabs.positions import encoding_json
 from headlight.viz.tabs.whatif import importance_function, pruning_search_function
 from headlight.viz.tabs.whatif import pruning_curve_function as pruning_curve_of
 from headlight.viz.tabs.why import row_function, stream_function
-from tests.viz.service.machine import Machine, served
+from tests.viz.backends.machine import Machine, served
 
 TEXT = "ich mochte ein bier"
 TOY = Settings(model="toy")
@@ -51,12 +52,12 @@ PLACE = {"kind": "cross", "layer": 0, "head": 1, "row": 1, "column": 1}
 
 def on(machine: Machine) -> Service:
     """A page's service whose models are on that machine."""
-    return Service(replace(TOY, backend="ray", ray_address=machine.address))
+    return Service(replace(TOY, backend="ray", ray_address=machine.address), choose_backend)
 
 
 @pytest.fixture(scope="module")
 def here() -> Service:
-    return Service(TOY)
+    return Service(TOY, choose_backend)
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
             patched = stack.enter_context(pytest.MonkeyPatch.context())
             if request.param == "lent":
                 patched.setitem(sys.modules, "spaces", spaces())
-            made = Service(TOY)
+            made = Service(TOY, choose_backend)
             assert isinstance(made.backend, ZeroGpuBackend if request.param == "lent" else LocalBackend)
         yield made
 
@@ -123,7 +124,7 @@ def test_a_translation_is_the_same_wherever_it_is_made(service: Service, here: S
 
 
 def test_progress_comes_word_by_word_where_it_can(service: Service) -> None:
-    ours, theirs = steps_of(Service(TOY), beam_size=4), steps_of(service, beam_size=4)
+    ours, theirs = steps_of(Service(TOY, choose_backend), beam_size=4), steps_of(service, beam_size=4)
     assert theirs[-1].translation is not None
     same(ours[-1].translation, theirs[-1].translation)  # type: ignore[arg-type]
     if not isinstance(service.backend, ZeroGpuBackend):
@@ -211,7 +212,7 @@ def test_what_a_lost_machine_began_another_one_ends_and_nothing_is_told_twice(
     monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
     machine.dies_after = [3]
     found = steps_of(on(machine))
-    assert [each.text for each in found] == [each.text for each in steps_of(Service(TOY))]
+    assert [each.text for each in found] == [each.text for each in steps_of(Service(TOY, choose_backend))]
     assert [each.step for each in found[:-1]] == sorted({each.step for each in found[:-1]})
     assert machine.calls == ["stream", "stream"]
     machine.dies_after = [0]
@@ -314,7 +315,7 @@ def test_readiness_says_whether_the_cluster_answers(machine: Machine) -> None:
     assert page.backend.health_problems() == {}
     machine.routes = b"{}"
     assert page.backend.health_problems() == {"cluster": "has no application"}
-    gone = Service(replace(TOY, backend="ray", ray_address="http://127.0.0.1:9"))
+    gone = Service(replace(TOY, backend="ray", ray_address="http://127.0.0.1:9"), choose_backend)
     assert gone.backend.health_problems() == {"cluster": "does not answer"}
     assert watch.service.backend.health_problems() != {}
 

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from headlight.viz import serve_command as command
-from headlight.viz.service.ray_cluster import join_or_start
-from headlight.viz.service.replica import Replica, deployment
+from headlight.viz.backends.ray_cluster import join_or_start
+from headlight.viz.backends.replica import Replica, deployment
 
 FIRST = "1-3"
 

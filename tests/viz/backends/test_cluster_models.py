@@ -16,7 +16,7 @@ from headlight.model.checkpoints.checkpoint import save_checkpoint
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from tests.tiny import tiny_model, tokenizers
-from tests.viz.service.real_cluster import RealCluster, expect_same, real_cluster, soon
+from tests.viz.backends.real_cluster import RealCluster, expect_same, real_cluster, soon
 
 NAMES = ("ash", "birch", "cedar", "elm")
 TEXT = "Der Hund schläft im Garten."
@@ -33,7 +33,7 @@ def models(tmp_path: Path) -> Path:
 @pytest.fixture
 def cluster(models: Path) -> Iterator[RealCluster]:
     pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so no real cluster is tried")
-    with real_cluster("tests.viz.service.noting_replicas", {"HEADLIGHT_MODELS_FOLDER": str(models)}) as found:
+    with real_cluster("tests.viz.backends.noting_replicas", {"HEADLIGHT_MODELS_FOLDER": str(models)}) as found:
         yield found
 
 
@@ -62,11 +62,12 @@ def the_range_reaches_the_deployment(cluster: RealCluster) -> None:
 
 
 def what_was_evicted_is_loaded_again_and_answers_as_before(cluster: RealCluster, models: Path) -> None:
-    from headlight.viz.service.replica import MAX_MODELS
+    from headlight.viz.backends.choice import choose_backend
+    from headlight.viz.backends.replica import MAX_MODELS
 
     assert len(NAMES) == MAX_MODELS + 1
     alone = Settings(models_folder=models, cache_mb=0)
-    here, page = Service(alone), Service(replace(alone, backend="ray", ray_address=cluster.address))
+    here, page = Service(alone), Service(replace(alone, backend="ray", ray_address=cluster.address), choose_backend)
     expected = {name: here.translate(here.check({"text": TEXT, "model": name})) for name in NAMES}
     maps = [expected[name].attention.cross for name in NAMES]
     assert not any(np.array_equal(one, other) for one, other in pairwise(maps))

@@ -15,10 +15,10 @@ from urllib.parse import quote
 from headlight.model.errors import ModelError
 from headlight.model.records import Progress
 from headlight.model.translate.translator import Translator
+from headlight.viz.backends.remote_functions import REMOTE_FUNCTIONS
 from headlight.viz.errors import to_page_error
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.record_codec import DecodeError, decode, encode
-from headlight.viz.service.remote_functions import REMOTE_FUNCTIONS
 
 PROGRESS, ANSWER, ERROR, INTERNAL_ERROR, HEARTBEAT = b"p", b"a", b"e", b"x", b"."
 STREAM, TRANSLATE = "stream", Translator.translate.__qualname__

@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Semaphore, Thread
 from typing import Any
 
+from headlight.viz.backends.remote_calls import decode_call, run_call
 from headlight.viz.service.catalogue import Catalogue
 from headlight.viz.service.loaded_models import LoadedModels
-from headlight.viz.service.remote_calls import decode_call, run_call
 from headlight.viz.settings import Settings
 
 

@@ -1,12 +1,12 @@
-"""Backends: in this process, on ZeroGPU or on a Ray cluster.
+"""What the service asks of a backend, and the backend of this process. `viz/backends` has the others.
 
-A backend receives and returns records. `work` is one of the functions listed in `remote_functions.py`, which take the
-model and records; errors of requests arrive as `ModelError`.
+A backend receives and returns records. `work` is one of the functions listed in `viz/backends/remote_functions.py`,
+which take the model and records; errors of requests arrive as `ModelError`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from threading import Event
 from typing import Any, Protocol
 
@@ -15,7 +15,9 @@ from headlight.model.translate.model_info import ModelInfo
 from headlight.model.translate.translator import Translator
 from headlight.viz.service.loaded_models import LoadedModels
 from headlight.viz.service.model_cards import ModelCard
-from headlight.viz.service.remote_functions import RemoteFunction
+from headlight.viz.settings import Settings
+
+RemoteFunction = Callable[..., Any]
 
 
 class Backend(Protocol):
@@ -66,6 +68,14 @@ class LocalBackend:
     def health_problems(self) -> Mapping[str, str]:
         """Always healthy: it runs in this process."""
         return {}
+
+
+BackendChoice = Callable[[Settings, LoadedModels], Backend]
+
+
+def local_backend(settings: Settings, models: LoadedModels) -> Backend:
+    """This process, whatever the settings say."""
+    return LocalBackend(models)
 
 
 def last_progress(translation: Any, kind: type[Progress] = Progress) -> Progress:

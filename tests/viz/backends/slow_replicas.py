@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from headlight.viz import serve_command as command
-from headlight.viz.service.ray_cluster import join_or_start
-from headlight.viz.service.replica import Replica, deployment
+from headlight.viz.backends.ray_cluster import join_or_start
+from headlight.viz.backends.replica import Replica, deployment
 
 SLOW = 7
 STEP = 0.1  # seconds

@@ -15,10 +15,11 @@ import pytest
 
 from headlight.model.experiments.queries import measure_negation
 from headlight.model.records import Progress, Translation, TranslationRequest
+from headlight.viz.backends.choice import choose_backend
 from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from tests.viz.service.real_cluster import PATIENCE, RealCluster, expect_same, real_cluster, soon
+from tests.viz.backends.real_cluster import PATIENCE, RealCluster, expect_same, real_cluster, soon
 
 TEXT = "ich mochte ein bier"
 SLOW = {"text": TEXT, "seed": 7}
@@ -31,7 +32,7 @@ class Running:
     def __init__(self, cluster: RealCluster) -> None:
         self.cluster, self.notes, self.address = cluster, cluster.notes, cluster.address
         self.settings = replace(TOY, backend="ray", ray_address=self.address, cache_mb=0)
-        self.page, self.here = Service(self.settings), Service(TOY)
+        self.page, self.here = Service(self.settings, choose_backend), Service(TOY)
 
     def update(self) -> None:
         assert self.cluster.ask("update") == "ready", "the cluster has ended"
@@ -59,7 +60,7 @@ class Running:
 @pytest.fixture
 def running() -> Iterator[Running]:
     pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so no real cluster is tried")
-    with real_cluster("tests.viz.service.slow_replicas") as cluster:
+    with real_cluster("tests.viz.backends.slow_replicas") as cluster:
         yield Running(cluster)
 
 
