@@ -100,12 +100,12 @@ def prepare(folder: Path, count: int, shape: Shape) -> Material:
             rows = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
         loaded = load_checkpoint(TRAINED)
         save_for_all_engines(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
-        about = f"{TRAINED}, sentences of {CORPUS} over and over"
+        about = f"{TRAINED}, sentences of {CORPUS}, repeated"
         return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), about)
     tokenizer = random_tokenizer(shape.vocabulary)
     counting = CountdownModel(shape, tokenizer)
     save_for_all_engines(folder, counting.model, tokenizer)
-    about = f"{shape.words}; random weights that answer a line with as many words (`benchmarks/countdown_model.py`)"
+    about = f"{shape.words}; random weights that write as many words as they read (`benchmarks/countdown_model.py`)"
     return Material(folder, tokenizer, counting.sample_lines(count), about)
 
 
