@@ -16,7 +16,7 @@ $(BIN)/python:
 
 # A stamp for each list of packages: installed again only when the list changes.
 # TORCH_INDEX: another index of PyTorch's builds than that of CPU builds, such as a mirror of it.
-INSTALL := $(BIN)/python tools/install.py
+INSTALL := $(BIN)/python workshop/install.py
 $(VENV)/.app: requirements.txt | $(BIN)/python
 	$(INSTALL) requirements.txt $(TORCH_INDEX)
 	@touch $@
@@ -86,7 +86,7 @@ format: $(VENV)/.dev $(VENV)/.javascript ## put the style right
 	$(BIOME) check --write $(STYLE)
 
 bench: $(VENV)/.bench ## measure against other engines, write docs/benchmarks.md
-	$(BIN)/python -m benchmarks all --date "$$(date +%F)"
+	$(BIN)/python -m workshop.benchmarks all --date "$$(date +%F)"
 
 screenshots: browser ## take the README's pictures
 	$(BIN)/python -m tests.browser.screenshots
@@ -95,9 +95,9 @@ pictures: browser ## take the picture of shared links, and draw the icon
 	$(BIN)/python -m tests.browser.pictures
 
 bench-page: browser ## measure the page in a browser, write docs/benchmarks.md
-	$(BIN)/python -m benchmarks page --date "$$(date +%F)"
-	$(BIN)/python -m benchmarks paint --date "$$(date +%F)"
-	$(BIN)/python -m benchmarks visit --date "$$(date +%F)"
+	$(BIN)/python -m workshop.benchmarks page --date "$$(date +%F)"
+	$(BIN)/python -m workshop.benchmarks paint --date "$$(date +%F)"
+	$(BIN)/python -m workshop.benchmarks visit --date "$$(date +%F)"
 
 first: $(VENV)/.app ## make the first answer anew, after a change of the default model or of what answers hold
 	$(BIN)/python -m headlight.viz.service.first_answer

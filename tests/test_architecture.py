@@ -247,7 +247,7 @@ def test_no_room_is_empty_and_no_package_named_in_vain() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("folder", ["tests", "benchmarks", "docs"])
+@pytest.mark.parametrize("folder", ["tests", "workshop", "docs"])
 def test_nothing_outside_imports_a_floor_without_the_packages_name(folder: str) -> None:
     for path in (ROOT / folder).rglob("*.py"):
         names = set(imports(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()))

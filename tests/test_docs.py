@@ -24,7 +24,8 @@ from headlight.viz.settings import SETTINGS, read_settings
 from tests.hub_server import Repository, hub_of_our_own
 from tests.model.families.classifier_folders import distilbert
 from tests.model.families.folders import marian, nllb
-from tools.install import CPU_INDEX
+from workshop.data.__main__ import main as workshop
+from workshop.install import CPU_INDEX
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob(".github/**/*.md")])
@@ -133,6 +134,12 @@ def obeyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
             installable(words)
         case ["python", "-m", "pytest", *words]:
             assert all((ROOT / word.removeprefix("--ignore=")).exists() for word in words if "/" in word)
+        case ["python", "-m", "workshop.data", *words]:
+            with ExitStack() as stack:
+                if command.target:
+                    file = stack.enter_context(Path(command.target).open("w", encoding="utf-8"))
+                    stack.enter_context(redirect_stdout(file))
+                assert workshop(words) == 0
         case ["python", script]:
             assert (ROOT / script).is_file()
         case ["make", *words]:

@@ -237,7 +237,7 @@ def test_the_hub_gets_the_files_as_they_are(space: Path) -> None:
     sent = {path.relative_to(space).as_posix() for path in space.rglob("*") if path.is_file()} - {".gitattributes"}
     assert {"app.py", "README.md", "viz/page.py", "assets/models/de-en/config.json"} <= sent
     assert [path for path in sent if (space / path).read_bytes() != (ROOT / path).read_bytes()] == []
-    assert not {path.split("/")[0] for path in sent} & {"tests", "benchmarks", "typings", ".github"}
+    assert not {path.split("/")[0] for path in sent} & {"tests", "workshop", "typings", ".github"}
 
 
 def test_a_space_imports_its_page(space: Path) -> None:

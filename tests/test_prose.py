@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("model", "viz", "benchmarks")
+CODE = ("model", "viz", "workshop")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "app.py", "headlight.py")
 # Phrases that are correct now and then but read as translated if they are frequent.
 ODD = re.compile(

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-CODE = ("model", "viz", "benchmarks")
+CODE = ("model", "viz", "workshop")
 LISTED = (*CODE, "assets")
 MODEL_FOLDERS = "assets/models/*"  # each is described by its card
 ENTRY = re.compile(r"^((?:│   |    )*)(?:├── |└── )(\S+)( +\S.*)?$")

@@ -33,8 +33,8 @@ from sklearn.linear_model import LogisticRegression
 from headlight.model.text.cleaning import normalise_review
 from headlight.model.training.corpora import CorpusSpec, read_pairs
 from headlight.model.training.files import write_text
-from headlight.model.training.distillation import SENTENCE_END
-from headlight.model.training.new_lines import text_fingerprint
+from workshop.data.judged_reviews import SENTENCE_END
+from workshop.data.new_lines import text_fingerprint
 
 Floats = npt.NDArray[np.float64]
 COLUMNS = {"source_column": 1, "target_column": 0, "header": True}

@@ -4,7 +4,7 @@
     PYTHONPATH=. python assets/recipes/sentiment_teacher.py ENCODER --data DATA --to runs/sentiment-teacher
 
 ENCODER is a folder of `sentence-transformers/all-MiniLM-L6-v2` (Apache-2.0), or of another BERT. What comes out is a
-`BertForSequenceClassification`, which Headlight reads like any other: `headlight data judged --by
+`BertForSequenceClassification`, which Headlight reads like any other: `python -m workshop.data judged --by
 runs/sentiment-teacher …`. Nothing of it ships but what it says of sentences, as the labels that `sentiment` learns.
 """
 

@@ -8,7 +8,7 @@ import pytest
 
 from headlight.model.text.number_words import SMALL, TENS
 from headlight.model.text.numbers import find_numbers, unmatched_numbers
-from headlight.model.training.templates.numerals import chinese, english, german
+from workshop.data.templates.numerals import chinese, english, german
 
 
 @pytest.mark.parametrize(("language", "write"), [("de", german), ("en", english), ("zh", chinese)])

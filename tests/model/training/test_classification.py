@@ -27,6 +27,7 @@ from tests.compare import assert_close
 from tests.model.core.test_classifier import make_classifier
 from tests.model.families.classifier_folders import bert
 from tests.model.training.examples import SPECIAL, make_recipe, recipe_text
+from workshop.data.__main__ import main as workshop
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
 EACH = "multi_label_classification"
@@ -75,24 +76,24 @@ def test_reviews_are_learnt_by_heart_exported_and_evaluated(
     assert "accuracy 100.00% of 10 texts" in capsys.readouterr().out
     long_ones = [f"1\t{'. '.join(PRAISE)}.", "0\tToo short.", f"0\t{'! '.join(COMPLAINT)}! A warm film!"]
     (tmp_path / "long.tsv").write_text("label\ttext\n" + "".join(f"{each}\n" for each in long_ones), encoding="utf-8")
-    asked = ["data", "judged", "long", "long.tsv", "--data", str(tmp_path), "--by", str(folder), str(folder)]
-    assert main(asked) == 0
+    asked = ["judged", "long", "long.tsv", "--data", str(tmp_path), "--by", str(folder), str(folder)]
+    assert workshop(asked) == 0
     assert "judged/long.tsv: sentences: 10; " in capsys.readouterr().out.replace("\\", "/")
     pairs = list(read_pairs(CorpusSpec(source="judged/long.tsv", **COLUMNS), tmp_path))
     assert [pair.source.rstrip(".!") for pair in pairs] == [text.lower() for text in PRAISE + COMPLAINT]  # each once
     alone = judge.probabilities([pair.source for pair in pairs])
     assert [float(pair.target) for pair in pairs] == pytest.approx([each[-1] for each in alone], abs=6e-4)
-    assert main([*asked, "--apart", str(tmp_path / "reviews.tsv")]) != 0  # all of them stand there
+    assert workshop([*asked, "--apart", str(tmp_path / "reviews.tsv")]) != 0  # all of them stand there
     assert "No sentence" in capsys.readouterr().err
-    assert main([*asked, "--but-one-in", "3"]) == 0  # without the first and the fourth review
+    assert workshop([*asked, "--but-one-in", "3"]) == 0  # without the first and the fourth review
     assert "judged/long.tsv: sentences: 6; " in capsys.readouterr().out.replace("\\", "/")
     for other in (TOY, bert(tmp_path / "three"), bert(tmp_path / "each", classes=2, problem_type=EACH)):
-        assert main(["data", "judged", "none", "reviews.tsv", "--data", str(tmp_path), "--by", str(other)]) != 0
+        assert workshop(["judged", "none", "reviews.tsv", "--data", str(tmp_path), "--by", str(other)]) != 0
     for name in ("", "../up", "a/b", str(tmp_path / "x")):
         with pytest.raises(SystemExit):
-            main(["data", "judged", name, "reviews.tsv", "--data", str(tmp_path), "--by", str(folder)])
+            workshop(["judged", name, "reviews.tsv", "--data", str(tmp_path), "--by", str(folder)])
     (tmp_path / "short.tsv").write_text("label\ttext\n1\tFine.\n", encoding="utf-8")
-    assert main(["data", "judged", "none", "short.tsv", "--data", str(tmp_path), "--by", str(folder)]) != 0
+    assert workshop(["judged", "none", "short.tsv", "--data", str(tmp_path), "--by", str(folder)]) != 0
     assert "No sentence of 3 to 40 words" in capsys.readouterr().err
     assert not (tmp_path / "judged" / "none.tsv").exists()
 

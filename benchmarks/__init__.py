@@ -1,1 +1,0 @@
-"""Benchmarks of Headlight against alternatives: `make bench`, or `python -m benchmarks --help`."""

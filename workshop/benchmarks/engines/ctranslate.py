@@ -1,0 +1,46 @@
+"""CTranslate2, the fastest engine at hand: our weights in its own format, no maps. Runs without PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from workshop.benchmarks.engines import Job, Workload
+
+
+class CTranslate:
+    """A translator of theirs; their words are our ids."""
+
+    def __init__(self, translator: Any, row: str) -> None:
+        self.translator = translator
+        self.row = row
+
+    def jobs(self, work: Workload) -> dict[str, Job]:
+        """Greedy, as many tokens as the limit says."""
+        tokens = ids_to_tokens(work.ids)
+
+        def translate() -> list[list[int]]:
+            found = self.translator.translate_batch(tokens, beam_size=1, max_decoding_length=work.length)
+            return [[int(token) for token in one.hypotheses[0]] for one in found]
+
+        return {self.row: translate}
+
+
+def ids_to_tokens(ids: list[list[int]]) -> list[list[str]]:
+    """Sentences as this engine wants them."""
+    return [[str(token_id) for token_id in sentence] for sentence in ids]
+
+
+def converted_folder(folder: Path) -> Path:
+    """The path of a converted model folder."""
+    return folder.with_name(f"{folder.name}.ctranslate2")
+
+
+def load(folder: Path, *, row: str = "ctranslate2", compute_type: str = "float32", threads: int) -> CTranslate:
+    """The converted form of the folder; `convert.convert` wrote it."""
+    import ctranslate2
+
+    translator = ctranslate2.Translator(
+        str(converted_folder(folder)), device="cpu", compute_type=compute_type, inter_threads=1, intra_threads=threads
+    )
+    return CTranslate(translator, row)

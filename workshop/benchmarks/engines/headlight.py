@@ -1,0 +1,79 @@
+"""Ours: once on the level of the model, and once from text to `Translation`."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headlight.model.families.loading import load_checkpoint
+from headlight.model.translate.device import DeviceChoice
+from headlight.model.translate.packed_model import StepWeights
+from headlight.model.translate.results import SearchResult
+from headlight.model.translate.translator import Translator
+from workshop.benchmarks.engines import Job, Workload
+
+
+class Headlight:
+    """The translator of the app."""
+
+    def __init__(self, translator: Translator, row: str) -> None:
+        self.translator = translator
+        self.row = row
+
+    def jobs(self, work: Workload) -> dict[str, Job]:
+        """What `Translator` does without words and records; with the default weights, `Translator` itself, too."""
+        jobs: dict[str, Job] = {self.row: model_level(self.translator, work)}
+        if self.row == "headlight":
+            jobs["translator"] = lambda: self.translate(work)
+        return jobs
+
+    def translate(self, work: Workload) -> list[list[int]]:
+        """Text in, `Translation` out."""
+        if len(work.texts) == 1:
+            found = [self.translator.translate(work.texts[0], max_length=work.length)]
+        else:
+            found = self.translator.translate_batch(work.texts, max_length=work.length)
+        return [[token.id for token in translation.target_tokens] for translation in found]
+
+
+def model_level(translator: Translator, work: Workload) -> Job:
+    """Ids in; out come all tokens, all maps, the probability of each token and its best alternatives.
+
+    This is the translator's own way, whatever that may be, between two things that are left out: the job is cut into
+    tokens beforehand, and where a record would be made, the ids alone come out.
+    """
+    requests = [translator.request(text, max_length=work.length) for text in work.texts]
+    job = translator.checker.prepare(requests)
+    if job.source_ids.tolist() != work.ids:
+        raise RuntimeError("The translator reads other tokens than the other engines get.")
+
+    def ids_alone(job: Any, sentence: int, written: SearchResult, *others: Any) -> Any:
+        return written.candidates[0].ids
+
+    bare = copy.copy(translator)
+    bare.checker = copy.copy(translator.checker)
+    bare.checker.prepare = lambda requests: job  # type: ignore[method-assign]
+    bare._make_translation = ids_alone  # type: ignore[assignment, method-assign]
+    return lambda: bare._translate_batch(requests)  # type: ignore[return-value]
+
+
+def load(
+    folder: Path,
+    *,
+    row: str = "headlight",
+    device: str = "cpu",
+    dtype: str = "float32",
+    step_weights: StepWeights = "float16",
+    threads: int,
+) -> Headlight:
+    """Load the folder as the app does, but on a device of our choice."""
+    torch.set_num_threads(threads)
+    choice = DeviceChoice(torch.device(device), getattr(torch, dtype), "chosen for a measurement.")
+    loaded = load_checkpoint(folder, device=choice.device, dtype=choice.dtype)
+    translator = Translator(
+        loaded.model, loaded.source_tokenizer, loaded.target_tokenizer, choice=choice, step_weights=step_weights
+    )
+    return Headlight(translator, row)

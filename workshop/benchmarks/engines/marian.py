@@ -1,0 +1,115 @@
+"""Hugging Face `transformers`: `MarianMTModel.generate` with all attentions, as a user of that library gets them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.core.transformer import Transformer
+from headlight.model.families.loading import load_checkpoint
+from workshop.benchmarks.engines import Job, Workload
+
+ATTENTION = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
+ENCODER_LAYER = {
+    "self_attn": "self_attention",
+    "self_attn_layer_norm": "around_self_attention.norm",
+    "fc1": "feed_forward.wide",
+    "fc2": "feed_forward.narrow",
+    "final_layer_norm": "around_feed_forward.norm",
+}
+DECODER_LAYER = ENCODER_LAYER | {
+    "encoder_attn": "cross_attention",
+    "encoder_attn_layer_norm": "around_cross_attention.norm",
+}
+
+
+class Marian:
+    """A Marian model with our weights."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def jobs(self, work: Workload) -> dict[str, Job]:
+        """Greedy, exactly `length` tokens, attentions returned."""
+        ids = torch.tensor(work.ids, device=self.model.device)
+        options = {
+            "attention_mask": torch.ones_like(ids),
+            "num_beams": 1,
+            "do_sample": False,
+            "min_new_tokens": work.length,
+            "max_new_tokens": work.length,
+            "output_attentions": True,
+            "return_dict_in_generate": True,
+        }
+
+        def generate() -> list[list[int]]:
+            with torch.inference_mode():
+                found = self.model.generate(ids, **options)
+            if not (found.encoder_attentions and found.decoder_attentions and found.cross_attentions):
+                raise RuntimeError("generate returned no attentions, so its time says nothing.")
+            written: list[list[int]] = found.sequences[:, 1:].tolist()
+            return written
+
+        return {"transformers": generate}
+
+
+def load(folder: Path, *, device: str = "cpu", dtype: str = "float32", threads: int) -> Marian:
+    """Our folder as a Marian model."""
+    torch.set_num_threads(threads)
+    from transformers import MarianConfig, MarianMTModel
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    ours = load_checkpoint(folder).model
+    config = ours.config
+    model = MarianMTModel(
+        MarianConfig(
+            vocab_size=config.source_vocabulary,
+            d_model=config.d_model,
+            encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers,
+            encoder_attention_heads=config.heads,
+            decoder_attention_heads=config.heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            activation_function="swish",
+            scale_embedding=True,
+            max_position_embeddings=config.max_length,
+            pad_token_id=config.pad_id,
+            eos_token_id=config.end_id,
+            decoder_start_token_id=config.start_id,
+            forced_eos_token_id=None,
+            attn_implementation="eager",
+        )
+    )
+    answer = model.load_state_dict(marian_state(ours), strict=False)
+    left = [name for name in answer.missing_keys if "embed_" not in name and name != "lm_head.weight"]
+    if left or answer.unexpected_keys:
+        raise RuntimeError(f"Marian's weights have other names now: {left or answer.unexpected_keys}")
+    model.tie_weights()
+    return Marian(model.to(device, getattr(torch, dtype)).eval())
+
+
+def marian_state(ours: Transformer) -> dict[str, Tensor]:
+    """Our weights by Marian's names."""
+    mine = ours.state_dict()
+    state = {
+        "model.shared.weight": mine["encoder.embedding.table.weight"],
+        "final_logits_bias": mine["decoder.output.words.bias"][None],
+    }
+    for side, layers, names in (
+        ("encoder", ours.config.encoder_layers, ENCODER_LAYER),
+        ("decoder", ours.config.decoder_layers, DECODER_LAYER),
+    ):
+        for layer in range(layers):
+            here = f"{side}.layers.{layer}"
+            for theirs, own in names.items():
+                parts = ATTENTION if theirs.endswith("attn") else {"": ""}
+                for their_part, own_part in parts.items():
+                    for kind in ("weight", "bias"):
+                        their_name = ".".join(filter(None, ("model", here, theirs, their_part, kind)))
+                        state[their_name] = mine[".".join(filter(None, (here, own, own_part, kind)))]
+    return state

@@ -1,0 +1,92 @@
+"""First visit over a home connection: time to the first painted map, compared with an empty Gradio page.
+
+Visits take turns, each with an empty cache, so that a slow moment of the machine meets both.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tests.browser.browsers import find_chromium
+from workshop.benchmarks.arithmetic import paired_ratio, summary
+from workshop.benchmarks.page import PORT, Log, _serve
+
+LATENCY_MS = 80  # milliseconds
+BANDWIDTH_MBIT = 10  # Mbit/s
+NETWORK_CONDITIONS = {
+    "offline": False,
+    "latency": LATENCY_MS,
+    "downloadThroughput": BANDWIDTH_MBIT * 1e6 / 8,
+    "uploadThroughput": BANDWIDTH_MBIT * 1e6 / 8,
+}
+OURS, EMPTY = ".explorer .plot > canvas, .explorer .plot .main-svg", "#there"
+# From the start of the visit until the frame after the element came has been painted.
+PAINT_OBSERVER = """
+const find = () => {
+  if (!document.querySelector('SELECTOR')) return;
+  watcher.disconnect();
+  requestAnimationFrame(() => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => (window.paintedAt = performance.now());
+    channel.port2.postMessage(0);
+  });
+};
+const watcher = new MutationObserver(find);
+watcher.observe(document, { childList: true, subtree: true });
+"""
+
+
+def measure(repetitions: int, say: Log) -> dict[str, Any]:
+    """Measure both pages in turn; for ours also the requests and the bytes sent."""
+    from playwright.sync_api import sync_playwright
+
+    ours: list[float] = []
+    empty: list[float] = []
+    with (
+        sync_playwright() as playwright,
+        _serve([sys.executable, "app.py"], PORT),
+        _serve([sys.executable, "-m", "workshop.benchmarks.empty_page"], PORT + 1),
+    ):
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
+        for turn in range(repetitions + 1):  # the first visit of each warms the servers
+            seconds, travelled = _visit(browser, PORT, OURS)
+            others, _ = _visit(browser, PORT + 1, EMPTY)
+            say(f"first map {seconds:.2f} s, empty page {others:.2f} s")
+            if turn:
+                ours.append(seconds)
+                empty.append(others)
+        browser.close()
+    line = {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}
+    return {
+        "line": line,
+        "ours": summary(ours),
+        "empty": summary(empty),
+        "ratio": paired_ratio(ours, empty),
+    } | travelled
+
+
+def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int]]:
+    """Seconds until painted; how many requests went to the server until all was there, and their bytes."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    network = context.new_cdp_session(page)
+    network.send("Network.enable")
+    network.send("Network.emulateNetworkConditions", NETWORK_CONDITIONS)
+    asked: set[str] = set()
+    bytes_ = []
+
+    def note(event: Any) -> None:
+        if event["request"]["url"].startswith("http"):  # no data within the page
+            asked.add(event["requestId"])
+
+    network.on("Network.requestWillBeSent", note)
+    network.on("Network.loadingFinished", lambda event: bytes_.append(event["encodedDataLength"]))
+    page.add_init_script(PAINT_OBSERVER.replace("SELECTOR", selector))
+    page.goto(f"http://127.0.0.1:{port}")
+    page.wait_for_function("() => window.paintedAt !== undefined")
+    if selector == OURS:
+        page.wait_for_selector(".explorer .plot .main-svg")
+    seconds = page.evaluate("window.paintedAt") / 1000
+    context.close()
+    return seconds, {"requests": len(asked), "bytes": round(sum(bytes_))}

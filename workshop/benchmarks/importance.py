@@ -1,0 +1,47 @@
+"""Time of measuring the importance of each head, layer and attention kind of the bundled model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from workshop.benchmarks.arithmetic import summary
+from workshop.benchmarks.page import TWENTY
+
+MODEL = "de-en"
+
+
+def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """All parts, as the command measures them, and the longest of the batches that the page asks for one by one."""
+    import torch
+
+    from headlight.model.experiments.importance import ablation_losses, all_parts, batch_size
+    from headlight.model.translate.translator import Translator
+
+    torch.set_num_threads(threads)
+    translator = Translator.load(MODEL, device="cpu")
+    answer = translator.translate(TWENTY, beam_size=4)
+    parts = all_parts(translator.model.config)
+    totals, longest = [], []
+    for turn in range(repetitions + 1):
+        ends = [time.perf_counter()]
+        for _ in ablation_losses(translator, answer, [(part,) for part in parts]):
+            ends.append(time.perf_counter())
+        if turn:  # the first one warms up
+            totals.append(ends[-1] - ends[0])
+            longest.append(max(after - before for before, after in pairwise(ends)))
+            say(f"importance: {totals[-1]:.2f} s")
+    return {
+        "model": MODEL,
+        "source_tokens": len(answer.source_tokens),
+        "target_tokens": len(answer.target_tokens),
+        "parts": len(parts),
+        "heads": sum(part.head is not None for part in parts),
+        "at_once": batch_size(translator.model.config, answer),
+        "repetitions": repetitions,
+        "threads": threads,
+        "all": summary(totals),
+        "batch": summary(longest),
+    }

@@ -1,0 +1,166 @@
+"""Thousands of everyday lines: `python -m headlight translate` and CTranslate2 with its best batch size."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from headlight.model.families.loading import load_checkpoint
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.translate.packed_model import StepWeights
+from workshop.benchmarks.arithmetic import summary, token_agreement
+from workshop.benchmarks.countdown_model import CountdownModel
+from workshop.benchmarks.engines import CPU_ENGINES
+from workshop.benchmarks.engines.ctranslate import converted_folder, ids_to_tokens
+from workshop.benchmarks.random_models import random_tokenizer, save_for_all_engines
+from workshop.benchmarks.shapes import SMALL, Shape
+from workshop.benchmarks.worker import Worker
+
+TRAINED = Path("assets/models/de-en")
+CORPUS = Path("assets/corpora/mini.tsv")
+ALL_BATCHES_FROM = 1_000  # lines from which all batch sizes are tried
+BATCHES = (  # what their documentation suggests, and around it
+    ("examples", 16), ("examples", 32), ("examples", 64), ("examples", 128), ("examples", 256),
+    ("tokens", 512), ("tokens", 1024), ("tokens", 2048), ("tokens", 4096),
+)  # fmt: skip
+
+
+class Material(NamedTuple):
+    """The lines, the model and its options."""
+
+    folder: Path
+    tokenizer: Tokenizer
+    texts: list[str]
+    about: str
+
+
+class Run(NamedTuple):
+    """One pass over all lines."""
+
+    seconds: float
+    ids: list[list[int]]  # written, without the end token
+
+
+def measure(
+    count: int, repetitions: int, threads: int, say: Callable[[str], None], shape: Shape = SMALL
+) -> dict[str, Any]:
+    """Both engines in turn, theirs with the batch size that was best in one pass each."""
+    with tempfile.TemporaryDirectory() as place:
+        material = prepare(Path(place) / "model", count, shape)
+        texts, ids = material.texts, material.tokenizer.encode_batch(material.texts)
+        longest = 2 * max(map(len, ids)) + 16
+        result: dict[str, Any] = {"lines": count, "repetitions": repetitions, "threads": threads}
+        result |= {"about_model": material.about, "source_tokens": sum(map(len, ids))}
+        with Worker(HeadlightLines, material.folder, texts, threads) as ours:
+            written = ours.call("run").ids
+            result["own_tokens"] = token_agreement(written, _exact(material, texts, threads))
+            result["written_tokens"] = sum(map(len, written))
+            result["absence"] = CPU_ENGINES["ctranslate2"].unavailable_reason
+            if result["absence"]:
+                runs = [ours.call("run").seconds for _ in range(repetitions)]
+                return result | {"seconds": {"headlight": summary(runs)}}
+            with Worker(CTranslateLines, material.folder, _with_end(ids, material), longest, threads) as theirs:
+                tried: dict[tuple[str, int], Run] = {}
+                for kind, size in BATCHES if count >= ALL_BATCHES_FROM else BATCHES[:1]:
+                    tried[kind, size] = theirs.call("run", kind, size)
+                    say(f"CTranslate2, batches of {size} {kind}: {tried[kind, size].seconds:.2f} s")
+                kind, size = min(tried, key=lambda batch: tried[batch].seconds)
+                result["same_tokens"] = token_agreement(written, tried[kind, size].ids)
+                result["tried"] = {f"{size} {kind}": run.seconds for (kind, size), run in tried.items()}
+                result["best"] = f"{size} {kind}"
+                seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": [], "ctranslate2-int8": []}
+                with Worker(
+                    CTranslateLines, material.folder, _with_end(ids, material), longest, threads, "int8"
+                ) as rounded:
+                    rounded.call("run", kind, size)
+                    for repetition in range(repetitions):
+                        seconds["headlight"].append(ours.call("run").seconds)
+                        seconds["ctranslate2"].append(theirs.call("run", kind, size).seconds)
+                        seconds["ctranslate2-int8"].append(rounded.call("run", kind, size).seconds)
+                        say(f"lines: {repetition + 1} of {repetitions}")
+        return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
+
+
+def _exact(material: Material, texts: Sequence[str], threads: int) -> list[list[int]]:
+    """What float32 steps write of the same lines."""
+    with Worker(HeadlightLines, material.folder, texts, threads, "float32") as exact:
+        ids: list[list[int]] = exact.call("run").ids
+    return ids
+
+
+def prepare(folder: Path, count: int, shape: Shape) -> Material:
+    """The trained model with real lines if it exists, else a random model that counts down."""
+    if (TRAINED / "config.json").exists():
+        with CORPUS.open(encoding="utf-8", newline="") as file:
+            rows = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+        loaded = load_checkpoint(TRAINED)
+        save_for_all_engines(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
+        about = f"{TRAINED}, sentences of {CORPUS}, repeated"
+        return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), about)
+    tokenizer = random_tokenizer(shape.vocabulary)
+    counting = CountdownModel(shape, tokenizer)
+    save_for_all_engines(folder, counting.model, tokenizer)
+    source = "`workshop/benchmarks/countdown_model.py`"
+    about = f"{shape.words}; random weights that write as many words as they read ({source})"
+    return Material(folder, tokenizer, counting.sample_lines(count), about)
+
+
+def _with_end(ids: list[list[int]], material: Material) -> list[list[int]]:
+    return [[*line, material.tokenizer.end_id] for line in ids]
+
+
+class HeadlightLines:
+    """`Translator.translate_lines`: from text to text, cutting into tokens included."""
+
+    def __init__(self, folder: Path, texts: Sequence[str], threads: int, step_weights: StepWeights = "float16") -> None:
+        import torch
+
+        from headlight.model.translate.translator import Translator
+
+        torch.set_num_threads(threads)
+        self.translator = Translator.load(folder, device="cpu", step_weights=step_weights)
+        self.texts = texts
+
+    def run(self) -> Run:
+        """All lines once."""
+        start = time.perf_counter()
+        translated = self.translator.translate_lines(self.texts)
+        seconds = time.perf_counter() - start
+        return Run(seconds, self.translator.target_tokenizer.encode_batch(translated))
+
+
+class CTranslateLines:
+    """CTranslate2: from tokens to tokens, which spares it the cutting."""
+
+    def __init__(
+        self, folder: Path, ids: list[list[int]], longest: int, threads: int, compute_type: str = "float32"
+    ) -> None:
+        import ctranslate2
+
+        self.translator = ctranslate2.Translator(
+            str(converted_folder(folder)),
+            device="cpu",
+            compute_type=compute_type,
+            inter_threads=1,
+            intra_threads=threads,
+        )
+        self.tokens = ids_to_tokens(ids)
+        self.longest = longest
+
+    def run(self, batch_type: str, batch_size: int) -> Run:
+        """All lines once; they are sorted by length and batched in there."""
+        start = time.perf_counter()
+        found = self.translator.translate_batch(
+            self.tokens,
+            beam_size=1,
+            max_batch_size=batch_size,
+            batch_type=batch_type,
+            max_decoding_length=self.longest,
+        )
+        seconds = time.perf_counter() - start
+        return Run(seconds, [[int(token) for token in one.hypotheses[0]] for one in found])

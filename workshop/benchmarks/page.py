@@ -1,0 +1,241 @@
+"""The page in a real browser: how long until something is painted, how much travels, what stays behind.
+
+The same run measures the usual alternative: one `gr.Plot` with a subplot for each head.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.request import urlopen
+
+from headlight.viz.server.static_files import FOLDER
+from tests.browser.browsers import find_chromium
+from workshop.benchmarks.arithmetic import summary
+
+Log = Callable[[str], None]
+PORT = 7894
+STREAM = f"/{FOLDER}/stream/stream_messages"  # answers a request of the page
+TWENTY = "Der alte Mann, der neben uns wohnt, geht jeden Morgen mit seinem kleinen Hund am Fluss spazieren."
+THIRTY = TWENTY[:-1] + ", und abends liest er seiner Frau aus der Zeitung vor."
+HUNDRED = " ".join([THIRTY] * 3)
+TWO_HUNDRED = " ".join([THIRTY] * 6)
+# The page's own limits are lower than the longest sentences.
+LIMITS = {"max_characters": 5_000, "max_tokens": 1_000}
+# Thirty visitors of one address: it may fill half of the line.
+ENVIRONMENT = {f"HEADLIGHT_{name.upper()}": str(most) for name, most in (LIMITS | {"line": 64}).items()}
+PAINTED = """() => new Promise((done) => requestAnimationFrame(() => {
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => done(performance.now());
+  channel.port2.postMessage(0);
+}))"""
+MODULES = """performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js')).name"""
+STATE = f"(await import({MODULES})).modules['core/state.js']"
+TRANSLATE = f"""async (text) => {{
+  const {{ on, state }} = {STATE};
+  const painted = {PAINTED};
+  const sentence = document.getElementById('sentence');
+  sentence.value = text;
+  const answered = new Promise((done) => on(['translation'], () => state.translation.request.text === text && done()));
+  const start = performance.now();
+  document.querySelector('.translate .go').click();
+  await answered;
+  return await painted() - start;
+}}"""
+SWITCH = f"""async (count) => {{
+  const painted = {PAINTED};
+  const all = [...document.querySelectorAll('.wall-grid button')];
+  const thumbs = all.filter((each) => /^[0-9]+$/.test(each.dataset.head));
+  const times = [];
+  for (let turn = 0; turn < count; turn++) {{
+    await painted();
+    await new Promise((done) => setTimeout(done, (turn * 7) % 17)); // a reader clicks at any moment between two frames
+    const start = performance.now();
+    thumbs[(turn * 5) % thumbs.length].click();
+    times.push(await painted() - start);
+  }}
+  return times;
+}}"""
+PLAIN_SWITCH = f"""async () => {{
+  const painted = {PAINTED};
+  const chart = () => document.querySelector('.js-plotly-plot');
+  const title = () => chart()?.layout?.title?.text;
+  const before = title();
+  const start = performance.now();
+  [...document.querySelectorAll('button')].find((each) => each.textContent.trim() === 'next').click();
+  while (title() === before) await new Promise((done) => requestAnimationFrame(done));
+  return await painted() - start;
+}}"""
+HEAP = "async () => { if (window.gc) { window.gc(); window.gc(); } return performance.memory.usedJSHeapSize; }"
+
+
+def measure(repetitions: int, say: Log) -> dict[str, Any]:
+    """Run all measurements in sequence, on an idle machine."""
+    from playwright.sync_api import sync_playwright
+
+    quick = repetitions < 5
+    cold = [_cold_start(say) for _ in range(1 if quick else 3)]
+    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as ours:
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(),
+            args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
+        )
+        result = _page(browser, ours, repetitions, say)
+        result["cold_start"] = summary(cold)
+        result["growth"] = _growth(browser, ours, 20 if quick else 200, 100 if quick else 1000, say)
+        result["visitors"] = _visitors(5 if quick else 30, 5, say)
+        plain = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
+        with _serve(plain, PORT + 1) as _:
+            result["plain"] = _plain(browser, repetitions, say)
+        browser.close()
+    return result
+
+
+def _cold_start(say: Log) -> float:
+    """Seconds from the start of a process to the first page; its files come from the disk where we may ask for that."""
+    with suppress(OSError):
+        os.sync()
+        Path("/proc/sys/vm/drop_caches").write_text("3")
+    start = time.perf_counter()
+    with _serve([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as answer:
+        answer.read()
+        seconds = time.perf_counter() - start
+    say(f"cold start: {seconds:.1f} s")
+    return seconds
+
+
+def _page(browser: Any, process: Any, repetitions: int, say: Log) -> dict[str, Any]:
+    page = _open(browser, PORT)
+    page.evaluate(TRANSLATE, "Das Haus ist alt.")  # the first one loads the model
+    times = [page.evaluate(TRANSLATE, TWENTY.replace("alte", f"alte{' ' * turn}")) for turn in range(2 * repetitions)]
+    say(f"translate, 20 tokens: {sorted(times)[len(times) // 2]:.0f} ms")
+    result: dict[str, Any] = {"translate": summary([each / 1000 for each in times])}
+    for name, text in (("switch_30", THIRTY), ("switch_200", TWO_HUNDRED)):
+        page.evaluate(TRANSLATE, text)
+        page.click("[data-kind=cross]")
+        switches = page.evaluate(SWITCH, 10 * repetitions)[5:]
+        say(f"{name}: {sorted(switches)[len(switches) // 2]:.1f} ms")
+        result[name] = summary([each / 1000 for each in switches])
+        result[f"{name}_tokens"] = page.evaluate(f"async () => {STATE}.state.translation.source.length")
+    result["payload"] = _payload(say)
+    page.context.close()
+    return result
+
+
+def _payload(say: Log) -> dict[str, Any]:
+    """What travels for an answer, against its weights."""
+    from headlight.model.records import KINDS
+    from headlight.viz.service.model_json import answer_json
+    from headlight.viz.service.service import Service
+    from headlight.viz.settings import Settings
+
+    service = Service(Settings())
+    sizes = []
+    for text in (TWENTY, THIRTY, HUNDRED):
+        translation = service.translate(service.check({"text": text}))
+        weights = sum(translation.attention.of(kind).size for kind in KINDS)
+        sizes.append({"weights": weights, "bytes": len(answer_json(service, translation).encode())})
+    say(f"payload: {sizes}")
+    return {"answers": sizes}
+
+
+def _growth(browser: Any, process: Any, translations: int, switches: int, say: Log) -> dict[str, Any]:
+    page = _open(browser, PORT)
+    for turn in range(5):
+        page.evaluate(TRANSLATE, f"Wir sind {turn} Leute.")
+    page.evaluate(SWITCH, 20)
+    heap, memory = page.evaluate(HEAP), _memory(process.pid)
+    for turn in range(translations):
+        page.evaluate(TRANSLATE, f"Im Haus wohnen {turn} Leute.")
+    page.evaluate(SWITCH, switches)
+    grown = {"heap": page.evaluate(HEAP) - heap, "server": _memory(process.pid) - memory}
+    say(f"after {translations} translations and {switches} switches: {grown}")
+    page.context.close()
+    return grown | {"translations": translations, "switches": switches}
+
+
+def _visitors(count: int, sentences: int, say: Log) -> dict[str, Any]:
+    """Concurrent clients of the endpoint, each with different sentences; each must get its own answers."""
+    from gradio_client import Client
+
+    times: list[float] = []
+    wrong: list[str] = []
+
+    def visit(number: int) -> None:
+        client = Client(f"http://127.0.0.1:{PORT}", verbose=False)
+        for turn in range(sentences):
+            text = f"Mein Bruder hat {number} Hunde und {turn} Katzen."
+            start = time.perf_counter()
+            answer = client.predict(text, api_name="/translate")
+            times.append(time.perf_counter() - start)
+            if str(number) not in answer["text"]:
+                wrong.append(f"{text} → {answer['text']}")
+
+    threads = [threading.Thread(target=visit, args=(10 + number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    times.sort()
+    result = {"count": count, "answers": len(times), "expected": count * sentences, "wrong": wrong}
+    result |= {"p50": times[len(times) // 2], "p95": times[int(0.95 * len(times))]}
+    say(f"visitors: {result}")
+    return result
+
+
+def _plain(browser: Any, repetitions: int, say: Log) -> dict[str, Any]:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(f"http://127.0.0.1:{PORT + 1}")
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    page.evaluate(PLAIN_SWITCH)
+    times = [page.evaluate(PLAIN_SWITCH) for _ in range(repetitions)]
+    say(f"plain page: {sorted(times)[len(times) // 2]:.0f} ms")
+    page.context.close()
+    return {"switch": summary([each / 1000 for each in times])}
+
+
+def _open(browser: Any, port: int) -> Any:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(f"http://127.0.0.1:{port}")
+    page.wait_for_selector(".explorer .plot .main-svg")
+    return page
+
+
+@contextmanager
+def _serve(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"} | settings
+    with tempfile.TemporaryFile() as said:  # an unread pipe would fill and block the server at its next line
+        process = subprocess.Popen(command, env=environment, stdout=said, stderr=subprocess.STDOUT)
+        try:
+            while b"Running on" not in _read_output(said):
+                if process.poll() is not None:
+                    raise RuntimeError(
+                        f"{command} ended before it served a page: {_read_output(said).decode()[-2000:]}"
+                    )
+                time.sleep(0.01)
+            before = len(_read_output(said))
+            yield process
+            if more := _read_output(said)[before:].decode(errors="replace").strip():
+                print(f"The server said {len(more)} characters; the last: {more[-2000:]}", file=sys.stderr)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _read_output(file: BinaryIO) -> bytes:
+    """All that a process wrote into a file; its own place in it stays."""
+    return os.pread(file.fileno(), 100_000_000, 0)
+
+
+def _memory(process: int) -> int:
+    """Bytes that a process holds."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) * 1024

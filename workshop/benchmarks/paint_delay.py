@@ -1,0 +1,126 @@
+"""How much later than the model an answer is painted: sentences of four lengths, in a browser on the same machine.
+
+The time between the model and the frame has four stages: the server's work apart from the model (checks, tokens,
+base64, JSON), the transfer (threads, the network, and the drawing of every view before the answer counts as received),
+parsing (JSON and base64 become arrays), and drawing.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from statistics import median
+from typing import Any
+
+from tests.browser.browsers import find_chromium
+from workshop.benchmarks.arithmetic import summary
+from workshop.benchmarks.page import ENVIRONMENT, LIMITS, MODULES, PAINTED, PORT, STATE, TWENTY, Log, _open, _serve
+
+FURTHER = (
+    "Am Abend liest er seiner Frau aus der Zeitung vor, während sie in der Küche das Essen kocht.",
+    "Die Kinder spielen im Garten, weil heute die Sonne scheint und die Schule schon zu Ende ist.",
+    "Meine Schwester hat gestern ein neues Buch gekauft, das sie ihrem Lehrer schenken will.",
+    "Wir fahren im Sommer mit dem Zug ans Meer und bleiben dort zwei Wochen bei unseren Freunden.",
+    "Ein Mann mit einem roten Hut steht auf der Straße und wartet auf den nächsten Bus.",
+    "Wenn es morgen regnet, gehen wir nicht in den Park, sondern sehen uns einen Film an.",
+    "Zwei Frauen sitzen an einem Tisch vor dem Café und trinken Kaffee.",
+    "Der Zug kam zu spät, deshalb haben wir den Anfang des Konzerts leider verpasst.",
+    "Mein Bruder arbeitet in einer großen Stadt und kommt nur am Wochenende nach Hause.",
+)
+SENTENCES = {
+    "8": "Das Haus ist alt und klein.",
+    "20": TWENTY,
+    "60": " ".join([TWENTY, *FURTHER[:2]]),
+    "200": " ".join([TWENTY, *FURTHER]),
+}
+PAUSE_MS = 3_000
+TIMEOUT_MS = 60_000  # milliseconds: an answer that never comes is an error, not a wait without end
+# Milliseconds of the model's own, until the answer is there, and until the frame with it is painted.
+TRANSLATE = f"""async (text) => {{
+  const {{ on, state }} = {STATE};
+  const painted = {PAINTED};
+  document.getElementById('sentence').value = text;
+  const answered = new Promise((done, fail) => {{
+    setTimeout(() => fail(new Error(document.querySelector('.translate').innerText)), {TIMEOUT_MS});
+    on(['translation'], () => state.translation.request.text === text && done());
+  }});
+  const start = performance.now();
+  document.querySelector('.translate .go').click();
+  await answered;
+  const there = performance.now() - start;
+  const all = (await painted()) - start;
+  const {{ seconds, source, target }} = state.translation;
+  return [1000 * seconds, there, all, source.length, target.length];
+}}"""
+# The answer is read back, too, or cannot be: a reader who looks at it does not ask for the next one meanwhile.
+REST = f"""async () => {{
+  const {{ state }} = {STATE};
+  const end = performance.now() + {PAUSE_MS};
+  while (state.translation.way_back && !state.translation.reliability?.back && performance.now() < end) {{
+    await new Promise((done) => setTimeout(done, 50));
+  }}
+}}"""
+READ = f"""async ([answer, turns]) => {{
+  const {{ Translation }} = (await import({MODULES})).modules['core/translation.js'];
+  const times = [];
+  for (let turn = 0; turn < turns; turn++) {{
+    const start = performance.now();
+    new Translation(JSON.parse(answer));
+    times.push(performance.now() - start);
+  }}
+  return times;
+}}"""
+
+
+def measure(repetitions: int, say: Log) -> dict[str, Any]:
+    """Measure each length repeatedly with different, uncached sentences."""
+    from playwright.sync_api import sync_playwright
+
+    from headlight.viz.service.service import Service
+    from headlight.viz.settings import Settings
+
+    service = Service(Settings(**LIMITS))  # type: ignore[arg-type]
+    cases = []
+    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT):
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
+        page = _open(browser, PORT)
+        for name, text in SENTENCES.items():
+            told = []
+            for turn in range(repetitions + 1):
+                told.append(page.evaluate(TRANSLATE, text.replace(" ", " " * (turn + 1), 1)))
+                page.evaluate(REST)
+            told = told[1:]  # the first one warms model and page
+            model, there, painted = ([each[place] / 1000 for each in told] for place in range(3))
+            beyond = [after - own for own, after in zip(model, painted, strict=True)]
+            case = {"name": name, "source_tokens": told[0][3], "target_tokens": told[0][4]}
+            times = {"model": model, "there": there, "painted": painted, "beyond": beyond}
+            case |= {key: summary(seconds) for key, seconds in times.items()}
+            server, answer = _server(service, text, repetitions)
+            read = median(page.evaluate(READ, [answer, repetitions])) / 1000
+            way = median(all_ - own for all_, own in zip(there, model, strict=True)) - server - read
+            draw = median(after - before for before, after in zip(there, painted, strict=True))
+            case |= {
+                "bytes": len(answer.encode()),
+                "stages": {"server": server, "way": way, "read": read, "draw": draw},
+            }
+            cases.append(case)
+            stages = ", ".join(f"{stage} {1000 * seconds:.0f}" for stage, seconds in case["stages"].items())
+            say(
+                f"{name} tokens: painted {1000 * case['beyond']['median']:.0f} ms after the model's own time ({stages})"
+            )
+        browser.close()
+    return {"repetitions": repetitions, "sentences": cases}
+
+
+def _server(service: Any, text: str, repetitions: int) -> tuple[float, str]:
+    """Seconds that checking a request and writing its answer take, and the answer."""
+    from headlight.viz.service.model_json import answer_json
+
+    translation = service.translate(service.check({"text": text}, model_defaults=True))
+    times = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        service.check({"text": text}, model_defaults=True)
+        answer = answer_json(service, translation)
+        times.append(time.perf_counter() - start)
+    return median(times), answer

@@ -1,0 +1,110 @@
+"""Overhead of unwatched probes, compared with the same code without probes."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.core.transformer import DecoderState
+from headlight.model.translate.packed_model import prepare_step
+from workshop.benchmarks.arithmetic import paired_ratio
+from workshop.benchmarks.random_models import random_model
+from workshop.benchmarks.shapes import Shape
+from workshop.benchmarks.without_probes import without_probes
+from workshop.benchmarks.worker import Worker
+
+SHAPE = Shape("d 256 × 3", d_model=256, layers=3, heads=4, d_ff=1024, vocabulary=8_000)
+TOKENS = 20  # of the source, and written
+Run = Callable[[], float]  # seconds
+
+
+def measure(repetitions: int, threads: int = 1, shape: Shape = SHAPE) -> dict[str, Any]:
+    """Cached steps and teacher-forced passes, pair by pair, in a separate process."""
+    with Worker(Pairs, shape, threads) as worker:
+        return {
+            "shape": shape.words,
+            "tokens": TOKENS,
+            "threads": threads,
+            "step": worker.call("step", repetitions),
+            "pass": worker.call("whole_pass", repetitions),
+            "control": worker.call("control", repetitions),
+            "prepared": worker.call("prepared", repetitions),
+        }
+
+
+class Pairs:
+    """A model, its twin without probes, and ways to run both."""
+
+    def __init__(self, shape: Shape, threads: int) -> None:
+        torch.set_num_threads(threads)
+        self.model = random_model(shape.config)
+        build = without_probes().Transformer
+        # The very same tensors: copies elsewhere in memory were up to 8% faster or slower, by chance.
+        self.twin, self.double = (self._with_our_weights(build(shape.config)) for _ in range(2))
+        self.source = torch.randint(3, shape.vocabulary, (1, TOKENS))
+        self.target = torch.randint(3, shape.vocabulary, (1, TOKENS))
+        with torch.inference_mode():
+            if not torch.equal(self.model(self.source, self.target), self.twin(self.source, self.target)):
+                raise RuntimeError("The twin without probes computes something else.")
+
+    def step(self, pairs: int) -> dict[str, Any]:
+        """One cached step, over a sentence's steps."""
+        return _compare(lambda: self._steps(self.model), lambda: self._steps(self.twin), pairs)
+
+    def whole_pass(self, pairs: int) -> dict[str, Any]:
+        """One teacher-forced pass."""
+        return _compare(lambda: self._pass(self.model), lambda: self._pass(self.twin), pairs)
+
+    def control(self, pairs: int) -> dict[str, Any]:
+        """Twice the same: how far from 1 a ratio is by chance."""
+        return _compare(lambda: self._steps(self.double), lambda: self._steps(self.twin), pairs)
+
+    def prepared(self, pairs: int) -> dict[str, Any]:
+        """The step that is used without a watch, and the plain step without probes."""
+        step, _ = prepare_step(self.model.decoder)
+        return _compare(lambda: self._steps(self.model, step), lambda: self._steps(self.twin), pairs)
+
+    def _with_our_weights(self, model: Any) -> Any:
+        model.load_state_dict(self.model.state_dict(), assign=True)
+        return model.eval().requires_grad_(False)
+
+    @torch.inference_mode()
+    def _steps(self, model: Any, step: Callable[[Tensor, DecoderState], Tensor] | None = None) -> float:
+        """Seconds of one of `TOKENS` steps."""
+        decoder = step or model.decoder
+        state = model.decoder.new_state(model.encode(self.source, padded=False), cached=True)
+        ids = [self.target[:, place : place + 1] for place in range(TOKENS)]
+        start = time.perf_counter()
+        for one in ids:
+            decoder(one, state)
+        return (time.perf_counter() - start) / TOKENS
+
+    @torch.inference_mode()
+    def _pass(self, model: Any) -> float:
+        start = time.perf_counter()
+        model(self.source, self.target, padded=False)
+        return time.perf_counter() - start
+
+
+def _compare(ours: Run, others: Run, pairs: int) -> dict[str, Any]:
+    """Interleaved pairs with alternating order."""
+    for run in (ours, others) * 3:
+        run()
+    first: list[float] = []
+    second: list[float] = []
+    for pair in range(pairs):
+        if pair % 2:
+            second.append(others())
+            first.append(ours())
+        else:
+            first.append(ours())
+            second.append(others())
+    return {
+        "ratio": paired_ratio(first, second),
+        "seconds": {"ours": statistics.median(first), "others": statistics.median(second)},
+    }

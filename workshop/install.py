@@ -1,0 +1,119 @@
+"""`make` installs a list of packages with this: `python workshop/install.py requirements.txt`.
+
+On Linux, the package index gives the build of PyTorch for NVIDIA's GPUs, with 3 GB of CUDA. A machine without their
+driver can use none of it, so PyTorch comes from its own index of CPU builds there, if that index can be reached.
+Only the standard library is imported: nothing is installed yet.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+import urllib.request
+from pathlib import Path
+
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+MAX_WAIT_SECONDS = 5.0
+PIN = re.compile(r"^torch==([\w.]+)", re.MULTILINE)
+PIP = [sys.executable, "-m", "pip"]
+INSTALL = ["install", "--quiet", "--disable-pip-version-check"]
+
+
+def pinned_torch(requirements: Path) -> str | None:
+    """The version of PyTorch that a list of packages asks for, also through the lists that it includes."""
+    text = requirements.read_text(encoding="utf-8")
+    if pin := PIN.search(text):
+        return pin[1]
+    included = re.findall(r"^-r (\S+)", text, re.MULTILINE)
+    return next(filter(None, (pinned_torch(requirements.parent / name) for name in included)), None)
+
+
+def installed_torch() -> str | None:
+    """Without its build: 2.13.0 of 2.13.0+cpu."""
+    try:
+        return importlib.metadata.version("torch").partition("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def has_nvidia_driver() -> bool:
+    """Whether PyTorch could use a GPU of NVIDIA's here."""
+    places = (shutil.which("nvidia-smi"), ctypes.util.find_library("cuda"), Path("/proc/driver/nvidia").exists())
+    return any(places)
+
+
+def chosen_index() -> str | None:
+    """Where a user's own settings of pip name an index: the setting's name."""
+    listed = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True, check=False).stdout
+    settings = re.findall(r"^(\S+?\.(?:index-url|no-index))=", listed, re.MULTILINE)
+    return next(iter(settings), None)
+
+
+def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
+    """Whether an index has a page about PyTorch, through the proxies of the environment.
+
+    A thread asks, because the search for a host's address knows no time limit.
+    """
+    found = threading.Event()
+    certificates = os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE")
+
+    def ask() -> None:
+        request = urllib.request.Request(f"{index}/torch/", method="HEAD")  # noqa: S310 - CPU_INDEX, or a test's own
+        try:
+            context = ssl.create_default_context(cafile=certificates)
+            with urllib.request.urlopen(request, timeout=wait_seconds, context=context):  # noqa: S310
+                found.set()
+        except (OSError, ValueError):
+            pass
+        finally:
+            done.set()
+
+    done = threading.Event()
+    threading.Thread(target=ask, daemon=True).start()
+    done.wait(wait_seconds)
+    return found.is_set()
+
+
+def reason_against_cpu_build(index: str) -> str | None:
+    """Why PyTorch comes as the package index gives it; None where the CPU build comes."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return f"it has one build for {platform.system()} on {platform.machine()}"
+    if has_nvidia_driver():
+        return "this machine has an NVIDIA driver"
+    if setting := chosen_index():
+        return f"your setting {setting} of pip names the index"
+    if not answers(index):
+        return f"{index} does not answer, so it may bring 3 GB of CUDA that this machine cannot use"
+    return None
+
+
+def install_torch(version: str, index: str) -> None:
+    """The CPU build where that is possible. What is not installed here, pip installs with everything else."""
+    if reason := reason_against_cpu_build(index):
+        print(f"PyTorch {version}: as the package index has it, because {reason}.", flush=True)
+        return
+    print(f"PyTorch {version}: the CPU build of {index}, because this machine has no NVIDIA driver.", flush=True)
+    # PyTorch alone: what it needs comes from the package index, like everything else.
+    command = [*PIP, *INSTALL, "--no-deps", "--index-url", index, f"torch=={version}"]
+    if subprocess.run(command, check=False).returncode:
+        print(f"PyTorch {version}: that failed, so it comes as the package index has it.", flush=True)
+
+
+def main(requirements: Path, index: str = CPU_INDEX) -> int:
+    """Install the list; pip's own exit status."""
+    version = pinned_torch(requirements)
+    if version and installed_torch() != version:
+        install_torch(version, index)
+    return subprocess.run([*PIP, *INSTALL, "-r", str(requirements)], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))
