@@ -1,7 +1,7 @@
-// Measures of each head in this sentence. `model/measures/statistics.py` computes them, and the translation brings them
-// (`measures_values` in `viz/service/payload.py`). A recording has none: the browser reads the file, no server sees it, and the
-// same rules are not written down twice. Pages that show no measures of a recording hide what shows them, as they do for a
-// translation that comes without.
+// Measures of each head in this sentence. Python computes them (`model/measures/statistics.py`), and the translation brings them
+// (`measures_values` in `viz/service/payload.py`). A recording has none, and its view shows none: the browser alone reads a file of
+// "Open your own", so measures of it would need every rule a second time in JavaScript. Where a translation has none, the wall's
+// menu and the table are hidden.
 
 import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
 
