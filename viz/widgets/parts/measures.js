@@ -1,7 +1,7 @@
-// Measures of each head in this sentence. Python computes them (`model/measures/statistics.py`), and the translation brings them
-// (`measures_values` in `viz/service/payload.py`). A recording has none, and its view shows none: the browser alone reads a file of
-// "Open your own", so measures of it would need every rule a second time in JavaScript. Where a translation has none, the wall's
-// menu and the table are hidden.
+// Measures of each head in this sentence. Python computes them (`model/measures/statistics.py`) and sends them with the translation
+// (`measures_values` in `viz/service/payload.py`). The view of a recording shows no measures: the browser reads a file of "Open your
+// own" without the server, and would need every rule a second time in JavaScript. The wall's menu and the table are hidden if a
+// translation comes without measures.
 
 import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
 
@@ -11,7 +11,7 @@ export const measureNames = (translation, kind) => Object.keys(translation?.meas
 /** @type {WeakMap<object, Record<string, Record<string, number>[][]>>} translation → kind → `[layer][head]` */
 const decoded = new WeakMap();
 
-/** The measures of all heads of a kind, `[layer][head]`, each a record by name; NaN where a measure does not apply. */
+/** The measures of all heads of a kind, `[layer][head]`, each a record by name. A measure that says nothing is NaN. */
 export function measuresOf(translation, kind) {
   const known = decoded.get(translation) ?? decoded.set(translation, {}).get(translation);
   known[kind] ??= decodeMeasures(translation, kind);
