@@ -1,7 +1,7 @@
-// Measures of each head in this sentence. Python computes them (`model/measures/statistics.py`) and sends them with the translation
-// (`measures_values` in `viz/service/payload.py`). The view of a recording shows no measures: the browser reads a file of "Open your
-// own" without the server, and would need every rule a second time in JavaScript. The wall's menu and the table are hidden if a
-// translation comes without measures.
+// Measures of each head in this sentence. Python computes them (`model/measures/statistics.py`) and sends them with the
+// translation (`measures_values` in `viz/service/payload.py`). The view of a recording shows no measures: the browser
+// reads a file of "Open your own" without the server, and would need every rule a second time in JavaScript. The wall's
+// menu and the table are hidden if a translation comes without measures.
 
 import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
 
@@ -19,15 +19,18 @@ export function measuresOf(translation, kind) {
 }
 
 function decodeMeasures(translation, kind) {
-  const [layers, heads] = [translation.layers(kind), translation.heads(kind)];
-  const columns = measureNames(translation, kind).map((name) => /** @type {const} */ ([name, valuesOf(translation.measures[kind][name])]));
+  const sent = Object.entries(translation.measures?.[kind] ?? {});
+  const columns = sent.map(([name, values]) => [name, decodeValues(values)]);
+  const heads = translation.heads(kind);
   const record = (place) => Object.fromEntries(columns.map(([name, values]) => [name, values[place]]));
-  return Array.from({ length: layers }, (_, layer) => Array.from({ length: heads }, (_, head) => record(layer * heads + head)));
+  const layer = (row) => Array.from({ length: heads }, (_, head) => record(row * heads + head));
+  return Array.from({ length: translation.layers(kind) }, (_, row) => layer(row));
 }
 
 /** The numbers of all heads: a blank stands for NaN. */
-function valuesOf([, scale, letters]) {
-  return Array.from(decodeWeights(letters), (number, place) => (letters[place] === ' ' ? NaN : (scale * number) / LEVEL_OF_ONE));
+function decodeValues([, scale, letters]) {
+  const value = (number, place) => (letters[place] === ' ' ? NaN : (scale * number) / LEVEL_OF_ONE);
+  return Array.from(decodeWeights(letters), value);
 }
 
 /** How a measure's numbers are shown: shares as they are, others against the greatest of the kind. */
