@@ -204,8 +204,23 @@ assert "counted" in found["choices"] and found["form"] == "table" and found["fig
         f"""
 from headlight import Translator
 from headlight.model.measures.statistics import measure
+from headlight.viz.api.endpoints import Endpoints
+from headlight.viz.request_fields import parse_selection
+from headlight.viz.service.model_json import answer_json, default_request
+from headlight.viz.service.service import Service
+from headlight.viz.settings import Settings
+from headlight.model.experiments.survey import check_measures
+import json
 answer = Translator.load("{TOY}", device="cpu").translate("ich mochte ein bier")
 assert measure(answer, "cross", "second").shape == answer.attention.cross.shape[:2]
+service = Service(Settings())
+sent = json.loads(answer_json(service, service.translate(service.check(default_request(service) | {{"text": "ich"}}))))
+unit, scale, letters = sent["measures"]["cross"]["second"]
+assert (unit, scale, len(letters)) == ("share", 1, answer.attention.cross[:, :, 0, 0].size)
+assert parse_selection({{"measure": "second"}}, Settings()).measure == "second"
+asked = {{"text": "ich", "model": "toy", "kind": "cross", "layer": 0, "head": 0}}
+assert 0 <= Endpoints(service).attention(asked)["measures"]["second"] <= 1
+check_measures(["second"])
 """,
     ),
 }

@@ -59,7 +59,7 @@ MeasureFunction = Callable[[FloatArray, MapGeometry], FloatArray]  # weights [la
 
 @dataclass(frozen=True)
 class Statistic:
-    """A measure with its unit, reference and applicable kinds of attention."""
+    """A measure with its unit, reference and applicable kinds of attention. Its numbers are ≥ 0, a share's ≤ 1."""
 
     function: MeasureFunction
     unit: Literal["bits", "tokens", "share"]
@@ -93,6 +93,12 @@ def measure_all(translation: Translation, kind: Kind) -> dict[str, FloatArray]:
     """Every measure of every head, name → `[layer, head]`."""
     weights, place = translation.attention.of(kind), map_geometry(translation, kind)
     return {name: _measured(weights, place, statistic) for name, statistic in STATISTICS.items()}
+
+
+def measure_weights(weights: FloatArray, geometry: MapGeometry) -> dict[str, FloatArray]:
+    """The measures that apply to these maps `[layer, head, query, key]`, name → `[layer, head]`."""
+    applicable = ((name, each) for name, each in STATISTICS.items() if geometry.kind in each.kinds)
+    return {name: each.function(weights, geometry) for name, each in applicable}
 
 
 def row_entropy(weights: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 import headlight
+from headlight.model.measures.statistics import measure
 from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
 from tests.browser.acting import at_rest, drawn, resize, title
@@ -192,6 +193,11 @@ def test_the_saved_page_opens_offline_with_the_same_numbers(
     saved.keyboard.press("1")
     saved.click('.wall-grid button[data-layer="2"][data-head="2"]')  # another kind begins at a head of its own
     np.testing.assert_allclose(drawn(saved), example.attention.encoder[2, 2], atol=NEAR)
+    saved.locator(".colouring select").select_option("entropy")
+    expected = measure(example, "encoder", "entropy")[2, 2]
+    expect(saved.locator('.thumb[data-layer="2"][data-head="2"]')).to_have_attribute("data-value", f"{expected:.1f}")
+    saved.click(".head-table summary")
+    expect(saved.locator(".head-table tbody tr")).to_have_count(measure(example, "encoder", "entropy").size)
     context.close()
     assert not watch.faults
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { answered } from './setup.js';
 
@@ -100,6 +101,47 @@ test('rate, precision and recall as one counts them by hand', () => {
   assert.ok(Math.abs(precision - 2 / 3) < 1e-9);
   assert.equal(recall, 0.5);
   assert.deepEqual(linkCounts([], new Map()), { rate: 0, precision: 1, recall: 1 });
+});
+
+// A real answer, and the rates that Python gives its heads for the same links.
+const ASKED = `
+import json
+from headlight import Translator
+from headlight.model.measures.alignment import count_heads, parse_links
+from headlight.viz.service.payload import answer_dict
+
+def spans(tokens):
+    words = {}
+    for token in tokens:
+        if not token.special:
+            words[token.word] = (words.get(token.word, (token.start,))[0], token.end)
+    return list(words.values())
+
+answer = Translator.load("assets/models/de-en", device="cpu").translate("Die Bahnhofstraße ist seit gestern gesperrt.")
+source, target = spans(answer.source_tokens), spans(answer.target_tokens)
+gold = parse_links("0-0 1-1 1-2p 2-3", len(source), len(target))
+counts = count_heads(answer.attention.cross, answer.target_tokens, target, answer.source_tokens, source, gold)
+rates = [[*place, each.rate, each.precision, each.recall] for place, each in counts.items()]
+about = {"name": "de-en", "source": "de", "target": "en"}
+print(json.dumps({"answer": answer_dict(answer, about), "words": [len(source), len(target)], "rates": rates}))
+`;
+
+test('heads have the rates that Python gives them', () => {
+  const said = execFileSync(process.env.PYTHON ?? 'python3', ['-c', ASKED], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  const { answer, words, rates } = JSON.parse(said.trim().split('\n').at(-1) ?? '');
+  const real = new Translation(answer);
+  const units = [linkUnits(real.source, real.source_text, true), linkUnits(real.target, real.text, true)];
+  assert.deepEqual(
+    units.map(({ length }) => length),
+    words,
+  );
+  assert.ok(units[0].some(({ places }) => places.length > 1));
+  const ranked = rankHeads(real, units[0], units[1], readPharaoh('0-0 1-1 1-2p 2-3', words[0], words[1]).gold);
+  assert.equal(ranked.length, rates.length);
+  for (const [layer, head, shift, ...expected] of rates) {
+    const own = ranked.find((each) => each.layer === layer && each.head === head && each.shift === shift);
+    for (const [place, value] of [own.rate, own.precision, own.recall].entries()) assert.ok(Math.abs(value - expected[place]) < 1e-9);
+  }
 });
 
 test('Pharaoh is read and written, and what makes no sense is said', () => {

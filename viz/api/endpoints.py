@@ -18,7 +18,8 @@ from anyio import CapacityLimiter
 from gradio import events
 from gradio.context import get_blocks_context
 
-from headlight.model.records import Kind, Token, TranslationRequest
+from headlight.model.measures.statistics import map_geometry, measure_weights
+from headlight.model.records import FloatArray, Kind, Token, Translation, TranslationRequest
 from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError
 from headlight.viz.field_values import check_index
@@ -117,6 +118,7 @@ class Endpoints:
             "rows": _texts(seen.rows),
             "columns": _texts(seen.columns),
             "weights": table.tolist(),
+            "measures": _measures(answer, selection.kind, weights) if which != "max" else None,  # its rows exceed one
             "meaning": ROWS_BY_KIND[selection.kind],
             "hint": hint_for_programs(self.service, answer),
         }
@@ -217,6 +219,12 @@ def wrap_endpoint(
     call.__signature__ = signature  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
     return call
+
+
+def _measures(answer: Translation, kind: Kind, weights: FloatArray) -> dict[str, float | None]:
+    """The measures of one map `[query, key]`, by name; None where a measure says nothing."""
+    found = measure_weights(weights[None, None], map_geometry(answer, kind))
+    return {name: None if np.isnan(value) else round(value.item(), DECIMALS) for name, value in found.items()}
 
 
 def _texts(tokens: Sequence[Token]) -> list[str]:

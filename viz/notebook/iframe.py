@@ -21,6 +21,7 @@ SHEETS = (
     "headview/headview",
     "recording/recording",
     "heads/explorer",
+    "heads/roles",
     "heads/player",
     "notebook/notebook",
 )

@@ -11,10 +11,22 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from headlight.model.intervention_records import change_to_dict
 from headlight.model.measures.alignment_head import UNMEASURED, CrossHeads
 from headlight.model.measures.roles import Role, head_roles
-from headlight.model.records import KINDS, BeamNode, FloatArray, Reliability, Token, Translation, TranslationRequest
+from headlight.model.measures.statistics import STATISTICS, map_geometry, measure_weights
+from headlight.model.records import (
+    KINDS,
+    BeamNode,
+    FloatArray,
+    Kind,
+    Reliability,
+    Token,
+    Translation,
+    TranslationRequest,
+)
 from headlight.model.translate.opening import late_heads, opening
 from headlight.viz.service.weight_encoding import encode_weights
 from headlight.viz.token_labels import token_labels
@@ -66,6 +78,7 @@ def answer_dict(
         **({"hidden": list(translation.attention.masked_source)} if translation.attention.masked_source else {}),
         **({"unknown": list(translation.unknown)} if translation.unknown else {}),
         "roles": roles_values(found),
+        "measures": {kind: measures_values(translation, kind) for kind in KINDS},
         **look_values(translation, about, found["cross"], measured),
         "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
         "tree": [_node_values(node) for node in translation.tree.nodes],
@@ -162,6 +175,23 @@ def roles_values(found: Mapping[str, Sequence[Sequence[Role]]]) -> dict[str, Any
         kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
         for kind, layers in found.items()
     }
+
+
+def measures_values(translation: Translation, kind: Kind) -> dict[str, tuple[str, int, str]]:
+    """The measures that apply to a kind, by name: the unit, a scale and a letter for each head, layer by layer.
+
+    A number is the scale times the weight of its letter. The scale is a power of ten, so that a number below 100 keeps
+    the two decimals that the page shows. A blank stands for NaN.
+    """
+    measures = measure_weights(translation.attention.of(kind), map_geometry(translation, kind))
+    values = np.stack([each.ravel() for each in measures.values()])  # [measure, head]
+    # Processors sum weights in different orders: without rounding, 0.99999994 and 1 would have different letters.
+    numbers = np.nan_to_num(values).astype(np.float64).round(6)
+    scales = 10 ** np.ceil(np.log10(numbers.max(axis=1, initial=1)))
+    letters = np.array(list(encode_weights(numbers / scales[:, None]))).reshape(values.shape)
+    letters[np.isnan(values)] = " "
+    rows = zip(measures, scales, letters.tolist(), strict=True)
+    return {name: (STATISTICS[name].unit, int(scale), "".join(row)) for name, scale, row in rows}
 
 
 def look_values(

@@ -1,6 +1,6 @@
 """Heads tab: head wall, large map, comparison, roles.
 
-The browser has all maps and measures them; the server exports files and, on request, measures head roles on a corpus.
+A translation brings all maps and measures; the server exports files and, on request, measures head roles on a corpus.
 """
 
 from __future__ import annotations

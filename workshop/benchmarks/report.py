@@ -156,8 +156,8 @@ def probes(result: Result) -> str:
         [
             "## Unwatched probes\n",
             "Compared with the same code without probes (`workshop/benchmarks/without_probes.py`): "
-            f"{result['shape']}; a sentence of {result['tokens']} tokens, {result['threads']} thread(s). The ratio is the median over "
-            f"{result['step']['ratio']['pairs']} pairs, with 95% bounds.\n",
+            f"{result['shape']}; a sentence of {result['tokens']} tokens, {result['threads']} thread(s). "
+            f"The ratio is the median over {result['step']['ratio']['pairs']} pairs, with 95% bounds.\n",
             table(["", "ms", "ms of the baseline", "ratio", "bounds", "goal", ""], rows),
         ]
     )

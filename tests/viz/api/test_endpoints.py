@@ -10,6 +10,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+from headlight.model.measures.statistics import measure_all
 from headlight.model.translate.translator import Translator
 from headlight.viz.api.endpoints import ENDPOINTS, ROWS_BY_KIND, endpoint_docstring
 from headlight.viz.figure_phrases import phrase
@@ -130,6 +131,13 @@ def test_attention_is_what_the_model_gave(server: Server, service: Service, kind
     if head != "max":
         assert np.allclose(np.nan_to_num(given).sum(axis=1), 1, atol=1e-4)
     assert (answer["kind"], answer["layer"], answer["head"], answer["meaning"]) == (kind, 1, head, ROWS_BY_KIND[kind])
+    if isinstance(head, int):
+        truths = {name: values[1, head] for name, values in measure_all(truth, kind).items()}
+        found = {name: float("nan") if value is None else value for name, value in answer["measures"].items()}
+        assert found == pytest.approx({name: truths[name] for name in found}, abs=2e-6, nan_ok=True)
+        assert np.isnan([truths[name] for name in truths.keys() - found.keys()]).all()
+    else:
+        assert (answer["measures"] is None) == (head == "max")
 
 
 def test_answers_are_small(server: Server) -> None:

@@ -10,8 +10,10 @@ import pytest
 
 from headlight import Translator
 from headlight.model.measures.roles import head_roles
-from headlight.model.records import KINDS, Translation
-from headlight.viz.service.payload import error_json, partial_json, tokens_values, translation_json
+from headlight.model.measures.statistics import STATISTICS, Statistic, measure
+from headlight.model.phrases import LANGUAGES, phrases
+from headlight.model.records import KINDS, Kind, Translation
+from headlight.viz.service.payload import error_json, measures_values, partial_json, tokens_values, translation_json
 from headlight.viz.service.weight_encoding import alphabet, encode_weights
 from headlight.viz.settings import MODELS
 from tests.letters import NEAR, decoded
@@ -67,6 +69,41 @@ def test_every_head_says_what_it_does(translation: Translation) -> None:
         assert values[kind] == [
             [[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers
         ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_measure_travels_with_the_decimals_that_are_shown(translation: Translation, kind: Kind) -> None:
+    values = json.loads(translation_json(translation, ABOUT))["measures"][kind]
+    assert list(values) == [name for name, each in STATISTICS.items() if kind in each.kinds]
+    for name, (unit, scale, letters) in values.items():
+        expected = measure(translation, kind, name).ravel()
+        assert unit == STATISTICS[name].unit
+        assert [letter == " " for letter in letters] == np.isnan(expected).tolist()
+        found = scale * decoded({"letters": letters.replace(" ", "!"), "shape": expected.shape}).astype(np.float64)
+        for number, exact in zip(found, expected, strict=True):
+            assert np.isnan(exact) or (f"{number:.2f}", f"{number:.1f}") == (f"{exact:.2f}", f"{exact:.1f}"), name
+
+
+def test_large_numbers_have_a_larger_scale_and_sums_of_weights_one_letter(
+    translation: Translation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = translation.attention.cross.shape[:2]
+    numbers = {"one": 1 - 2**-24, "two": 1, "three": 2.5, "four": 31.25, "five": np.nan}
+    for name, number in numbers.items():
+        values = np.full(shape, number, dtype=np.float32)
+        monkeypatch.setitem(STATISTICS, name, Statistic(lambda *_, values=values: values, "tokens", "", ("cross",)))
+    found = measures_values(translation, "cross")
+    assert found["one"] == found["two"]
+    assert [found[name][:2] for name in numbers] == [("tokens", scale) for scale in (1, 1, 10, 100, 1)]
+    assert set(found["five"][2]) == {" "}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_measure_has_its_words(language: str) -> None:
+    table = phrases(language)
+    for name, statistic in STATISTICS.items():
+        assert {f"measure_{name}", f"measure_{name}_says"} <= table.keys()
+        assert statistic.unit == "share" or f"unit_{statistic.unit}" in table
 
 
 def test_an_answer_weighs_little_more_than_its_weights(translation: Translation) -> None:

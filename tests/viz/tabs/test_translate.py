@@ -275,7 +275,7 @@ def kinds_of(value: Any) -> Any:
         lambda m: add(m, "headlight.viz.service.model_json.card_json", {"novelty": ""}),
         lambda m: add(m, "headlight.viz.service.first_answer.default_request", {"novelty": 0}),
         lambda m: add(m, "headlight.viz.service.first_answer.default_request", {"beam_size": 3}),
-        lambda m: m.setattr("headlight.viz.service.payload.encode_weights", lambda *given, **more: ""),
+        lambda m: m.setattr("headlight.viz.service.payload.encode_weights", lambda weights, **_: "!" * weights.size),
         lambda m: m.setattr("headlight.viz.service.payload.roles_values", lambda *given: {}),
         lambda m: m.setattr("headlight.viz.service.first_answer.EXAMPLES", EXAMPLES[1:]),
         lambda m: m.setattr(Service, "models", lambda service: ()),

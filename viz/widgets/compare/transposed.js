@@ -10,7 +10,8 @@ export function transposedTranslation(translation) {
     if (!maps.has(key)) maps.set(key, transposed(translation.map(kind, layer, head)));
     return maps.get(key);
   };
-  return Object.assign(Object.create(translation), { source: target, target: source, source_text: text, text: read, map, roles: null });
+  const turned = { source: target, target: source, source_text: text, text: read, map, roles: null, measures: null };
+  return Object.assign(Object.create(translation), turned);
 }
 
 function transposed({ weights, rows, columns }) {

@@ -45,6 +45,8 @@ export class Translation {
   late;
   /** @type {any} roles by kind, `[layer][head]`: name, share, and number of tokens that a row covers */
   roles;
+  /** @type {Record<string, Record<string, [unit: string, scale: number, letters: string]>> | undefined} by kind and name (`measures.js`) */
+  measures;
   /** @type {{ text: string, score: number, ended: boolean, reverse_score: number | null }[]} of the search, the best first */
   hypotheses;
   /** @type {boolean} it came while its sentence was typed */

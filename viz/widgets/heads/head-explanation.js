@@ -26,8 +26,7 @@ export function paragraph(here, corpus, count) {
   if (here.late) said.push(['explain_late', {}]);
   const spread = here.measures.relative_entropy;
   const width = spread < LOW_ENTROPY ? 'narrow' : spread > HIGH_ENTROPY ? 'wide' : 'middle';
-  if (spread === spread)
-    said.push([`explain_${width}`, { peak: twoDecimals(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
+  if (spread >= 0) said.push([`explain_${width}`, { peak: twoDecimals(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
   if (!corpus) return said;
   const held = { count, held: Math.round(100 * corpus.held), role: corpus.role };
   if (corpus.role === 'unclear') said.push(['explain_unclear_too', { count }]);

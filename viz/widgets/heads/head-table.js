@@ -4,7 +4,7 @@ import { make, isNarrow, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
 import { t } from '../core/i18n.js';
-import { measuresForKind, measuresOf } from '../parts/measures.js';
+import { measureNames, measuresOf } from '../parts/measures.js';
 import { shortName } from '../parts/head-names.js';
 
 const HEAD = 'head';
@@ -55,17 +55,18 @@ export class HeadTable {
 
   /** On a phone there are three columns: the head, its role, and the measure that was chosen. */
   get columns() {
-    const names = measuresForKind(state.kind).map(({ name }) => name);
+    const names = measureNames(state.translation, state.kind);
     if (!isNarrow()) return names;
     return [names.includes(this.column) ? this.column : 'peak'];
   }
 
   draw() {
     this.summary.textContent = t('head_table');
-    if (!this.element.open || !state.translation?.roles) return;
     const { kind, translation } = state;
+    const names = measureNames(translation, kind);
+    this.element.hidden = !names.length;
+    if (!this.element.open || !names.length) return;
     const measures = measuresOf(translation, kind);
-    const names = measuresForKind(kind).map(({ name }) => name);
     if (![HEAD, ROLE, ...names].includes(this.column)) [this.column, this.turned] = [HEAD, false];
     const heads = measures.flatMap((each, layer) =>
       each.map((values, head) => {

@@ -35,6 +35,8 @@ const OBSERVED_FIELDS = [
   'theme',
 ];
 
+const elementsOf = (...parts) => parts.filter(Boolean).map(({ element }) => element);
+
 /** @param {{ element: HTMLElement, server?: any }} given a saved page has no server */
 export async function mount({ element, server }) {
   await ready;
@@ -55,17 +57,16 @@ export async function mount({ element, server }) {
   const exportMenu = mountExportMenu(server);
   const player = new Player(open);
   const writing = new CandidatePanel((speed) => player.setSpeed(speed));
-  const colouring = server && new MeasureWall(view); // a saved page shows its maps alone
+  const colouring = new MeasureWall(view);
   const chips = server && new RoleChips(view, open);
-  const table = server && new HeadTable(view);
+  const table = new HeadTable(view);
   const finder = server && new AlignmentFinder(server, view);
   const explain = server && new HeadExplanation(server, view);
   const own = server && new OpenedFile();
   const parts = [colouring, chips, explain, table, finder, own].filter(Boolean);
-  if (server) {
-    view.wallElement.append(colouring.element, chips.element);
-    element.append(explain.element, table.element, finder.element, own.element);
-  }
+  // A saved page has the numbers of the measures, and no server for the rest.
+  view.wallElement.append(...elementsOf(colouring, chips));
+  element.append(...elementsOf(explain, table, finder, own));
   view.end.before(player.element);
   view.show.append(writing.element, tools, note, view.hints);
   view.end.append(exportMenu.element);

@@ -5,7 +5,7 @@ import { set, state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
-import { measuresForKind, measuresOf, scaleOf } from '../parts/measures.js';
+import { measureNames, measuresOf, scaleOf } from '../parts/measures.js';
 
 const MAPS = 'maps';
 
@@ -28,12 +28,13 @@ export class MeasureWall {
 
   /** The measure that a kind has: another kind's is kept for it. */
   get measure() {
-    return measuresForKind(state.kind).some(({ name }) => name === state.measure) ? state.measure : MAPS;
+    return measureNames(state.translation, state.kind).includes(state.measure) ? state.measure : MAPS;
   }
 
   draw() {
     const { measure } = this;
-    const names = [MAPS, ...measuresForKind(state.kind).map(({ name }) => name)];
+    const names = [MAPS, ...measureNames(state.translation, state.kind)];
+    this.element.hidden = names.length === 1;
     this.name.textContent = t('wall_shows');
     replace(this.menu, ...names.map((name) => make('option', { value: name }, t(`measure_${name}`))));
     this.menu.value = measure;
@@ -46,7 +47,7 @@ export class MeasureWall {
       return;
     }
     const measures = measuresOf(state.translation, state.kind);
-    const { unit, high, level } = scaleOf(measures, measure);
+    const { unit, high, level } = scaleOf(state.translation, state.kind, measure);
     this.says.textContent = t(`measure_${measure}_says`);
     replace(this.legend, colourRamp(state.palette, '0', unit === 'share' ? '1' : t(`unit_${unit}`, { number: high.toFixed(1) })));
     for (const button of this.view.grid.buttons()) {

@@ -66,7 +66,7 @@ async function openRecordings(root, views, maps, host) {
     if (message.what !== 'maps') return;
     const numbers = await inflated(bytesIn(buffers[0]));
     const { place, heads } = message;
-    recordings[place].take(message, heads, numbers, LEVEL_OF_ONE);
+    recordings[place].receive(message, heads, numbers, LEVEL_OF_ONE);
     shown[place].onMaps(message);
   });
   syncSelection(store, recording, host);

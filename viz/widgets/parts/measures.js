@@ -1,115 +1,44 @@
-// Measures of each head in this sentence, as numbers: the same rules as `model/measures/statistics.py`, from the maps that the
-// page holds. Rows with a choice count, that is, with two allowed keys or more; NaN where a measure says nothing.
+// Measures of each head in this sentence. Python computes them (`model/measures/statistics.py`) and sends them with the
+// translation (`measures_values` in `viz/service/payload.py`). The view of a recording shows no measures: the browser
+// reads a file of "Open your own" without the server, and would need every rule a second time in JavaScript. The wall's
+// menu and the table are hidden if a translation comes without measures.
 
-const NEAREST = 0.5; // tokens on either side of the straight line that are its nearest
-const PUNCTUATION = /^\p{P}+$/u;
-const BOTH = ['encoder', 'cross'];
+import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
 
-/** The cells of which a measure is the share, by name: of the row's and the key's place. */
-const CELL_PREDICATES = {
-  same: ({ offset }) => Math.abs(offset) <= NEAREST,
-  previous: ({ offset }) => offset >= -1 - NEAREST && offset < -NEAREST,
-  next: ({ offset }) => offset > NEAREST && offset <= 1 + NEAREST,
-  first: ({ column }) => column === 0,
-  last: ({ column, place }) => column === place.columns.length - 1,
-  punctuation: ({ column, place }) => place.marks[column],
-  special: ({ column, place }) => place.specials[column],
-};
+/** The names of a kind's measures, in the order of Python's table. */
+export const measureNames = (translation, kind) => Object.keys(translation?.measures?.[kind] ?? {});
 
-/** Every measure with its unit and the kinds of attention in which it says something. */
-export const MEASURES = [
-  { name: 'entropy', unit: 'bits' },
-  { name: 'relative_entropy', unit: 'share' },
-  { name: 'peak', unit: 'share' },
-  { name: 'distance', unit: 'tokens' },
-  { name: 'diagonality', unit: 'share' },
-  { name: 'same', unit: 'share' },
-  { name: 'previous', unit: 'share' },
-  { name: 'next', unit: 'share', kinds: BOTH },
-  { name: 'first', unit: 'share' },
-  { name: 'last', unit: 'share', kinds: BOTH },
-  { name: 'punctuation', unit: 'share' },
-  { name: 'special', unit: 'share' },
-];
+/** @type {WeakMap<object, Record<string, Record<string, number>[][]>>} translation → kind → `[layer][head]` */
+const decoded = new WeakMap();
 
-export const measuresForKind = (kind) => MEASURES.filter(({ kinds }) => !kinds || kinds.includes(kind));
-
-const kept = new WeakMap(); // translation → kind → [layer][head]
-
-/** All measures of all heads of a kind, `[layer][head]`, each a record by name. They are computed once. */
+/** The measures of all heads of a kind, `[layer][head]`, each a record by name. A measure that says nothing is NaN. */
 export function measuresOf(translation, kind) {
-  const known = kept.get(translation) ?? kept.set(translation, {}).get(translation);
-  known[kind] ??= measureAll(translation, kind);
+  const known = decoded.get(translation) ?? decoded.set(translation, {}).get(translation);
+  known[kind] ??= decodeMeasures(translation, kind);
   return known[kind];
 }
 
-function measureAll(translation, kind) {
-  const place = mapGeometry(translation, kind);
-  return Array.from({ length: translation.layers(kind) }, (_, layer) =>
-    Array.from({ length: translation.heads(kind) }, (_, head) => measure(translation.map(kind, layer, head).weights, place, kind)),
-  );
+function decodeMeasures(translation, kind) {
+  const sent = Object.entries(translation.measures?.[kind] ?? {});
+  const columns = sent.map(([name, values]) => [name, decodeValues(values)]);
+  const heads = translation.heads(kind);
+  const record = (place) => Object.fromEntries(columns.map(([name, values]) => [name, values[place]]));
+  const layer = (row) => Array.from({ length: heads }, (_, head) => record(row * heads + head));
+  return Array.from({ length: translation.layers(kind) }, (_, row) => layer(row));
 }
 
-/** Properties of a map's rows and columns, independent of the head. */
-function mapGeometry(translation, kind) {
-  const columns = translation.columns(kind);
-  const rows = translation.rows(kind).length;
-  const slope = kind === 'cross' ? (columns.length - 1) / (rows - 1) : 1;
-  return {
-    columns,
-    rows,
-    line: (row) => (kind === 'cross' && rows === 1 ? (columns.length - 1) / 2 : row * slope),
-    specials: columns.map(({ special }) => Boolean(special)),
-    marks: columns.map(({ special, text, label }) => !special && PUNCTUATION.test((text ?? label).trim())),
-  };
-}
-
-function measure(weights, place, kind) {
-  const sums = Object.fromEntries(MEASURES.map(({ name }) => [name, { sum: 0, count: 0 }]));
-  const add = (name, value) => {
-    sums[name].sum += value;
-    sums[name].count += 1;
-  };
-  for (let row = 0; row < place.rows; row++) addRow(weights, place, row, add);
-  const names = measuresForKind(kind).map(({ name }) => name);
-  return Object.fromEntries(names.map((name) => [name, sums[name].count ? sums[name].sum / sums[name].count : NaN]));
-}
-
-/** What one row adds to each measure. */
-function addRow(weights, place, row, add) {
-  const wide = place.columns.length;
-  const cells = [];
-  for (let column = 0; column < wide; column++) {
-    const weight = weights[row * wide + column];
-    if (weight === weight) cells.push({ weight, column, offset: column - place.line(row), place });
-  }
-  if (cells.length < 2) return;
-  let [bits, peak, far, farthest] = [0, 0, 0, 0];
-  for (const { weight, offset } of cells) {
-    if (weight > 0) bits -= weight * Math.log2(weight);
-    peak = Math.max(peak, weight);
-    far += weight * Math.abs(offset);
-    farthest = Math.max(farthest, Math.abs(offset));
-  }
-  add('entropy', bits);
-  add('relative_entropy', bits / Math.log2(cells.length));
-  add('peak', peak);
-  add('distance', far);
-  if (farthest > 0) add('diagonality', 1 - far / farthest);
-  for (const [name, belongs] of Object.entries(CELL_PREDICATES)) {
-    const own = cells.filter(belongs);
-    if (own.length)
-      add(
-        name,
-        own.reduce((all, { weight }) => all + weight, 0),
-      );
-  }
+/** The numbers of all heads: a blank stands for NaN. */
+function decodeValues([, scale, letters]) {
+  const value = (number, place) => (letters[place] === ' ' ? NaN : (scale * number) / LEVEL_OF_ONE);
+  return Array.from(decodeWeights(letters), value);
 }
 
 /** How a measure's numbers are shown: shares as they are, others against the greatest of the kind. */
-export function scaleOf(measures, name) {
-  const { unit } = MEASURES.find((each) => each.name === name);
-  const values = measures.flat().map((head) => head[name]);
+export function scaleOf(translation, kind, name) {
+  const [unit] = translation.measures[kind][name];
+  const values = measuresOf(translation, kind)
+    .flat()
+    .map((head) => head[name]);
   const high = unit === 'share' ? 1 : Math.max(1e-9, ...values.filter((value) => value === value));
   return { unit, high, level: (value) => (value === value ? Math.min(1, Math.max(0, value / high)) : NaN) };
 }

@@ -1,5 +1,6 @@
 // Links between the words of two sentences: as a person draws them, as a head has them, and how many of a head's are right. The
-// same rules as `model/measures/alignment.py`.
+// same rules as `model/measures/alignment.py`: a test compares the two. These rates do not come with the translation, because they
+// change with every link that is drawn, and the table follows each click.
 
 /** Words or tokens of one sentence, without special tokens. */
 export function linkUnits(tokens, text, byWords) {
