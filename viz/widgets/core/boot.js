@@ -70,7 +70,7 @@ async function callServer(ask, values) {
 }
 
 /**
- * Calls a server function, shows the queue status until it returns, and retries while the cluster is unreachable or busy.
+ * Calls a server function and shows the queue status. Retries while the cluster is unreachable or the server is busy.
  * Other errors of the server are thrown with `fault`, which selects the phrase. Background calls pass `wanted()`: they
  * show no status and resolve to `null` once it is false. `refused(answer)` is called before the pause of each retry.
  */

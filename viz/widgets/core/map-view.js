@@ -63,8 +63,8 @@ export function view(translation, kind, layer, head, options) {
 export const WEIGHT_ERROR = 5e-5; // maximum quantisation error of a weight
 
 /**
- * Error bound of the combined weight of some rows and columns. Single weights of a head round correctly to four decimals,
- * because quantisation cells end there (core/weight-decoding.js). Sums over tokens and means over heads need not.
+ * Error bound of the combined weight of some rows and columns. Single weights of a head round correctly to four
+ * decimals, because quantisation cells end there (core/weight-decoding.js). Sums and means need not.
  */
 export function errorBound(view, weight, rows, columns) {
   const tokens = (items) => items.reduce((all, { places }) => all + (places?.length ?? 1), 0);

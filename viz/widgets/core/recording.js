@@ -1,4 +1,4 @@
-// Attention maps of any model with their tokens, in the interface of a translation. Large recordings load maps on demand.
+// Attention maps of any model with their tokens, in the interface of a translation. Large recordings load on demand.
 
 import { Translation, withPositions } from './translation.js';
 

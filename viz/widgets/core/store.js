@@ -5,8 +5,8 @@
  */
 
 /**
- * Creates a store with these fields. With a `base`, all other fields are read, set and observed in the base store, so that
- * two views can share display options and have separate heads.
+ * Creates a store with these fields. With a `base`, all other fields are read, set and observed in the base store, so
+ * that two views can share display options and have separate heads.
  *
  * @param {any} fields
  * @param {Store | null} base
