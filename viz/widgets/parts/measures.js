@@ -1,11 +1,11 @@
-// Measures of each head in this sentence, as numbers: the same rules as `model/measures/statistics.py`, from the maps that the
-// page holds. Rows with a choice count, that is, with two allowed keys or more; NaN where a measure says nothing.
+// Measures of each head in this sentence, computed from the loaded maps by the rules of `model/measures/statistics.py`.
+// Only rows with at least two unmasked keys count. A measure without such rows is NaN.
 
-const NEAREST = 0.5; // tokens on either side of the straight line that are its nearest
+const NEAREST = 0.5; // maximum distance in tokens of a key on the diagonal
 const PUNCTUATION = /^\p{P}+$/u;
 const BOTH = ['encoder', 'cross'];
 
-/** The cells of which a measure is the share, by name: of the row's and the key's place. */
+/** Cells whose weights a measure sums, by measure. `offset`: distance of the key from the diagonal, in tokens. */
 const CELL_PREDICATES = {
   same: ({ offset }) => Math.abs(offset) <= NEAREST,
   previous: ({ offset }) => offset >= -1 - NEAREST && offset < -NEAREST,
@@ -16,7 +16,7 @@ const CELL_PREDICATES = {
   special: ({ column, place }) => place.specials[column],
 };
 
-/** Every measure with its unit and the kinds of attention in which it says something. */
+/** All measures with their units; `kinds`: kinds of attention in which the measure is meaningful. */
 export const MEASURES = [
   { name: 'entropy', unit: 'bits' },
   { name: 'relative_entropy', unit: 'share' },
@@ -36,7 +36,7 @@ export const measuresForKind = (kind) => MEASURES.filter(({ kinds }) => !kinds |
 
 const kept = new WeakMap(); // translation → kind → [layer][head]
 
-/** All measures of all heads of a kind, `[layer][head]`, each a record by name. They are computed once. */
+/** Measures of all heads of a kind, `[layer][head]`, by name. Cached. */
 export function measuresOf(translation, kind) {
   const known = kept.get(translation) ?? kept.set(translation, {}).get(translation);
   known[kind] ??= measureAll(translation, kind);
@@ -75,7 +75,7 @@ function measure(weights, place, kind) {
   return Object.fromEntries(names.map((name) => [name, sums[name].count ? sums[name].sum / sums[name].count : NaN]));
 }
 
-/** What one row adds to each measure. */
+/** Adds one row to the measures. */
 function addRow(weights, place, row, add) {
   const wide = place.columns.length;
   const cells = [];
@@ -106,7 +106,7 @@ function addRow(weights, place, row, add) {
   }
 }
 
-/** How a measure's numbers are shown: shares as they are, others against the greatest of the kind. */
+/** Scale of a measure: shares have a maximum of 1, others the largest value of the kind. */
 export function scaleOf(measures, name) {
   const { unit } = MEASURES.find((each) => each.name === name);
   const values = measures.flat().map((head) => head[name]);
