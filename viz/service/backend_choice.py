@@ -1,4 +1,4 @@
-"""Which backend the settings name."""
+"""Choice of the backend by the settings."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
         return ClusterBackend(settings.ray_address, models)
     if lent := zero_gpu_backend(models):
         return lent
-    choose_device()  # a device or a number type that does not exist ends the start, not each answer
+    choose_device()  # fail at startup, not per request, if the device or the dtype does not exist
     return LocalBackend(models)

@@ -1,4 +1,4 @@
-"""The example sentences of the page, for each model that ships."""
+"""Example sentences of the page for each bundled model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Example(NamedTuple):
-    """The button's text is the phrase `example_NAME`."""
+    """An example sentence. Its label is the phrase `example_NAME`."""
 
     name: str
     model: str
