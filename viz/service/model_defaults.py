@@ -33,9 +33,7 @@ class ModelDefaults:
     source: str = ""  # the default
     target: str = ""
     unsupported: tuple[str, ...] = ()  # generation settings of the model that Headlight does not support
-    in_python: DecodingOptions = field(
-        default_factory=DecodingOptions
-    )  # defaults of `Translator`
+    in_python: DecodingOptions = field(default_factory=DecodingOptions)  # defaults of `Translator`
 
     def check_request(self, request: TranslationRequest, most: int) -> TranslationRequest:
         """Fill in the model's length limit if the request has none. Raises for unknown languages."""

@@ -24,9 +24,7 @@ from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
 
 MAX_RUNNING = 1  # parallel runs; the server's two cores also translate
 MAX_WAITING = 64  # waiting runs, one thread each; one address, such as a class, may have half of them
-ABANDONED_AFTER_SECONDS = (
-    10.0  # without a poll; hidden pages poll once a second
-)
+ABANDONED_AFTER_SECONDS = 10.0  # without a poll; hidden pages poll once a second
 POLL_SECONDS = 0.2  # seconds between two checks whether a run must end
 MAX_RUN_SECONDS = 180.0  # at the lowest priority next to other work; on an idle machine a run takes 2 to 12 s
 MAX_RESULT_BYTES = 8_000_000  # messages of one run; the largest run has a third

@@ -37,7 +37,7 @@ export class Watchdog {
   }
 }
 
-/** Wait until a lost server responds. Resolves to false if the wait was cancelled or the server only rejected the request. */
+/** Waits until a lost server responds. Resolves to false if cancelled, or if the server was never lost. */
 export async function waitForServer(wanted, gone = false) {
   while (wanted() && !(await isReachable())) {
     gone = true;
