@@ -11,7 +11,7 @@ from headlight.viz.settings import Settings
 
 
 def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
-    """This process, unless a cluster or ZeroGPU is configured."""
+    """The local backend, unless a cluster or ZeroGPU is configured."""
     if settings.backend == "ray":
         return ClusterBackend(settings.ray_address, models)
     if lent := zero_gpu_backend(models):

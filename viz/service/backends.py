@@ -1,7 +1,7 @@
 """Backends: in this process, on ZeroGPU or on a Ray cluster.
 
 A backend receives and returns records. `work` is one of the functions listed in `remote_functions.py`, which take the
-model and records; errors of requests arrive as `ModelError`.
+model and records; errors of requests are raised as `ModelError`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Backend(Protocol):
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Progress after each word; the last one carries the translation.
 
-        Closing it ends the work within one step; `stop` ends a long step earlier.
+        Closing the iterator ends the work within one step; `stop` also interrupts a long step.
         """
 
     def model_info(self, card: ModelCard) -> ModelInfo:

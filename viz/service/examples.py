@@ -24,7 +24,7 @@ EXAMPLES = (
         "Ein Mann mit einem roten Hut sitzt auf einer Bank und liest eine Zeitung, während zwei Kinder mit einem "
         "Ball spielen.",
     ),
-    Example("idiom", "de-en", "Ich verstehe nur Bahnhof."),  # a story, streamed word by word
+    Example("idiom", "de-en", "Ich verstehe nur Bahnhof."),  # translated literally, which is wrong
     Example("english", "en-de", "The woman who lives next door gave me her old bicycle."),
     Example("chinese", "zh-en", "我喜欢你昨天买的书。"),
     Example("into_chinese", "en-zh", "I like the book that you bought yesterday."),

@@ -22,7 +22,7 @@ CHUNK_WEIGHTS = 1 << 15  # weights that are encoded together, to fit into the pr
 # One-byte characters: printable, and not escaped in JSON or HTML.
 ONE_BYTE = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in "\"&'<>\\")
 TWO_BYTES = range(0x100, 0x800)
-THREE_BYTES = 0x4E00  # from here on
+THREE_BYTES = 0x4E00  # the first three-byte character
 COMPRESSION_LEVEL = 6  # the low bits of weights are noise, so higher levels compress no better
 
 

@@ -25,7 +25,7 @@ export const sideOf = (kind, axis) =>
  * @typedef {number | 'mean'} LayerPlace
  * @typedef {number | 'mean' | 'max'} HeadPlace
  * @typedef {{ shape: number[], numbers: Uint16Array }} Tensor of all maps of a kind: [layers, heads, rows, columns]
- * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap row by row; NaN where masked
+ * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap in row-major order; NaN if masked
  */
 
 export class Translation {

@@ -3,7 +3,7 @@
 const LEVELS = 20000; // finest quantisation cells of width 5e-5
 export const LEVEL_OF_ONE = 2 * LEVELS; // a weight of one; the centres of cells are whole numbers, too
 const TWO_BYTES = [0x100, 0x800];
-const THREE_BYTES = 0x4e00; // from here on
+const THREE_BYTES = 0x4e00; // the first three-byte character
 
 /** @type {Uint16Array | undefined} by character code */
 let table;

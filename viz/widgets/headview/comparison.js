@@ -26,7 +26,7 @@ export class Comparison {
     return [...this.frames, this.largest];
   }
 
-  /** Render A and B of a source within `pixels`; returns the pixels for the cells of one map. */
+  /** Render A and B of a source within `width` pixels; returns the width of one map's cells. */
   show(source, first, second, width) {
     const weights = first.weights.map((weight, cell) => weight - second.weights[cell]);
     const difference = { ...second, maximum: true, weights };

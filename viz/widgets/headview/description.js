@@ -14,7 +14,7 @@ export function mountDescription(element) {
     const idle = () => [t(isTouch() ? 'readout_tap' : 'readout_idle')];
     const lit = () => (other ? differenceText(source, other, view, now) : attentionText(source, view, now));
     replace(element, ...(hasAny(now) ? lit() : idle()));
-    element.title = element.textContent; // maximum characters per line
+    element.title = element.textContent; // the sentence may be truncated
   };
 }
 

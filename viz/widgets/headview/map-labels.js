@@ -27,12 +27,12 @@ export class MapLabels {
     this.common = { rows: make('div', { class: 'together before' }), columns: make('div', { class: 'together above' }) };
   }
 
-  /** The names of several neighbours, which lie on the cells. */
+  /** Shared labels of several neighbours, drawn over the cells. */
   get names() {
     return this.named ? Object.values(this.common) : [];
   }
 
-  /** `room`: what one cell takes, the pixels above the columns, and whether cells are too small for names. */
+  /** `room`: cell size, height of the column labels, and whether cells are too small for labels (`tiny`, `low`). */
   draw(view, room) {
     this.view = view;
     this.room = room;

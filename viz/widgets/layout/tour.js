@@ -25,7 +25,7 @@ const STEPS = [
 
 // Events that the tour blocks, so that hovering opens no terms or heads under its card. Clicks still work.
 const POINTER_EVENTS = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
-const TOUCHED = new Set(['head', 'try']); // their words describe touch
+const TOUCHED = new Set(['head', 'try']); // their texts have a touch variant
 
 let here = false; // done during this visit
 
@@ -44,7 +44,7 @@ export function markDone(how) {
   try {
     localStorage.setItem(STORAGE_KEY, how);
   } catch {
-    // It counts for this visit.
+    // `here` is enough for this visit.
   }
 }
 

@@ -16,7 +16,7 @@ const LETTER = '[\\p{L}\\p{N}_-]';
 
 /** Finds the terms of one language. */
 export class Glossary {
-  /** @param {Record<string, string>} words phrases by key; `term_X_in`: forms of a term, with `-` what only looks like one */
+  /** @param {Record<string, string>} words phrases by key; `term_X_in`: forms of a term, `-` marks text that is not the term */
   constructor(words) {
     this.byForm = new Map(); // form in lower case → term, or null
     for (const term of TERMS) {

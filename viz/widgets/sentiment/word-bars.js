@@ -9,7 +9,7 @@ const [HIGHEST, STRONG] = [56, 0.25]; // bar height in pixels; a word is bold fr
 /**
  * A cell per word. `data-keys` of its `.token` lists the positions of its tokens.
  * @param {{ label: string, places: number[], value: number, unknown?: boolean }[]} words
- * @param {number} most the largest value there is, by amount
+ * @param {number} most largest absolute value
  */
 export function wordBars(words, most) {
   return words.map(({ label, places, value, unknown }) => {
