@@ -1,4 +1,4 @@
-"""Which backend the settings name."""
+"""Choice of the backend by the settings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from headlight.viz.settings import Settings
 
 
 def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
-    """This process, unless a cluster or ZeroGPU is configured."""
+    """The local backend, unless a cluster or ZeroGPU is configured."""
     if settings.backend == "ray":
         return ClusterBackend(settings.ray_address, models)
     if lent := zero_gpu_backend(models):
         return lent
-    choose_device()  # a device or a number type that does not exist ends the start, not each answer
+    choose_device()  # fail at startup, not per request, if the device or the dtype does not exist
     return LocalBackend(models)

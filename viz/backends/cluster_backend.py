@@ -1,8 +1,8 @@
 """Cluster backend: Ray Serve replicas compute, this process loads no weights.
 
-It speaks HTTP with the address of a Ray Serve application (`replica.py`), and so needs no Ray itself. An answer whose
-machine is lost is asked for once more; what was told of it already is not told again. Where nobody can be reached, a
-request is refused at once for a moment: it would only wait, and let others wait behind it.
+It calls a Ray Serve application (`replica.py`) over HTTP, so it does not need Ray itself. If a machine is lost, its
+request is retried once, without repeating progress. After a failure to connect, requests are rejected for
+`BACK_OFF_SECONDS`, so that they do not block the queue.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from headlight.viz.service.record_codec import decode
 
 CONNECT_TIMEOUT = 5.0  # seconds until an address counts as dead
 QUEUE_TIMEOUT = 120.0  # seconds that a request may wait in the cluster's queue, or for its model
-HEARTBEAT_TIMEOUT = 20.0  # seconds without a sign of life after which a machine counts as lost; they come each second
-POLL_SECONDS = 0.1  # seconds between two looks whether the visitor has left, while a request waits
-RETRY_DELAY = 0.5  # seconds before a lost answer is asked for again: by then the cluster knows of the loss
-BACK_OFF_SECONDS = 1.0  # seconds for which a cluster that cannot be reached is left alone
+HEARTBEAT_TIMEOUT = 20.0  # seconds without a heartbeat after which a machine counts as lost; replicas send one a second
+POLL_SECONDS = 0.1  # seconds between two checks for cancellation while a request waits
+RETRY_DELAY = 0.5  # seconds before a retry, so that the cluster notices the loss first
+BACK_OFF_SECONDS = 1.0  # seconds for which requests are rejected if the cluster is unreachable
 MODEL_ID = "serve_multiplexed_model_id"  # Ray Serve's header
 
 LOG = logging.getLogger(__name__)
 
 
 class ConnectionLostError(Exception):
-    """The machine that computes, or the way to it, is gone."""
+    """The replica or the connection to it is lost."""
 
 
 class UnreachableError(ConnectionLostError):
@@ -58,7 +58,7 @@ class UnreachableError(ConnectionLostError):
 
 
 class ClusterBackend:
-    """A Ray Serve application at an address. Threads may share it."""
+    """A Ray Serve application at an address. Thread-safe."""
 
     uses_gradio_queue = False
 
@@ -68,7 +68,7 @@ class ClusterBackend:
         self._rests_until = 0.0
 
     def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
-        """The answer of a machine with this model."""
+        """Run on a replica with this model."""
         with closing(self._progress_frames(RemoteCall.of(card, function_name(work), given), Event())) as answers:
             for letter, payload in answers:
                 if letter == ANSWER:
@@ -82,12 +82,12 @@ class ClusterBackend:
             for letter, payload in answers:
                 if letter == ANSWER:
                     yield last_progress(decode(payload))
-                elif (progress := decode_progress(payload)).step > told:  # after a loss, the same steps come again
+                elif (progress := decode_progress(payload)).step > told:  # a retry repeats the steps
                     told = progress.step
                     yield progress
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """From its folder, which is here, too."""
+        """Read from the local folder."""
         return self.models.model_info(card)
 
     def health_problems(self) -> Mapping[str, str]:
@@ -104,14 +104,14 @@ class ClusterBackend:
     # ------------------------------------------------------------ one call and one retry if its machine is lost
 
     def _progress_frames(self, call: RemoteCall, stop: Event) -> Generator[tuple[bytes, bytes]]:
-        """Frames of progress, then that of the answer; nothing more once `stop` is set."""
+        """Yield progress frames, then the answer's frame. Ends early once `stop` is set."""
         if time.monotonic() < self._rests_until:
             raise PageError("text", "cluster_gone")
         try:
             yield from self._frames(call, stop)
             return
         except UnreachableError:
-            pass  # it may be about to start
+            pass  # the application may still be starting
         except ConnectionLostError as error:
             LOG.warning("A machine was lost (%s); its answer is asked for again.", error)
         stop.wait(RETRY_DELAY)
@@ -135,10 +135,10 @@ class ClusterBackend:
                 reply = self._open_response(connection, call, stop)
                 if reply is None:
                     return
-                open_until_the_end.enter_context(closing(reply))  # it may have taken the socket over
+                open_until_the_end.enter_context(closing(reply))  # the response may own the socket
                 if reply.status == 503:
                     raise PageError("text", "cluster_busy")
-                if reply.status == 404:  # the proxy is there, and no application
+                if reply.status == 404:  # the proxy runs without an application
                     raise UnreachableError("no application")
                 if reply.status != 200:
                     raise ConnectionLostError(f"status {reply.status}")
@@ -162,7 +162,7 @@ class ClusterBackend:
     def _open_response(
         self, connection: http.client.HTTPConnection, call: RemoteCall, stop: Event
     ) -> http.client.HTTPResponse | None:
-        """The answer's beginning; nothing once `stop` is set."""
+        """Send the request and wait for the response headers. Returns None once `stop` is set."""
         connection.request("POST", "/", encode_call(call), {MODEL_ID: call.model_id})
         sock, until = connection.sock, time.monotonic() + QUEUE_TIMEOUT
         while not select.select([sock], [], [], POLL_SECONDS)[0]:

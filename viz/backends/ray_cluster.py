@@ -1,4 +1,4 @@
-"""How a process joins a Ray cluster, or starts one of this machine alone."""
+"""Connection to a Ray cluster, or start of a local one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headlight.viz.service.import_path import python_path
 
 
 def join_or_start(part: Literal["data", "serve"], *, start_local: bool, **options: Any) -> None:
-    """A local cluster, or the one that already runs here. Ray's usage statistics are disabled.
+    """Start a local cluster, or join the one that runs on this machine. Ray's usage statistics are disabled.
 
     `part`: the required Ray library, which may be missing.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["PYTHONPATH"] = python_path()  # for its workers
+    os.environ["PYTHONPATH"] = python_path()  # for Ray's workers
     try:
         import ray
 
@@ -28,7 +28,7 @@ def join_or_start(part: Literal["data", "serve"], *, start_local: bool, **option
     if start_local:
         try:
             ray.init(include_dashboard=False, log_to_driver=False, **options)
-        except Exception as error:  # Ray has no class for it
+        except Exception as error:  # Ray has no common class for these errors
             advice = "If the machine is busy, try again later."
             raise CommandError(f"Ray does not start on this machine: {error} {advice}") from error
         return

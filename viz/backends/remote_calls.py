@@ -1,7 +1,7 @@
 """Wire format between page processes and replicas: one request, a stream of frames back.
 
-A call (`record_codec.py`) names the model, its revision, the function and its arguments. A frame is a letter, a length
-of eight bytes, and that many bytes: progress, the answer, a user error, a fault, or a heartbeat.
+A call (`record_codec.py`) has the model, its revision, the function and its arguments. A frame is a letter, a length
+of eight bytes, and that many bytes: progress, the answer, a user error, an internal error or a heartbeat.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headlight.viz.service.record_codec import DecodeError, decode, encode
 
 PROGRESS, ANSWER, ERROR, INTERNAL_ERROR, HEARTBEAT = b"p", b"a", b"e", b"x", b"."
 STREAM, TRANSLATE = "stream", Translator.translate.__qualname__
-MAX_FRAME_BYTES = 2_000_000_000  # maximum bytes of one frame
+MAX_FRAME_BYTES = 2_000_000_000
 
 LOG = logging.getLogger(__name__)
 
@@ -33,27 +33,27 @@ class RemoteCall(NamedTuple):
     kind: str
     name: str
     revision: str
-    function: str  # a name of `WORK`, or `STREAM`
+    function: str  # a key of `REMOTE_FUNCTIONS`, or `STREAM`
     arguments: tuple[Any, ...]
 
     @classmethod
     def of(cls, card: ModelCard, work: str, given: tuple[Any, ...]) -> RemoteCall:
-        """A call of the model of a card."""
+        """Create a call for the model of a card."""
         return cls(card.kind, card.name, card.revision, work, given)
 
     @property
     def model_id(self) -> str:
-        """The model in one word, by which requests for it find the replica that has it in memory."""
-        return quote(f"{self.kind}:{self.revision}:{self.name}")  # it stands in a header
+        """Identifier of the model, by which Ray Serve routes calls to a replica that has loaded it."""
+        return quote(f"{self.kind}:{self.revision}:{self.name}")  # quoted for a header
 
 
 def encode_call(call: RemoteCall) -> bytes:
-    """A call as bytes."""
+    """Encode a call."""
     return encode(tuple(call))
 
 
 def decode_call(body: bytes) -> RemoteCall:
-    """The call that these bytes hold, or a `PackedError`."""
+    """Decode a call. Raises `DecodeError` for invalid bytes."""
     found = decode(body)
     if not isinstance(found, tuple) or len(found) != 5 or not all(isinstance(each, str) for each in found[:4]):
         raise DecodeError("no call")
@@ -64,12 +64,12 @@ def decode_call(body: bytes) -> RemoteCall:
 
 
 def encode_frame(letter: bytes, payload: bytes = b"") -> bytes:
-    """One frame."""
+    """Encode one frame."""
     return letter + len(payload).to_bytes(8, "little") + payload
 
 
 def run_call(call: RemoteCall, load: Callable[[], Any], is_cancelled: Callable[[], bool]) -> Iterator[bytes]:
-    """Run a call and yield its frames. Stops within one step once `gone()` is true."""
+    """Run a call and yield its frames. Stops within one step once `is_cancelled()` is true."""
     try:
         model = load()
         if call.function == STREAM:
@@ -97,7 +97,7 @@ def _stream(model: Translator, call: RemoteCall, gone: Callable[[], bool]) -> It
 
 
 def read_frame(read: Callable[[int], bytes]) -> tuple[bytes, bytes] | None:
-    """The next frame's letter and payload; nothing at the end. A frame that is cut off is an `EOFError`."""
+    """Read the next frame: letter and payload, or None at the end. Raises `EOFError` for a truncated frame."""
     head = _read_exactly(read, 9)
     if not head:
         return None
@@ -111,7 +111,7 @@ def read_frame(read: Callable[[int], bytes]) -> tuple[bytes, bytes] | None:
 
 
 def decode_progress(payload: bytes) -> Progress:
-    """The progress that a frame holds."""
+    """Decode the payload of a progress frame."""
     step, text, tokens = decode(payload)
     return Progress(step, lambda: (text, tokens))
 

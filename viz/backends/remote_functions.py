@@ -1,7 +1,4 @@
-"""Registry of functions that may run on another machine.
-
-A replica runs only the functions listed here.
-"""
+"""Registry of functions that may run on another machine. Replicas reject all other functions."""
 
 from __future__ import annotations
 
@@ -62,7 +59,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
 
 
 def function_name(work: RemoteFunction) -> str:
-    """By which name another machine knows it."""
+    """Name of a function in the registry. Raises if it is not registered."""
     name = work.__qualname__
     if REMOTE_FUNCTIONS.get(name) is not work:
         raise LookupError(f"{name} does not stand in WORK, so it cannot be asked of another machine.")

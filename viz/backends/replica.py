@@ -1,8 +1,8 @@
-"""A Ray Serve application that computes answers for page processes, which hold no model then.
+"""Ray Serve application that runs models for page processes.
 
-Started by `serve run headlight.viz.backends.replica:application`, or by `headlight serve`. Each replica is a process
-with one core, or what the application's configuration says, and keeps the most recently used models. A request goes to
-a replica that has its model; more replicas start while requests wait.
+Start it with `serve run headlight.viz.backends.replica:application` or `headlight serve`. Each replica is a process
+with one core by default, and caches the most recently used models. Requests are routed to a replica that has loaded
+their model. Replicas are added while requests wait.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from headlight.viz.service.loaded_models import LoadedModels
 from headlight.viz.service.record_codec import DecodeError
 from headlight.viz.settings import read_settings
 
-MAX_MODELS = 3  # models that a replica keeps in memory
-MAX_ONGOING_REQUESTS = 2  # requests that one replica answers at a time: while one waits for memory, another computes
+MAX_MODELS = 3  # maximum number of models in a replica's memory
+MAX_ONGOING_REQUESTS = 2  # concurrent requests per replica: one computes while another waits for memory
 MAX_QUEUED_REQUESTS = 64  # maximum number of waiting requests; more are rejected
-HEARTBEAT_SECONDS = 1.0  # seconds between two signs of life
+HEARTBEAT_SECONDS = 1.0  # seconds between two heartbeats
 
 LOG = logging.getLogger(__name__)
 
 
 class Replica:
-    """One replica: models of the catalogue, and the calls to them."""
+    """One replica: loads models of the catalogue and runs calls."""
 
     def __init__(self) -> None:
         self.loaded = LoadedModels(Catalogue(read_settings()), 0)
@@ -61,13 +61,13 @@ class Replica:
         card = catalogue.card(name, kind)
         if not card.downloaded:
             card = catalogue.fetch(name)
-        if card.revision != revision:  # its answers would be kept under the name of another model's
+        if card.revision != revision:  # its answers would be cached under the wrong revision
             LOG.warning("%s is here in revision %s, but %s was asked for.", name, card.revision, revision)
             raise PageError("model", "model_cannot_load", {"given": name})
         return self.loaded.load(card)
 
     async def __call__(self, request: Request) -> Response:
-        """The frames that answer a call."""
+        """Respond to a call with its frames."""
         try:
             call = decode_call(await request.body())
         except DecodeError:
@@ -114,7 +114,7 @@ deployment: Any = serve.deployment(
     max_queued_requests=MAX_QUEUED_REQUESTS,
     autoscaling_config={"min_replicas": 1, "max_replicas": 4, "target_ongoing_requests": 1.5},
     ray_actor_options={"num_cpus": 1},
-    graceful_shutdown_timeout_s=120,  # a long answer may end before its replica does
+    graceful_shutdown_timeout_s=120,  # let long requests finish
     health_check_period_s=5,
     health_check_timeout_s=30,
 )(Replica)

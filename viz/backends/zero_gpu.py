@@ -18,28 +18,28 @@ from headlight.viz.service.loaded_models import LoadedModels, model_key
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.record_codec import decode, encode
 
-MAX_CALL_SECONDS = 15  # the limit of one call; a translation takes less than one
-WORKER_ERROR = "ZeroGPU worker error"  # the title that `spaces` gives to errors inside a call
+MAX_CALL_SECONDS = 15  # limit of one call; a translation takes less than one second
+WORKER_ERROR = "ZeroGPU worker error"  # title of errors inside a call, set by `spaces`
 TAG = re.compile(r"<[^>]*>")  # the package may add links
 MAX_REASON_CHARACTERS = 300
 MAX_WORKER_MODELS = 2  # models in the worker process: a translation and its back-translation use two
 
 
 class ZeroGpuBackend(LocalBackend):
-    """Runs each call on a GPU, in a worker process that is forked for it and kept for later calls while it is free.
+    """Runs each call on a GPU, in a forked worker process that is reused while it is idle.
 
     The worker loads the models. In the page's own process `spaces` replaces CUDA in the main thread only: loading a
     model onto the GPU in any other thread is an error.
     """
 
-    uses_gradio_queue = True  # the page's own client adds the visitor's right to a GPU
+    uses_gradio_queue = True  # Gradio's client adds the visitor's GPU token
 
     def __init__(self, models: LoadedModels, gpu: Any) -> None:
         super().__init__(models)
         self._gpu = gpu
 
     def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
-        """What goes in and comes out is copied between the processes."""
+        """Run in the worker process. Arguments and result are copied."""
         self.models.catalogue.folder(card)  # a missing model is an error before a GPU is requested
         self.models.catalogue.mark_used(card)
         try:
@@ -52,16 +52,16 @@ class ZeroGpuBackend(LocalBackend):
             raise PageError("model", "gpu_not_lent", {"why": why}) from error
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """The answer in one call, without progress."""
+        """Translate in one call, without intermediate progress."""
         yield last_progress(self.run(card, Translator.translate, request))
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """From its folder, without the weights."""
+        """Read from the folder, without weights."""
         return self.models.model_info(card)
 
 
 def zero_gpu_backend(models: LoadedModels) -> ZeroGpuBackend | None:
-    """This backend; `None` without the package `spaces` or its hardware."""
+    """Create the backend; `None` without the package `spaces` or its hardware."""
     try:
         spaces: Any = importlib.import_module("spaces")
     except ImportError:
@@ -78,5 +78,5 @@ def zero_gpu_backend(models: LoadedModels) -> ZeroGpuBackend | None:
         return encode(REMOTE_FUNCTIONS[work](worker_models[key], *decode(given)))
 
     on_gpu = spaces.GPU(duration=MAX_CALL_SECONDS)(compute)
-    # Else the package is there, but not the hardware.
+    # Without the hardware, the decorator returns the function unchanged.
     return None if on_gpu is compute else ZeroGpuBackend(models, on_gpu)

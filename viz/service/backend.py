@@ -1,7 +1,7 @@
 """What the service asks of a backend, and the backend of this process. `viz/backends` has the others.
 
 A backend receives and returns records. `work` is one of the functions listed in `viz/backends/remote_functions.py`,
-which take the model and records; errors of requests arrive as `ModelError`.
+which take the model and records; errors of requests are raised as `ModelError`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ RemoteFunction = Callable[..., Any]
 
 
 class Backend(Protocol):
-    """A place with models. Threads may share it."""
+    """Runs functions on models. Thread-safe."""
 
-    uses_gradio_queue: bool  # whether requests must come through Gradio's queue, which says for whom they are
+    uses_gradio_queue: bool  # whether requests must pass through Gradio's queue, which identifies the visitor
 
     def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
         """Run `work(model, *given)` on the process that has the card's model."""
@@ -31,7 +31,7 @@ class Backend(Protocol):
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Progress after each word; the last one carries the translation.
 
-        Closing it ends the work within one step; `stop` ends a long step earlier.
+        Closing the iterator ends the work within one step; `stop` also interrupts a long step.
         """
 
     def model_info(self, card: ModelCard) -> ModelInfo:
@@ -42,7 +42,7 @@ class Backend(Protocol):
 
 
 class LocalBackend:
-    """In this process: the default."""
+    """The default: models in this process."""
 
     uses_gradio_queue = False
 
@@ -50,17 +50,17 @@ class LocalBackend:
         self.models = models
 
     def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
-        """In the caller's thread; the model stays in memory meanwhile."""
+        """Run in the caller's thread. The model stays in memory until the call returns."""
         with self.models.use(card) as model:
             return work(model, *given)
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Nothing runs between two steps."""
+        """Run in the caller's thread, one step per `next`."""
         with self.models.use(card) as translator:
             yield from translator.stream(request)
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """The translator itself, which will be needed anyway."""
+        """Return the translator itself, since the request needs it anyway."""
         with self.models.use(card) as translator:
             found: Translator = translator
             return found

@@ -1,6 +1,6 @@
-"""The catalogue: the models of the models' folder, then the models of the Hub that a visitor may ask for.
+"""The catalogue: models of the models folder, then models of the Hub that visitors may use.
 
-Names are looked up and never become a path. A model of the Hub goes by its id, whether it was downloaded or not.
+Names are looked up and never used as paths. A model of the Hub is named by its id, before and after its download.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _HubEntry(NamedTuple):
 
 
 class Catalogue:
-    """Cards, folders and downloads of all models. Threads may share it."""
+    """Cards, folders and downloads of all models. Thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -59,7 +59,7 @@ class Catalogue:
             each["id"]: _HubEntry(tuple(each["languages"]), int(each["bytes"]), each.get("kind", "transformer"))
             for each in load_hub_list()
         }
-        # The allowed ones; where any may be asked for, also those that were asked for and are downloaded.
+        # The allowed models. If any model is allowed, also the downloaded ones.
         self._hub = {
             name: known.get(name, _HubEntry(languages_from_name(name))) for name in settings.models if name != ANY_MODEL
         }
@@ -70,11 +70,11 @@ class Catalogue:
     # ------------------------------------------------------------ cards
 
     def cards(self) -> tuple[ModelCard, ...]:
-        """All models: first those of the folder, then those of the Hub, with their current properties."""
+        """All models, the local ones first, with their current properties."""
         return (*self._here.values(), *(self._hub_card(name) for name in list(self._hub)))
 
     def card(self, name: str, kind: str = "") -> ModelCard:
-        """A model of this kind, or of any, that may be used here."""
+        """Card of an allowed model; raises if it is unknown or not of this kind."""
         found = self._find(name)
         if found is not None and found.kind == (kind or found.kind):
             return found
@@ -108,7 +108,7 @@ class Catalogue:
         return card
 
     def _add_cached_models(self) -> None:
-        """Add the models of the download cache whose family we can read, whichever program fetched them."""
+        """Add all supported models of the download cache, which other programs share."""
         for kept in cached_models():
             name, folder = str(kept), find_folder(kept)
             if folder is not None and is_readable(folder):
@@ -117,7 +117,7 @@ class Catalogue:
     def _hub_card(self, name: str) -> ModelCard:
         listed = self._hub.get(name, _HubEntry(languages_from_name(name)))
         folder = find_folder(read_id(name))
-        if folder is not None and (name, folder) not in self._read:  # several names may lead to one folder
+        if folder is not None and (name, folder) not in self._read:  # several names may share a folder
             self._read[name, folder] = self._read_card(name, folder, listed.languages)
         if folder is not None and (found := self._read[name, folder]) is not None:
             return found
@@ -144,13 +144,13 @@ class Catalogue:
                 escape_for_log(error),
             )
             return None
-        # The folder has the name of a commit, which changes whenever a file does.
+        # The folder is named by its commit, which changes with every file.
         return replace(found, languages=languages or found.languages, revision=folder.name[:16], location="hub")
 
     # ------------------------------------------------------------ folders and downloads
 
     def folder(self, card: ModelCard) -> Path:
-        """The folder of a model. One that is not downloaded yet raises an error with its size."""
+        """The folder of a model; raises an error with the download size if it is not downloaded."""
         if card.location == "here":
             return self.settings.models_folder / card.name
         folder = find_folder(read_id(card.name))
@@ -160,7 +160,7 @@ class Catalogue:
         return folder
 
     def away(self, *, again: bool = False) -> str:
-        """The Hub's name where it has models for visitors, but cannot be reached; else nothing. `again`: look anew."""
+        """Host of the Hub if visitors may use it but it is unreachable, else "". `again`: refresh the cached status."""
         return host() if self.settings.models and not self._reach.look(again=again) else ""
 
     def download_info(self, name: str) -> DownloadPlan:
@@ -183,24 +183,24 @@ class Catalogue:
     def fetch(
         self, name: str, on_progress: Callable[[DownloadProgress], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
-        """Download an allowed model, if it is not here yet. Equal downloads at one time are made once."""
+        """Download an allowed model unless it is here. Concurrent calls for one model share the download."""
         card = self.card(name)
         if card.downloaded:
             return card
         with hub_errors_as_page_errors():
             self._downloads.fetch(card.name, on_progress, stop)
         card = self.card(name)
-        if not card.downloaded:  # its files are here, but cannot be read
+        if not card.downloaded:  # the files are here, but invalid
             raise PageError("model", "model_cannot_load", {"given": card.name})
         return card
 
     def mark_used(self, card: ModelCard) -> None:
-        """Note that a model is used now: when the disk is full, the least recently used one is deleted first."""
+        """Record the use of a model. If the quota is reached, the least recently used model is deleted first."""
         if card.location == "hub":
             mark_used(read_id(card.name).repository)
 
     def _make_room(self, offer: DownloadPlan) -> bool:
-        """Delete models as the quota demands, before a download begins."""
+        """Delete models until the download fits into the quota."""
         mark_claimed(offer.repository)
         on_their_way = {read_id(name).repository for name in self._downloads.names()}
         for name in make_room(offer.repository, offer.missing, self.settings.hub_mb * 1_000_000, on_their_way):
@@ -208,7 +208,7 @@ class Catalogue:
         return True
 
     def waiter_count(self, name: str) -> int:
-        """How many requests wait for a download that another one makes."""
+        """Number of requests that wait for another request's download."""
         return self._downloads.waiter_count(name)
 
 
@@ -218,9 +218,9 @@ def _unknown_model_error(word: str, name: str, cards: Sequence[ModelCard]) -> Pa
 
 @contextmanager
 def hub_errors_as_page_errors() -> Iterator[None]:
-    """Turn a `HubError` into a phrase of the page; its detail goes to the log alone."""
+    """Convert a `HubError` to a phrase of the page and log its details."""
     try:
         yield
     except HubError as error:
-        LOG.warning("The Hub: %s", escape_for_log(error))  # the log has details that a visitor must not see
+        LOG.warning("The Hub: %s", escape_for_log(error))  # visitors must not see the details
         raise to_page_error(error) from error

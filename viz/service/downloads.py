@@ -16,19 +16,19 @@ OnProgress = Callable[[DownloadProgress], None]
 
 
 def _is_shared_error(error: Exception) -> bool:
-    """Whether the error is shared by every request for the model. A stop concerns one visitor alone."""
+    """Whether the error applies to every request for the model. A stop only applies to its visitor."""
     return isinstance(error, HubError) and error.kind != "stopped"
 
 
 class Downloads:
-    """The downloads that run now, by id. Threads may share it."""
+    """Running downloads by id. Thread-safe."""
 
     def __init__(self, confirm: Callable[[DownloadPlan], bool] | None = None) -> None:
         self._confirm = confirm  # called before a download begins
         self._flights: SingleFlight[Path] = SingleFlight(shares=_is_shared_error)
 
     def fetch(self, name: str, on_progress: OnProgress | None = None, stop: Event | None = None) -> Path:
-        """The folder of a model, after waiting while another request fetches it."""
+        """Download a model, or wait for another request's download; returns the folder."""
         stop = stop or Event()
         found = self._flights.get_or_lead(name, left=stop, on_progress=on_progress)
         if found is None:
@@ -41,16 +41,16 @@ class Downloads:
             return folder
 
     def waiter_count(self, name: str) -> int:
-        """How many requests wait for a download that another one makes."""
+        """Number of requests that wait for another request's download."""
         return self._flights.waiter_count(name)
 
     def names(self) -> set[str]:
-        """The ids of the models that are being downloaded."""
+        """Ids of the models that are being downloaded."""
         return {str(name) for name in self._flights.keys()}  # noqa: SIM118 - no dict
 
 
 def _fan_out(lead: Leader[Path], on_progress: OnProgress | None) -> OnProgress:
-    """A progress callback that also reaches the requests that wait."""
+    """A progress callback that also reports to the waiting requests."""
 
     def tell(progress: DownloadProgress) -> None:
         lead.report_progress(progress)

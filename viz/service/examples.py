@@ -1,4 +1,4 @@
-"""The example sentences of the page, for each model that ships."""
+"""Example sentences of the page for each bundled model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Example(NamedTuple):
-    """The button's text is the phrase `example_NAME`."""
+    """An example sentence. Its label is the phrase `example_NAME`."""
 
     name: str
     model: str
@@ -24,7 +24,7 @@ EXAMPLES = (
         "Ein Mann mit einem roten Hut sitzt auf einer Bank und liest eine Zeitung, während zwei Kinder mit einem "
         "Ball spielen.",
     ),
-    Example("idiom", "de-en", "Ich verstehe nur Bahnhof."),  # a story, streamed word by word
+    Example("idiom", "de-en", "Ich verstehe nur Bahnhof."),  # translated literally, which is wrong
     Example("english", "en-de", "The woman who lives next door gave me her old bicycle."),
     Example("chinese", "zh-en", "我喜欢你昨天买的书。"),
     Example("into_chinese", "en-zh", "I like the book that you bought yesterday."),

@@ -1,8 +1,8 @@
-"""Fair turns: the order in which waiting requests have theirs.
+"""Fair scheduling of waiting requests.
 
-The next turn goes to the address that has the fewest turns, and of those to the one that has waited longest. Within an
-address it goes to the session by the same rule, and within a session to the kind of work: of those without a turn yet
-the newest, as it belongs to the tab that its visitor has just opened.
+The next slot goes to the address with the fewest running requests; ties go to the one served least recently. The same
+rule then selects a session of the address and a kind of work of the session. Among kinds that were never served, the
+newest goes first, because it belongs to the tab that the visitor has just opened.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any, Protocol, TypeVar
 
 
 class Request(Protocol):
-    """What the order needs of a waiting request."""
+    """The attributes of a waiting request that the order depends on."""
 
-    sequence: int  # the order of arrival
+    sequence: int  # order of arrival
 
     @property
     def keys(self) -> tuple[Hashable, ...]:
-        """Among whom turns are shared, the widest first; the last one is a kind of work."""
+        """The groups that share slots, from the widest to the narrowest; the last one is a kind of work."""
 
 
 Waiting = TypeVar("Waiting", bound=Request)
 Turns = Mapping[Hashable, int]
-Rank = tuple[int, ...]  # the least is next; numbers are unique, so no two are equal
+Rank = tuple[int, ...]  # the smallest is next; ranks are unique
 
 
 def fair_order(waiting: Iterable[Waiting], running: Turns, last: Turns) -> Iterator[Waiting]:
-    """The requests in the order of their turns, if no other one comes and none ends; the first is found soon.
+    """Yield the requests in scheduling order, as of now. Lazy: the first one is cheap.
 
-    `running`: how many turns each key has now. `last`: the number of each key's last turn.
+    `running`: running requests per key. `last`: sequence number of the last slot granted to each key.
     """
     by_age = sorted(waiting, key=lambda request: request.sequence)
     return (request for _, request in _in_turns(by_age, 0, running, last, max(last.values(), default=0)))
@@ -40,7 +40,7 @@ def fair_order(waiting: Iterable[Waiting], running: Turns, last: Turns) -> Itera
 def _in_turns(
     waiting: list[Waiting], level: int, running: Turns, last: Turns, latest: int
 ) -> Iterator[tuple[Rank, Waiting]]:
-    """The requests of one key, or of all, in their order, each with its rank below that key."""
+    """Yield the requests of one group in order, each with its rank within the group."""
     if waiting and level == len(waiting[0].keys):
         yield from (((request.sequence,), request) for request in waiting)
         return
@@ -50,7 +50,7 @@ def _in_turns(
     newest_first = waiting and level == len(waiting[0].keys) - 1
     heap: list[
         tuple[Any, ...]
-    ] = []  # (*rank, place, request, requests): a place is unique, so requests are not compared
+    ] = []  # (*rank, place, request, requests): places are unique, so requests are never compared
     for place, (key, own) in enumerate(groups.items()):
         requests = _in_turns(own, level + 1, running, last, latest)
         rank, request = next(requests)

@@ -1,8 +1,7 @@
-"""The first answer: a real translation that the page shows at once, stored in `assets/first.json`.
+"""The stored first answer: a real translation that the page shows at once, in `assets/first.json`.
 
-`python -m headlight.viz.service.first_answer` makes it anew. It carries a key. When the weights, the default
-request or the form of answers have changed since, the key differs, and the stored answer is not used. With
-`--stale` only such an answer is made anew.
+`python -m headlight.viz.service.first_answer` updates it, with `--stale` only if its key is out of date. The key
+covers the weights, the default request and the JSON format of answers. An answer with another key is not used.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ FIRST_ANSWER_FILE = Path(__file__).resolve().parents[2] / "assets" / "first.json
 
 
 def load_first_answer(service: Service) -> str:
-    """The stored answer, or a new one if its key differs."""
+    """Load the stored answer, or compute it if its key differs."""
     if FIRST_ANSWER_FILE.exists():
         kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
         if kept.get("key") == first_answer_key(service):
@@ -48,7 +47,7 @@ def load_first_answer(service: Service) -> str:
 
 
 def make_first_answer(service: Service) -> str:
-    """The first example of the default model, translated as the page would."""
+    """Translate the first example of the default model."""
     translation = service.translate(service.check(first_request(service)))
     return answer_json(service, translation, service.read_back(translation), cached=True)
 
@@ -60,10 +59,10 @@ def first_request(service: Service) -> dict[str, Any]:
 
 
 def first_answer_key(service: Service) -> str:
-    """A digest of the model's weights, of the first request, and of the form that code gives a translation.
+    """Digest of the model's weights, the first request and the JSON format of answers.
 
-    The last is tried out on a small made-up translation, so that a new field, or an old one written otherwise, needs
-    no version number that must be raised by hand.
+    The format is that of a small synthetic translation, so that a new or changed field changes the key without a
+    version number.
     """
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _sample_translation(service.default)
@@ -77,14 +76,14 @@ def first_answer_key(service: Service) -> str:
 
 
 def _reliability_rule(service: Service) -> str:
-    """The default model's reliability rule, which can change without the weights."""
+    """Text of the default model's reliability rule, which can change without the weights."""
     card = service.catalogue.card(service.default, "transformer")
     path = service.catalogue.folder(card) / RELIABILITY
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _sample_translation(model: str) -> Translation:
-    """A translation with every part that an answer can have. Its weights are exact, so that all processors agree."""
+    """A translation with all optional parts. Its weights are exact in binary, so that all processors agree."""
     other = Alternative("b", 5, 0.25)
     source = (
         Token("Aa", 3, 0, 2, word=0),
@@ -122,7 +121,7 @@ def _sample_translation(model: str) -> Translation:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the first answer."""
+    """Update the stored first answer."""
     service = Service(read_settings())
     key = first_answer_key(service)
     if (

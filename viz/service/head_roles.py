@@ -14,20 +14,20 @@ LONGEST_NAME = 200  # characters
 
 
 def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that a widget calls with a model's name: `{"roles": …}`, or None without a file.
+    """Server function: model name → `{"roles": …}`, with None if the model has no valid file.
 
-    `model/experiments/head_roles.py` says what the values are.
+    `model/experiments/head_roles.py` documents the values.
     """
 
     def kept_roles(values: Mapping[str, Any]) -> dict[str, Any]:
-        """The kept roles of a model that may be used here."""
+        """Roles of an allowed model."""
         name = check_text("model", values.get("model", ""), limit=LONGEST_NAME)
         card = service.catalogue.card(name or service.default, "transformer")
         if not card.downloaded:
             return {"roles": None}
         try:
             return {"roles": read_roles(service.catalogue.folder(card))}
-        except UNREADABLE_ERRORS:  # a model from elsewhere may bring a file that makes no sense
+        except UNREADABLE_ERRORS:  # files of third-party models may be invalid
             return {"roles": None}
 
     return kept_roles

@@ -1,4 +1,4 @@
-"""Hint that the sentence seems to be in another language, with models that read it."""
+"""Hints that the sentence seems to be in another language, with models that read it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TOY = "toy"  # knows two sentences, so it is never offered
 
 
 def language_hint(service: Service, translation: Translation) -> dict[str, Any] | None:
-    """Detects a sentence in a language that the model does not read, and offers models that do.
+    """Detect a sentence in a language that the model does not read, and offer models that do.
 
-    `language` is a code; `offers` has a model, its source language where it must be named, and both languages of each
-    direction that is installed, first the one that goes back to what the sentence was taken for.
+    `language` is a code. `offers` lists installed models with their language pairs, and with `source_language` if a
+    request must name it. Models that translate into the language of the request's model come first.
     """
     request = translation.request
     name = request.model or service.default
@@ -47,7 +47,7 @@ def language_hint(service: Service, translation: Translation) -> dict[str, Any] 
 
 
 def hint_for_programs(service: Service, translation: Translation) -> str | None:
-    """What to know of a translation, as an English sentence: that nothing was left to read, or another language."""
+    """English hint for API clients: all words are masked, or the sentence is in another language."""
     hidden, tokens = translation.attention.masked_source, translation.source_tokens
     if all(place in hidden for place, token in enumerate(tokens) if not token.special):
         return phrase("hint_all_hidden")
@@ -55,7 +55,7 @@ def hint_for_programs(service: Service, translation: Translation) -> str | None:
 
 
 def hint_in_words(hint: dict[str, Any] | None) -> str | None:
-    """The hint as an English sentence."""
+    """Convert a hint to an English sentence."""
     if hint is None:
         return None
     looks = phrase("hint_looks", name=_name(hint["language"]))

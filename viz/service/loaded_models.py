@@ -1,4 +1,4 @@
-"""The models in this process: whole, or as outlines without their weights; bounded by bytes."""
+"""Models in this process, with or without weights, bounded by bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 
 class LoadedModels:
-    """Models of a catalogue, loaded when they are first asked for. Threads may share it."""
+    """Models of a catalogue, loaded on first use. Thread-safe."""
 
     def __init__(self, catalogue: Catalogue, limit_bytes: int) -> None:
         self.catalogue = catalogue
@@ -29,7 +29,7 @@ class LoadedModels:
 
     @contextmanager
     def use(self, card: ModelCard) -> Iterator[Any]:
-        """The `Translator` or the `Judge` of a card. It stays in memory until the end of the block."""
+        """The `Translator` or `Judge` of a card, which stays in memory until the end of the block."""
         with self.cache.use(model_key(card), lambda: self.load(card)) as model:
             self.catalogue.mark_used(card)
             yield model
@@ -41,7 +41,7 @@ class LoadedModels:
             return found
 
     def load(self, card: ModelCard) -> Any:
-        """The model of a card, from its folder. It is not kept."""
+        """Load the model of a card from its folder, without caching it."""
         return self._read(card, Judge.load if card.kind == "classifier" else Translator.load)
 
     def _read(self, card: ModelCard, read: Callable[..., Any]) -> Any:
@@ -52,12 +52,12 @@ class LoadedModels:
             LOG.exception("The model %s cannot be loaded.", card.name)
             raise PageError("model", "model_cannot_load", {"given": card.name}) from error
         if isinstance(model, ModelInfo | Judge):
-            model.name = card.name  # a folder of the download cache has the name of a commit
+            model.name = card.name  # folders of the download cache are named by commit
         return model
 
 
 def model_key(card: ModelCard) -> tuple[str, str]:
-    """The key of a model in the model cache: another revision is another model."""
+    """Cache key of a model: name and revision."""
     return card.name, card.revision
 
 

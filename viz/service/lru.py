@@ -1,4 +1,4 @@
-"""A cache bounded by bytes: the least recently used entry leaves first."""
+"""A least-recently-used cache, bounded by bytes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Value = TypeVar("Value")
 
 
 class ByteLru(Generic[Value]):
-    """Values by key, with their sizes. The owner holds a lock around each call.
+    """Values by key, with their sizes. Not thread-safe: callers hold a lock.
 
-    `in_use` tells which values may not leave. Nor does the value that was used last, even where it alone is larger than
-    the limit.
+    Values for which `in_use` is true are never evicted, nor is the most recently used one, even if it exceeds the
+    limit.
     """
 
     def __init__(self, limit_bytes: int, in_use: Callable[[Value], bool] = lambda value: False) -> None:
@@ -26,35 +26,35 @@ class ByteLru(Generic[Value]):
         return len(self._entries)
 
     def keys(self) -> list[Hashable]:
-        """All keys, the least recently used first."""
+        """All keys, least recently used first."""
         return list(self._entries)
 
     def get(self, key: Hashable) -> Value | None:
-        """The value, which counts as used now."""
+        """Return the value and mark it as used."""
         if key in self._entries:
             self._entries.move_to_end(key)
         return self.peek(key)
 
     def peek(self, key: Hashable) -> Value | None:
-        """The value, which does not count as used."""
+        """Return the value without marking it as used."""
         entry = self._entries.get(key)
         return None if entry is None else entry[0]
 
     def pop(self, key: Hashable) -> Value | None:
-        """The value, which leaves."""
+        """Remove and return the value."""
         value, size = self._entries.pop(key, (None, 0))
         self.bytes -= size
         return value
 
     def put(self, key: Hashable, value: Value, size: int) -> None:
-        """Store a value in place of the one that this key had. Others leave until all fit."""
+        """Store or replace a value, and evict others until all fit."""
         self.pop(key)
         self._entries[key] = value, size
         self.bytes += size
         self.evict()
 
     def evict(self) -> None:
-        """Drop values, the least recently used first, until the rest fits or none may leave."""
+        """Evict values, least recently used first, until the rest fits or is in use."""
         for key in list(self._entries)[:-1]:
             if self.bytes <= self.limit_bytes:
                 return

@@ -1,7 +1,6 @@
-"""A model's card as data: its Markdown becomes plain nodes that the browser draws one by one.
+"""Converts the Markdown of a model card to plain nodes, which the browser renders.
 
-Everything else stays text: no HTML of a card reaches the page, no picture is fetched, and a link leads to an address of
-the web or nowhere.
+HTML in a card stays text, images become their alternative text, and only http and https links are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-Block = dict[str, Any]  # {"tag": "p", "inside": [nodes]}; a node is a block or a text
+Block = dict[str, Any]  # {"tag": "p", "inside": [nodes]}; a node is a block or a string
 
 TAGS = {
     "heading": "h4",  # below the page's own headings
@@ -34,7 +33,7 @@ TAGS = {
     "blockquote": "blockquote",
     "hr": "hr",
 }
-MAX_DEPTH = 20  # levels of lists; below, only their text is kept
+MAX_DEPTH = 20  # nesting levels; deeper nodes are dropped
 FRONT_MATTER = re.compile(r"\A---\r?\n.*?\r?\n---\r?\n", flags=re.DOTALL)
 HEADING = re.compile(r"^(#{1,2}) +(.+?)\s*#*\s*$")
 FENCE = re.compile(r"^ {0,3}(```|~~~)")
@@ -52,7 +51,7 @@ class Section:
 
 
 def sections(text: str) -> list[Section]:
-    """A card cut at its second-level headings. The first section is the text above them, without the title."""
+    """Split a card at its second-level headings. The first section is the text above them, without the title."""
     found: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
     for line in FRONT_MATTER.sub("", text).splitlines():
@@ -66,19 +65,19 @@ def sections(text: str) -> list[Section]:
 
 
 def blocks(source: str) -> list[Block]:
-    """Markdown as nodes."""
+    """Convert Markdown to nodes."""
     root = SyntaxTreeNode(_parser().parse(source))
     return [node for child in root.children for node in _nodes(child, 0) if isinstance(node, dict)]
 
 
 def find_licence(source: str) -> str:
-    """The licence of the weights on the card, or empty."""
+    """Licence of the weights in the card's text, or empty."""
     match = LICENCE.search(" ".join(source.split()))
     return match[1].strip() if match else ""
 
 
 def training_curve(found: list[Block]) -> dict[str, Any] | None:
-    """The table whose first column counts steps, as series of numbers, or `None`."""
+    """The first table whose first column is `step`, as series of numbers, or `None`."""
     for table in (block for block in found if block["tag"] == "table"):
         rows = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         names, *lines = rows
@@ -94,7 +93,7 @@ def training_curve(found: list[Block]) -> dict[str, Any] | None:
 
 
 def find_test_scores(found: list[Block]) -> dict[str, Any] | None:
-    """The table whose first column names tests: its measure, and of each test the score and the goal, if any."""
+    """The first table whose first column is `test`: its measure, and score and goal per test, or `None`."""
     for table in (block for block in found if block["tag"] == "table"):
         names, *lines = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         if names[0] != "test" or len(names) < 2:
@@ -115,7 +114,7 @@ def _parser() -> MarkdownIt:
 
 
 def _nodes(node: SyntaxTreeNode, depth: int) -> list[Block | str]:
-    """A node of the parser as nodes of the page, without the parser's wrappers."""
+    """Convert a parser node to nodes of the page. Unknown nodes are replaced by their children."""
     inside: list[Block | str] = []
     if depth < MAX_DEPTH:
         inside = [each for child in node.children for each in _nodes(child, depth + 1)]
@@ -142,4 +141,4 @@ def _number(text: str) -> float | None:
         number = float(text.replace(",", "").removesuffix("%"))
     except ValueError:
         return None
-    return number if math.isfinite(number) else None  # JSON has no other
+    return number if math.isfinite(number) else None  # JSON has no infinity or NaN

@@ -1,10 +1,10 @@
-"""The model cache: loaded models, bounded by bytes. The least recently used one that no request holds leaves first.
+"""The model cache: loaded models, bounded by bytes. The least recently used idle model is evicted first.
 
-    with cache.hold("de-en", load) as translator:
+    with cache.use("de-en", load) as translator:
         translator.translate(text)
 
-The first request loads a model, equal ones wait for it, and different models load at once. A model in use never leaves,
-nor does the one that was used last, even where it alone exceeds the limit: the next request would load it again.
+The first request loads a model and concurrent ones wait for it; different models load in parallel. Models in use are
+not evicted, nor is the most recently used one, even if it exceeds the limit: the next request would load it again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Model = TypeVar("Model")
 
 @dataclass
 class _Entry(Generic[Model]):
-    """A model with its size and the number of requests that hold it."""
+    """A model with its size and the number of requests that use it."""
 
     model: Model
     bytes: int
@@ -30,33 +30,33 @@ class _Entry(Generic[Model]):
 
 
 class ModelCache(Generic[Model]):
-    """Models by key. `weigh` gives the bytes that one takes. Threads may share it."""
+    """Models by key. `weigh` returns the bytes of a model. Thread-safe."""
 
     def __init__(self, limit_bytes: int, weigh: Callable[[Model], int]) -> None:
         self._weigh = weigh
         self._models: ByteLru[_Entry[Model]] = ByteLru(limit_bytes, in_use=lambda entry: entry.users > 0)
-        # Where loading fails, each request that waited tries again: memory may be free by then.
+        # If loading fails, each waiting request retries, because memory may be free by then.
         self._flights: SingleFlight[_Entry[Model]] = SingleFlight(shares=lambda error: False, only_found=True)
 
     @property
     def bytes(self) -> int:
-        """The size of all models in the cache."""
+        """Size of all cached models."""
         with self._flights.changed:
             return self._models.bytes
 
     def keys(self) -> list[Hashable]:
-        """The keys of all models in the cache, the least recently used first."""
+        """Keys of all cached models, least recently used first."""
         with self._flights.changed:
             return self._models.keys()
 
     @contextmanager
     def use(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
-        """The model of this key, loaded if need be. It stays in the cache until the end of the block."""
+        """The model of this key, loaded if necessary. It stays cached until the end of the block."""
         found = self._flights.get_or_lead(
             key, find=lambda: self._acquire(key), keep=lambda made: self._store(key, made)
         )
         entry = self._load(found, load) if isinstance(found, Leader) else found
-        assert entry is not None  # noqa: S101 - only a request that can be cancelled gets nothing
+        assert entry is not None  # noqa: S101 - None is only returned to cancellable requests
         try:
             yield entry.model
         finally:

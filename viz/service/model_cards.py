@@ -27,20 +27,20 @@ LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text has 
 LARGEST_HEADER = 100_000_000  # bytes: limit of the weight format
 
 LOG = logging.getLogger(__name__)
-# What reading third-party files can raise.
+# Exceptions that reading third-party files can raise.
 UNREADABLE_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
-    """One model, for menus and lists."""
+    """Properties of a model for menus and lists."""
 
-    name: str  # of its folder; its id, if it comes from the Hub
+    name: str  # folder name, or Hub id
     kind: Literal["transformer", "classifier"]
-    languages: tuple[str, ...]  # source, then target; empty where unknown
-    parameters: int  # 0 where only loading would tell
-    bytes: int  # of all its files on disk; an estimate before the download
-    summary: str  # the first paragraph of its card
+    languages: tuple[str, ...]  # source, then target; empty if unknown
+    parameters: int  # 0 if unknown without loading
+    bytes: int  # size of all files; an estimate before the download
+    summary: str  # first paragraph of the card
     revision: str  # changes with the model's files, but not with its card
     cross_heads: CrossHeads = UNMEASURED
     default: bool = False
@@ -48,16 +48,16 @@ class ModelCard:
     downloaded: bool = True
     has_defaults: bool = False  # whether the folder may have its own default options or languages
     read_back: bool = False  # whether its translations are reranked by default if a reverse model is installed
-    is_additive: bool = False  # of a classifier: its verdict is a sum of contributions of tokens
+    is_additive: bool = False  # for classifiers: the log-odds are a sum over tokens
 
 
 def read_cards(folder: Path) -> tuple[ModelCard, ...]:
-    """The cards of all models in a folder, by name. A folder that cannot be read is logged and left out."""
+    """Read the cards of all models in a folder, sorted by name. Invalid models are logged and skipped."""
     if not folder.is_dir():
         return ()
     cards = []
     for inner in sorted(folder.iterdir()):
-        if (inner / CONFIG).is_file() and not inner.name.startswith("."):  # .name.part: a half-written one
+        if (inner / CONFIG).is_file() and not inner.name.startswith("."):  # .name.part: incomplete
             try:
                 cards.append(read_card(inner))
             except UNREADABLE_ERRORS as error:
@@ -66,7 +66,7 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
 
 
 def is_readable(folder: Path) -> bool:
-    """Whether a folder holds a model of our format, or of a family that we read."""
+    """Whether a folder contains a model in our format or of a supported family."""
     try:
         return _unsupported_family(json.loads((folder / CONFIG).read_text(encoding="utf-8"))) is None
     except UNREADABLE_ERRORS:
@@ -74,13 +74,13 @@ def is_readable(folder: Path) -> bool:
 
 
 def _unsupported_family(config: dict[str, Any]) -> object:
-    """The family of a model that we cannot read; `None` where we can."""
+    """Family of an unsupported model; `None` if it is supported."""
     family = family_name(config)
     return None if "format" in config or family in FAMILIES else family or "unnamed"
 
 
 def read_card(folder: Path, name: str = "") -> ModelCard:
-    """The card of the model in a folder. Its name may differ from the folder's."""
+    """Read the card of the model in a folder. `name` replaces the folder's name."""
     name = name or folder.name
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     if not isinstance(config, dict):
@@ -105,11 +105,11 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
 
 
 def card_text(folder: Path) -> str:
-    """The text of a folder's card; empty if missing or if its link leads out of the folder."""
+    """Text of a folder's card; empty if it is missing or links outside the folder."""
     path = folder / CARD
     home = (
         folder.parents[1] if folder.parent.name == "snapshots" else folder
-    )  # there, file names are links into the cache
+    )  # files of a snapshot are links into the cache
     if not path.is_file() or not path.resolve().is_relative_to(home.resolve()):
         return ""
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -117,13 +117,13 @@ def card_text(folder: Path) -> str:
 
 
 def _front_matter(text: str) -> tuple[str, str]:
-    """The front matter of a card, between its two lines of dashes, and the text below."""
+    """Split a card into front matter and text."""
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, flags=re.DOTALL)
     return (match[1], text[match.end() :]) if match else ("", text)
 
 
 def _languages(folder: Path, head: str) -> tuple[str, ...]:
-    """From the card, or the recipe of the same name, or a name such as de-en."""
+    """Languages from the card, else from the recipe of the same name, else from a name such as de-en."""
     if said := _languages_in_front_matter(head):
         return said
     recipe = folder.parents[1] / "recipes" / f"{folder.name}.json"
@@ -146,7 +146,7 @@ def _pair(head: str) -> tuple[str, ...]:
 
 
 def _parameters(path: Path) -> int:
-    """The number of parameters by the header of a safetensors file, without the scales of int8 rows."""
+    """Number of parameters by the header of a safetensors file, without the scales of int8 rows."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > min(LARGEST_HEADER, path.stat().st_size):
@@ -167,7 +167,7 @@ def _summary(body: str) -> str:
 
 
 def _revision(folder: Path) -> str:
-    """A digest of the checksum file; without it, of sizes and times."""
+    """Digest of the checksum file, else of file sizes and modification times."""
     if (folder / SUMS).exists():
         return revision(folder)
     about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name not in DESCRIPTIVE_FILES]

@@ -1,7 +1,6 @@
-"""A model's defaults: the options and languages of a request that names none, and the languages to choose from.
+"""Default options and languages of a model, and its choice of languages.
 
-A model without generation defaults gets those of the page. A model's own
-defaults never exceed the limits that the page is run with.
+A model without generation defaults gets those of the page. A model's own defaults never exceed the server's limits.
 """
 
 from __future__ import annotations
@@ -17,29 +16,27 @@ from headlight.viz.errors import PageError, repr_short
 from headlight.viz.request_fields import OPTIONS, default_options
 from headlight.viz.settings import Settings
 
-# The options that a request of the page names: those a visitor may set, and those for which the page has a default.
+# Options in requests of the page: those that visitors can set, and those for which the page has another default.
 _PAGE = asdict(default_options(Settings()))
 REQUEST_OPTIONS = tuple(row.name for row in OPTIONS if row.on_page or _PAGE[row.name] != row.default)
-MAX_LISTED = 12  # choices that an error lists at most
+MAX_LISTED = 12  # maximum number of choices in an error message
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDefaults:
-    """A model's defaults and choices, kept after the model has left memory."""
+    """A model's defaults and choices. They stay in memory after the model is evicted."""
 
     decoding: DecodingOptions
-    max_length: int | None = None  # output tokens; None: the model names no limit
+    max_length: int | None = None  # output tokens; None: no limit of the model
     sources: tuple[str, ...] = ()  # language codes of the model; empty: a single pair
     targets: tuple[str, ...] = ()
     source: str = ""  # the default
     target: str = ""
-    unsupported: tuple[str, ...] = ()  # generation rules of its makers that we do not have
-    in_python: DecodingOptions = field(
-        default_factory=DecodingOptions
-    )  # what `Translator` takes where nothing is named
+    unsupported: tuple[str, ...] = ()  # generation settings of the model that Headlight does not support
+    in_python: DecodingOptions = field(default_factory=DecodingOptions)  # defaults of `Translator`
 
     def check_request(self, request: TranslationRequest, most: int) -> TranslationRequest:
-        """Fill in the model's length limit if the request has none. An unknown language raises an error."""
+        """Fill in the model's length limit if the request has none. Raises for unknown languages."""
         for name, choices in (("source_language", self.sources), ("target_language", self.targets)):
             given = getattr(request, name)
             if given and not choices:
@@ -52,13 +49,13 @@ class ModelDefaults:
         return replace(request, options=replace(request.options, max_length=min(self.max_length, most)))
 
     def options(self) -> dict[str, Any]:
-        """The options that a request of the page names, with their defaults."""
+        """Options in requests of the page, with their default values."""
         options = asdict(self.decoding)
         return {name: options[name] for name in REQUEST_OPTIONS}
 
 
 def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> ModelDefaults:
-    """The page's defaults for a model without its own; `read_back`: a reverse model is available for reranking."""
+    """The page's defaults, for a model without its own; `read_back`: rerank with the installed reverse model."""
     decoding = default_options(settings)
     if read_back and decoding.beam_size > 1:
         decoding = replace(decoding, back_weight=REVERSE_WEIGHT)
@@ -66,7 +63,7 @@ def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> Mode
 
 
 def make_defaults(outline: ModelInfo, settings: Settings) -> ModelDefaults:
-    """The defaults of a model."""
+    """Defaults of a model by its generation settings and languages."""
     defaults, languages = outline.generation_defaults, outline.languages
     decoding = default_options(settings)
     if defaults != GenerationDefaults():

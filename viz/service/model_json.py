@@ -1,4 +1,4 @@
-"""Model data for the browser: menu entries, model data of an answer, and the default request."""
+"""JSON for the browser: menu entries, model data of an answer, and the default request."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def answer_json(
 
 
 def translation_dict(service: Service, translation: Translation) -> dict[str, Any]:
-    """The same as data, without what belongs to one answer alone."""
+    """The data of `answer_json` without the fields that depend on the request, as a dictionary."""
     return answer_dict(translation, model_json(service, translation), measured_heads(service, translation))
 
 
 def measured_heads(service: Service, translation: Translation) -> CrossHeads:
-    """What was measured of the heads of a translation's model."""
+    """Measured cross-attention heads of a translation's model."""
     return service.catalogue.card(translation.request.model or service.default, "transformer").cross_heads
 
 
 def model_json(service: Service, translation: Translation) -> dict[str, Any]:
-    """The model of a translation: its defaults, and the languages that it read and wrote."""
+    """Data of a translation's model: defaults, and the languages of the translation."""
     request = translation.request
     name = request.model or service.default
     found = card_json(service.catalogue.card(name, "transformer"))
@@ -54,7 +54,7 @@ def model_json(service: Service, translation: Translation) -> dict[str, Any]:
     if defaults.in_python != DecodingOptions():
         found |= {"python_defaults": asdict(defaults.in_python)}
     return found | {
-        "usual": defaults.options(),  # saved pages and the first answer hold it by this name
+        "usual": defaults.options(),  # this name is part of the format of saved pages
         "source": request.source_language or defaults.source or found["source"],
         "target": request.target_language or defaults.target or found["target"],
         "sources": defaults.sources,
@@ -65,7 +65,7 @@ def model_json(service: Service, translation: Translation) -> dict[str, Any]:
 
 
 def translators(service: Service) -> list[dict[str, Any]]:
-    """All translators in the order of a menu: the default first, the toy model last."""
+    """All translators in menu order: the default first, the toy model last, then those of the Hub."""
     cards = [card for card in service.models() if card.kind == "transformer"]
     return [
         card_json(card) | {"defaults": _known_defaults(service, card)}
@@ -74,20 +74,20 @@ def translators(service: Service) -> list[dict[str, Any]]:
 
 
 def _known_defaults(service: Service, card: ModelCard) -> dict[str, Any] | None:
-    """None: its first answer brings them."""
+    """Defaults of a model, or None if they are unknown before its first answer."""
     known = card.downloaded and not card.has_defaults
     return service.model_defaults(card.name).options() if known else None
 
 
 def classifiers(service: Service) -> list[dict[str, Any]]:
-    """All classifiers in the order of a menu."""
+    """All classifiers in menu order."""
     return [card_json(card) | {"linear": card.is_additive} for card in service.classifiers()]
 
 
 def card_json(card: ModelCard) -> dict[str, Any]:
     """Model data for the browser."""
     source, target = (*card.languages, "", "")[:2]
-    best = card.cross_heads.best  # that aligns words, whichever row tells of a word
+    best = card.cross_heads.best  # the best word alignment, with either row shift
     return {
         "source": source,
         "target": target,

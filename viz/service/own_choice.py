@@ -1,4 +1,4 @@
-"""A model beside itself, changed or searched otherwise: both times its own choice, without the way back."""
+"""A model's own translation, without reranking, for comparisons with itself under other options or interventions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headlight.viz.service.service import Service
 
 
 def own_translation(service: Service, request: TranslationRequest) -> tuple[Translation, dict[str, Any] | None]:
-    """The model's own choice; and as the browser gets it, where the way back has chosen another one for the page."""
+    """The model's own translation, and its JSON data if reranking selects another one for the page, else `None`."""
     own = service.translate(own_choice(request))
     same = target_ids(own) == target_ids(service.translate(request))
     return own, None if same else translation_dict(service, own)
 
 
 def target_ids(translation: Translation) -> tuple[int, ...]:
-    """The written tokens."""
+    """Ids of the target tokens."""
     return tuple(token.id for token in translation.target_tokens)

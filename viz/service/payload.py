@@ -1,7 +1,7 @@
-"""A translation as the browser gets it: one JSON text with tokens, and every weight as one letter (`letters.py`).
+"""JSON of a translation for the browser: tokens, and one character per weight (`weight_encoding.py`).
 
-A weight takes 1.1 to 1.7 bytes and comes back with the decimals that the page shows of it. What is masked in the
-decoder's maps does not travel; other masked cells are not marked: `hidden` says which words are.
+A weight takes 1.1 to 1.7 bytes and is exact in the decimals that the page shows. Cells above the diagonal of decoder
+maps are not sent. Masked words are listed in `hidden`.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from headlight.viz.token_labels import token_labels
 def translation_json(
     translation: Translation, about: Mapping[str, Any], measured: CrossHeads = UNMEASURED, **more: Any
 ) -> str:
-    """The JSON of `answer_values`, with `more` fields that belong to this one answer.
+    """JSON of `answer_dict` with `more` fields.
 
-    Letters are put in as they are: none needs an escape, and to look for one in megabytes of them takes 10 ms.
+    Weights are inserted after encoding: they need no escapes, and searching megabytes for them takes 10 ms.
     """
     values = answer_dict(translation, about, measured) | more
     letters = {kind: maps["letters"] for kind, maps in values["attention"].items()}
     values["attention"] = {kind: {**maps, "letters": kind} for kind, maps in values["attention"].items()}
     rest, parts = _json(values), []
     for kind, text in letters.items():
-        name = f'"letters":"{kind}"'  # no text that is shown holds this: its quotes are escaped
+        name = f'"letters":"{kind}"'  # unique, because quotes in user text are escaped
         before, rest = rest.split(name, 1)
         parts += [before, f'"letters":"{text}"']
     return "".join([*parts, rest])
@@ -53,7 +53,7 @@ def translation_json(
 def answer_dict(
     translation: Translation, about: Mapping[str, Any], measured: CrossHeads = UNMEASURED
 ) -> dict[str, Any]:
-    """Everything that the page shows of a translation; `about` describes its model, `measured` its heads."""
+    """All data that the page shows; `about`: data of the model, `measured`: its cross-attention heads."""
     request = translation.request
     found = head_roles(translation)
     return {
@@ -92,19 +92,19 @@ def answer_dict(
 
 
 def _interventions(request: TranslationRequest) -> dict[str, Any]:
-    """Interventions, if any."""
+    """The field `interventions`, if there are any."""
     changes = [change_to_dict(change) for change in request.interventions]
     return {"interventions": changes} if changes else {}
 
 
 def _node_values(node: BeamNode) -> list[Any]:
-    """A node of the search; of its numbers the page shows two decimals."""
+    """A node of the beam search. The page shows two decimals of its numbers."""
     log_probability, score = round(node.log_probability, 6), round(node.score, 6)
     return [node.parent, node.step, node.id, node.text, log_probability, score, node.outcome]
 
 
 def reliability_values(reliability: Reliability | None) -> dict[str, Any] | None:
-    """How far an answer can be relied on, and why not: spans are characters of the sentence and of the translation."""
+    """Reliability with its reasons. Spans are character positions in the sentence and in the translation."""
     if reliability is None:
         return None
     return {
@@ -116,14 +116,14 @@ def reliability_values(reliability: Reliability | None) -> dict[str, Any] | None
 
 
 def partial_json(text: str, tokens: Sequence[Token]) -> str:
-    """The tokens that are written so far."""
+    """Message: the tokens written so far."""
     return _json({"what": "progress", "text": text, "target": tokens_values(tokens)})
 
 
 def queue_position_json(before: int | None, ticket: str = "") -> str:
-    """How many requests of others are before this one; `None`: it waits for its visitor's own.
+    """Message: number of other visitors' requests before this one; `None`: only the visitor's own requests run first.
 
-    A browser that calls again names its `ticket`.
+    The browser polls with `ticket`.
     """
     return _json({"what": "waiting", "before": before, **({"ticket": ticket} if ticket else {})})
 
@@ -134,17 +134,17 @@ def busy_json() -> str:
 
 
 def deferred_json(name: str) -> str:
-    """Message: the answer is too large to stream; fetch it under this name."""
+    """Message: the answer is too large to stream and must be fetched by this name."""
     return _json({"what": "parcel", "name": name})
 
 
 def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
-    """An error as a phrase of the word tables, with the field that it belongs to."""
+    """Message: an error as a key of the phrase tables, with the request field that it belongs to."""
     return _json({"what": "error", "field": field, "word": word, "values": dict(values)})
 
 
 def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
-    """Tokens with their labels; default values are left out."""
+    """Tokens with their labels; default values are omitted."""
     values = []
     for token, label in zip(tokens, token_labels(tokens), strict=True):
         each: dict[str, Any] = {"text": token.text, "label": label.text, "id": token.id}
@@ -165,12 +165,12 @@ def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
 
 
 def encode_tensor(weights: FloatArray, *, causal: bool = False) -> dict[str, Any]:
-    """Encode an array of any shape; `causal` omits the values above the diagonal of the last two axes."""
+    """Encode an array of any shape; `causal` omits the cells above the diagonal of the last two axes."""
     return {"shape": list(weights.shape), "letters": encode_weights(weights, causal=causal)}
 
 
 def roles_values(found: Mapping[str, Sequence[Sequence[Role]]]) -> dict[str, Any]:
-    """Role of each head in this sentence, a name and two numbers: `[layer][head]`."""
+    """Role of each head in this sentence, `[layer][head]`: name, share and spread."""
     return {
         kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
         for kind, layers in found.items()
@@ -197,7 +197,7 @@ def measures_values(translation: Translation, kind: Kind) -> dict[str, tuple[str
 def look_values(
     translation: Translation, about: Mapping[str, Any], cross: Sequence[Sequence[Role]], measured: CrossHeads
 ) -> dict[str, Any]:
-    """What a view opens on, and which heads of cross-attention are read one word late, `[layer, head]` each."""
+    """Initial selection of a view, and the cross-attention heads that are shifted by one row, `[layer, head]` each."""
     languages = {side: about.get(side, "") for side in ("source", "target")}
     first = opening(translation, cross, measured, **languages)
     return {"opening": first and first._asdict(), "late": late_heads(cross, measured)}
@@ -205,4 +205,4 @@ def look_values(
 
 def _json(values: Any) -> str:
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")  # wherever it may end up, a sentence that says <script> opens none
+    return text.replace("<", "\\u003c")  # so that user text cannot open a <script> wherever the JSON is embedded

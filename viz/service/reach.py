@@ -1,4 +1,4 @@
-"""Whether models of the Hub can be fetched at present: known from the last look, which holds for a while."""
+"""Whether the Hub can be reached, cached for a while."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from threading import Lock
 
 from headlight.model.families.hub import is_reachable
 
-FRESH = {True: 60.0, False: 10.0}  # seconds that an answer holds: a network that is back is soon noticed
-AGAIN = 1.0  # seconds between two looks of visitors who press a button
+FRESH = {True: 60.0, False: 10.0}  # seconds that a result is cached; failures expire sooner, to notice a recovery
+AGAIN = 1.0  # minimum seconds between two checks requested by visitors
 
 
 class Reach:
-    """One look at a time. Threads may share it."""
+    """Runs one check at a time. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -20,7 +20,7 @@ class Reach:
         self._at = 0.0
 
     def look(self, *, again: bool = False) -> bool:
-        """Whether the Hub answers; `again`: a visitor wants to know it anew."""
+        """Whether the Hub responds; `again`: a visitor requests a new check."""
         with self._lock:
             age = time.monotonic() - self._at
             if self._known is None or age > (AGAIN if again else FRESH[self._known]):
@@ -28,7 +28,7 @@ class Reach:
             return bool(self._known)
 
     def lost(self) -> None:
-        """A request to the Hub has failed."""
+        """Record that a request to the Hub has failed."""
         with self._lock:
             self._note(False)
 

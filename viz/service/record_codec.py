@@ -1,7 +1,7 @@
 """Serialises records: JSON with class names, followed by raw arrays.
 
-So they are kept in a shared cache, and so they cross from one process or machine to another. Only the classes of
-`CLASSES` are made from such bytes, whatever they say; no code is run.
+The format of the shared cache and of messages between processes and machines. Decoding only creates instances of
+`CLASSES` and runs no other code, so that untrusted bytes are safe.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from headlight.model.text import gold_links
 from headlight.model.training import mistake_experiments
 from headlight.model.translate import reliability
 
-FORMAT = 3  # another number: older bytes are of no use
+FORMAT = 3  # increase it with every change of the format; other versions are rejected
 _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
 _KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (
@@ -57,11 +57,11 @@ CLASSES: Mapping[str, type] = MappingProxyType(
 
 
 class DecodeError(ValueError):
-    """The bytes are not in this format."""
+    """The bytes are invalid or have another format."""
 
 
 def encode(value: Any) -> bytes:
-    """A record, or plain values that hold records."""
+    """Encode a record, or plain values with records inside."""
     arrays: list[np.ndarray[Any, Any]] = []
     said = _encode_value(value, arrays)
     shapes = [[array.dtype.name, array.shape] for array in arrays]
@@ -72,7 +72,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(given: bytes) -> Any:
-    """Decode packed records with read-only arrays. Raises `PackedError` for invalid bytes."""
+    """Decode records. Arrays are read-only. Raises `DecodeError` for invalid bytes."""
     try:
         length = int.from_bytes(given[:8], "little")
         head = json.loads(given[8 : 8 + length])
@@ -83,22 +83,22 @@ def decode(given: bytes) -> Any:
             if kind not in _KINDS:
                 raise DecodeError(f"an array of {kind!r}")
             count = int(np.prod(shape, dtype=np.int64))
-            arrays.append(np.frombuffer(given, kind, count, start).reshape(shape))  # of bytes, so read-only
+            arrays.append(np.frombuffer(given, kind, count, start).reshape(shape))  # read-only, since `given` is bytes
             start += arrays[-1].nbytes
         return _decode_value(head["value"], arrays)
     except DecodeError:
         raise
-    except Exception as error:  # whatever is wrong with them
+    except Exception as error:  # invalid bytes can raise anything
         raise DecodeError(str(error)) from error
 
 
 def encode_translation(translation: Translation) -> bytes:
-    """A translation without its reliability rule, which is not sent."""
+    """Encode a translation without its reliability rule."""
     return encode(dataclasses.replace(translation, rule=None))
 
 
 def decode_translation(given: bytes, rule: ReliabilityRule | None) -> Translation:
-    """The translation with the rule of the reader's own model."""
+    """Decode a translation and attach the rule of the local model."""
     found = decode(given)
     if not isinstance(found, Translation):
         raise DecodeError(f"{type(found)} is no translation")
@@ -106,7 +106,7 @@ def decode_translation(given: bytes, rule: ReliabilityRule | None) -> Translatio
 
 
 def canonical_text(record: Any) -> str:
-    """A record without arrays as text: equal records have equal texts, in every process."""
+    """Text of a record without arrays. Equal records have equal texts in every process."""
     return json.dumps(_encode_value(record, []), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 

@@ -1,24 +1,22 @@
-"""The queue before the models: a limit on computations at a time, a limit on the time to wait, and fair turns.
+"""The request queue in front of the models: limits parallel computations and waiting times, and schedules fairly.
 
-    with line.join(visitor, kind="translate") as place:
-        if await place.comes(seconds):
+    with queue.enqueue(visitor, kind="translate") as ticket:
+        if await ticket.comes(seconds):
             translator.translate(text)
 
-A request is refused where it would wait longer than `max_wait_s`, by the order of turns (`fair_order`) and by what a
-computation of each kind takes at present (`Pace`). So many requests from one address delay that address alone, and are
-refused alone. In a line `by_session` addresses do not count for turns: a class at one address waits no longer than
-anybody else. A visitor holds one turn less than there are, so that a second visitor never waits for all work of the
-first.
+A request is rejected if its estimated waiting time exceeds `max_wait_s`. The estimate uses the scheduling order
+(`fair_order`) and the recent duration of each kind of work (`Pace`). Many requests from one address thus only delay,
+and only reject, requests from that address. With `by_session`, slots are shared by session and not by address, for
+classes behind one address. One visitor can use all slots but one, so that others never wait for all of its work.
 
-Equal requests have one turn: while one waits or runs, the others stand behind it, and get its result. Where it ends
-without one, the next of them takes its place.
+Equal requests share one slot: while the first waits or runs, the others wait for its result. If it ends without a
+result, the next of them takes its place.
 
-Live requests (`join_live`) wait in a queue of lower priority. They run only while no full request waits or
-runs, and gives it up once one comes (`is_quiet`), so that typing delays no answer that somebody asked for.
+Live requests (`enqueue_live`) have a lower priority. They start only while no full request waits or runs, and should
+stop once one arrives (`is_idle`), so that typing never delays full requests.
 
-A background request, which the page makes by itself, waits apart, too: it begins while nothing else waits or runs, and
-does not count as waiting. Neither background nor live requests count against the visitor's limit: the
-visitor's next request runs beside it.
+Background requests (`enqueue_background`) start only if nothing else waits, leave one slot free, and do not count as
+waiting. Live and background requests do not count against the visitor's limit.
 """
 
 from __future__ import annotations
@@ -37,16 +35,16 @@ from headlight.viz.service.pace import Pace
 from headlight.viz.service.tickets import Ticket, Visitor, fingerprint, is_loopback
 
 __all__ = ["RequestQueue", "Ticket", "Visitor", "fingerprint", "is_loopback"]
-MAX_REMEMBERED_VISITORS = 3000  # addresses, visitors and their kinds of work whose last turn is remembered
-MAX_BYTES = 64_000_000  # of all waiting requests; one address fills half of it
-MAX_RETRY_S = 60  # a refused request may ask again after this at the latest
-MAX_LIVE_TICKETS = 256  # waiting requests of people who type
-MAX_BACKGROUND_TICKETS = 256  # waiting requests that pages make by themselves
-ABANDONED_AFTER_SECONDS = 10.0  # seconds after which an abandoned place is dropped
+MAX_REMEMBERED_VISITORS = 3000  # addresses, visitors and kinds of work whose last slot is remembered
+MAX_BYTES = 64_000_000  # size of all waiting requests; one address may use half of it
+MAX_RETRY_S = 60  # maximum retry delay of a rejected request
+MAX_LIVE_TICKETS = 256
+MAX_BACKGROUND_TICKETS = 256
+ABANDONED_AFTER_SECONDS = 10.0  # after which a parked ticket that is not polled is dropped
 
 
 class RequestQueue:
-    """A queue with `at_once` turns at a time and at most `most` waiting places. Threads may share it."""
+    """A queue with `at_once` slots and at most `most` waiting requests. Thread-safe."""
 
     def __init__(
         self,
@@ -58,27 +56,27 @@ class RequestQueue:
         max_wait_s: float = math.inf,
     ) -> None:
         self.slots, self.max_waiting, self.by_session, self.max_wait_s = at_once, most, by_session, max_wait_s
-        self._on_refused = on_refused  # gets the word of each refusal
+        self._on_refused = on_refused  # called with the error key of each rejection
         self.closed = False
         self._number = 0
         self._pace = Pace()
         self._waiting: list[Ticket] = []
         self._running: list[Ticket] = []
-        self._live: list[Ticket] = []  # waiting requests of those who type
-        self._background: list[Ticket] = []  # waiting requests that pages make by themselves
-        self._same: dict[Hashable, Ticket] = {}  # the first of equal requests, which waits or runs
-        self._last: OrderedDict[Hashable, int] = OrderedDict()  # by key of a place: the number of the last turn
-        self._ahead: dict[int, int] | None = None  # by id of a place: how many others come first
+        self._live: list[Ticket] = []  # waiting live requests
+        self._background: list[Ticket] = []  # waiting background requests
+        self._same: dict[Hashable, Ticket] = {}  # request key → the first of equal requests
+        self._last: OrderedDict[Hashable, int] = OrderedDict()  # ticket key → number of its last slot
+        self._ahead: dict[int, int] | None = None  # id of a ticket → number of other visitors' requests before it
         self._lock = Lock()
         self._changed = Condition(self._lock)
 
     def enqueue(
         self, visitor: Visitor, *, kind: str = "", size: int = 0, same: Hashable = None, admitted: bool = False
     ) -> Ticket:
-        """A place in the queue; a `PageError` where it would wait too long, or where the queue is full.
+        """Add a request. Raises `PageError` if the queue is full or the estimated waiting time is too long.
 
-        `kind`: what is computed. `size`: bytes of the request. `same`: what is equal for equal requests. `admitted`:
-        the request was taken already (`admit`).
+        `kind`: kind of work. `size`: bytes of the request. `same`: key that is equal for equal requests. `admitted`:
+        the request has passed `admit` already.
         """
         with self._changed:
             self._drop_abandoned()
@@ -98,17 +96,17 @@ class RequestQueue:
             return place
 
     def admit(self, visitor: Visitor, *, kind: str = "", besides: int = 0) -> None:
-        """A `PageError` where a request would be refused that comes after `besides` others of its address."""
+        """Raise `PageError` if a request would be rejected that follows `besides` others from its address."""
         with self._changed:
             self._drop_abandoned()
             self._check_room(self._new(visitor, kind=kind), besides=besides)
 
     def enqueue_live(self, visitor: Visitor) -> Ticket:
-        """A low-priority ticket. A visitor has at most one; a new one cancels the old."""
+        """Add a live request. A visitor has at most one; a new one cancels the old."""
         return self._enqueue_low_priority(self._live, MAX_LIVE_TICKETS, visitor, live=True)
 
     def enqueue_background(self, visitor: Visitor) -> Ticket:
-        """The same for background requests of the page."""
+        """Add a background request. A visitor has at most one waiting; a new one cancels the old."""
         return self._enqueue_low_priority(self._background, MAX_BACKGROUND_TICKETS, visitor, background=True)
 
     def _enqueue_low_priority(self, places: list[Ticket], most: int, visitor: Visitor, **kind: bool) -> Ticket:
@@ -142,7 +140,7 @@ class RequestQueue:
         return None
 
     def park(self, place: Ticket) -> bool:
-        """Keep a place for a request that comes back with its name. `False` if its turn has come."""
+        """Keep a ticket for a client that will poll with its token. `False` if it has a slot already."""
         with self._changed:
             if place.granted:
                 return False
@@ -150,13 +148,13 @@ class RequestQueue:
             return True
 
     def wait(self, place: Ticket, seconds: float | None) -> bool:
-        """See `Place.wait`."""
+        """See `Ticket.wait`."""
         with self._changed:
             self._changed.wait_for(lambda: place.settled, seconds)
             return place.granted
 
     def position(self, place: Ticket) -> int | None:
-        """See `Place.before`."""
+        """See `Ticket.position`."""
         with self._changed:
             place = place.leader or place
             if ahead := self._others_ahead().get(id(place), 0):
@@ -166,18 +164,18 @@ class RequestQueue:
             return None if any(own) and not place.granted and not others_run else 0
 
     def finish(self, place: Ticket, result: Any) -> None:
-        """See `Place.done`."""
+        """See `Ticket.finish`."""
         with self._changed:
             behind, place.followers = place.followers, []
             if self._same.get(place.request_key) is place:
-                del self._same[place.request_key]  # a later one finds the result in a cache, or computes it anew
+                del self._same[place.request_key]  # later requests use the cache or compute again
             for each in behind:
                 each.result = result
                 self._wake(each)
             self._changed.notify_all()
 
     def release(self, place: Ticket) -> None:
-        """See `Place.leave`."""
+        """See `Ticket.release`."""
         with self._changed:
             if place in self._running and not place.cancelled:
                 self._pace.note(place.kind, time.monotonic() - place.granted_at)
@@ -191,12 +189,12 @@ class RequestQueue:
             self._grant_slots()
 
     def close(self) -> None:
-        """Refuse new requests. Those in the queue still have their turn."""
+        """Reject new requests. Waiting requests still run."""
         with self._changed:
             self.closed = True
 
     def wait_until_empty(self, seconds: float) -> bool:
-        """Wait at most `seconds`; whether the queue is empty."""
+        """Wait for at most `seconds`; whether the queue is empty."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while self._waiting or self._running:
@@ -208,7 +206,7 @@ class RequestQueue:
 
     @property
     def is_full(self) -> bool:
-        """Whether a new visitor would be refused."""
+        """Whether a request of a new visitor would be rejected."""
         with self._changed:
             nobody = Ticket(self, Visitor("\0"), self._number + 1)
             return len(self._running) >= self.slots and (
@@ -216,17 +214,17 @@ class RequestQueue:
             )
 
     def counts(self) -> dict[str, int]:
-        """How many requests run, wait, and wait while their visitor types."""
+        """Number of running, waiting and waiting live requests."""
         with self._changed:
             return {"running": len(self._running), "waiting": len(self._waiting), "typing": len(self._live)}
 
     @property
     def running_count(self) -> int:
-        """How many requests compute now."""
+        """Number of running requests."""
         with self._changed:
             return len(self._running)
 
-    # ------------------------------------------------------------ who may wait; the lock is held
+    # ------------------------------------------------------------ admission; the lock is held
 
     def _new(self, visitor: Visitor, **kind: Any) -> Ticket:
         if self.closed:
@@ -237,7 +235,7 @@ class RequestQueue:
     def _check_room(self, place: Ticket, *, wait: bool = True, besides: int = 0) -> None:
         held = [*self._waiting, *chain.from_iterable(each.followers for each in self._same.values())]
         theirs = [each for each in held if each.visitor.address == place.visitor.address]
-        # One address may fill half of the queue; the other half is for all others.
+        # One address may use half of the queue.
         full = len(held) >= self.max_waiting or len(theirs) + besides >= max(1, self.max_waiting // 2)
         full |= _total_bytes((*held, place)) > MAX_BYTES or _total_bytes((*theirs, place)) > MAX_BYTES // 2
         if full and self._waiting_is_needless(place):
@@ -250,13 +248,13 @@ class RequestQueue:
             )
 
     def _waiting_is_needless(self, place: Ticket) -> bool:
-        """Without places, a free turn is taken at once."""
+        """Whether a slot is free, so that a queue without waiting places still accepts the request."""
         return not self._waiting and self._has_slot_for(place.visitor)
 
     def _expected_s(self, place: Ticket, besides: int = 0) -> float:
-        """How long a new place would wait, at the present pace."""
+        """Estimated waiting time of a new ticket."""
         at_most = self._wait_s(place, self._waiting, besides)
-        if at_most <= self.max_wait_s:  # which is quicker to say than whom it comes after
+        if at_most <= self.max_wait_s:  # an upper bound that is faster than the scheduling order
             return at_most
         return self._wait_s(
             place, takewhile(lambda each: each is not place, self._ordered_tickets((*self._waiting, place))), besides
@@ -264,11 +262,11 @@ class RequestQueue:
 
     def _wait_s(self, place: Ticket, before: Iterable[Ticket], besides: int) -> float:
         ahead = [*self._running, *before]
-        seconds = [self._pace.of(each.kind) / (2 if each.granted else 1) for each in ahead]  # half of what runs is over
+        seconds = [self._pace.of(each.kind) / (2 if each.granted else 1) for each in ahead]  # running: half done
         share, later = max(1, self.slots - 1), besides * self._pace.of(place.kind)
         waits = [(sum(seconds) + later) / self.slots]
         shared = self.by_session or is_loopback(place.visitor.address)
-        for key in (place.visitor,) if shared else (place.visitor, place.visitor.address):  # one turn less than all
+        for key in (place.visitor,) if shared else (place.visitor, place.visitor.address):  # all slots but one
             theirs = sum(spent for spent, each in zip(seconds, ahead, strict=True) if key in each.keys)
             waits.append((theirs + later) / share)
         return max(waits) if ahead or besides else 0.0
@@ -277,7 +275,7 @@ class RequestQueue:
         self._on_refused(word)
         return PageError("text", word, values)
 
-    # ------------------------------------------------------------ whose turn it is; the lock is held
+    # ------------------------------------------------------------ scheduling; the lock is held
 
     def _grant_slots(self) -> None:
         self._ahead = None
@@ -296,7 +294,7 @@ class RequestQueue:
         self._changed.notify_all()
 
     def _follow(self, place: Ticket) -> None:
-        """Its equal requests, which still have no result: the first of them takes its place."""
+        """Without a result, the first of the equal requests takes the ticket's place."""
         if place.request_key is None or self._same.get(place.request_key) is not place:
             return
         del self._same[place.request_key]
@@ -320,23 +318,23 @@ class RequestQueue:
         return not self._waiting and all(place.live or place.background for place in self._running)
 
     def _next_live(self) -> Ticket | None:
-        """Next live ticket. One slot is kept free for full requests."""
+        """Next live ticket. One slot stays free for full requests."""
         typed = [place for place in self._running if not place.background]
         if not self._is_idle() or len(typed) >= max(1, self.slots - 1):
             return None
         busy = {place.visitor for place in typed}
-        able = [place for place in self._live if place.visitor not in busy]  # the last one of a visitor ends first
+        able = [place for place in self._live if place.visitor not in busy]  # one live request per visitor
         return next(self._ordered_tickets(able, typed), None)
 
     def _next_background(self) -> Ticket | None:
-        """Next background ticket. Background work cannot be cancelled, so one slot is kept free."""
+        """Next background ticket. Background work cannot be cancelled, so one slot stays free."""
         able = [place for place in self._background if place.parked_at is None]
         if self._waiting or self._live or len(self._running) >= max(1, self.slots - 1):
             return None
         return min(able, key=lambda place: place.sequence, default=None)
 
     def _has_slot_for(self, visitor: Visitor) -> bool:
-        """Whether a turn is free for this visitor."""
+        """Whether this visitor can get a slot now."""
         share = max(1, self.slots - 1)
         running = [place.visitor for place in self._running if not (place.live or place.background)]
         if len(self._running) >= self.slots or running.count(visitor) >= share:
@@ -344,7 +342,7 @@ class RequestQueue:
         return sum(each.address == visitor.address for each in running) < share or is_loopback(visitor.address)
 
     def _ordered_tickets(self, waiting: Iterable[Ticket], running: Iterable[Ticket] | None = None) -> Iterator[Ticket]:
-        """The places in the order of their turns, if no other request came."""
+        """Tickets in scheduling order, as of now."""
         held = self._running if running is None else running
         return fair_order(waiting, Counter(key for place in held for key in place.keys), self._last)
 

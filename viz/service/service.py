@@ -1,7 +1,7 @@
-"""Service layer: lists models, validates requests, translates.
+"""Service layer: lists models, validates requests, translates and classifies.
 
-Every limit is checked before the work begins: characters before a text is cut into tokens, tokens before the model
-reads one. An expected error becomes a `PageError`.
+All limits are checked before the work starts: characters before tokenisation, tokens before the forward pass. Expected
+errors become a `PageError`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from headlight.viz.service.translation_cache import CacheKey, TranslationCache
 from headlight.viz.service.usage_metrics import Purpose, UsageMetrics
 from headlight.viz.settings import Settings, SettingsError
 
-DEFAULT_MODEL = "de-en"  # default translator
-TOY = "toy"  # the default only if there is no other model
-REVIEW_FACTOR = 8  # a review may have 8 times the characters of a sentence: a classifier reads pages
+DEFAULT_MODEL = "de-en"
+TOY = "toy"  # the default only if no other model is installed
+REVIEW_FACTOR = 8  # reviews may have 8 times the characters of a sentence, because classifiers read pages
 MEGABYTE = 1_000_000
 
 LOG = logging.getLogger(__name__)
@@ -55,12 +55,12 @@ class CachedResult(Progress):
 
 
 class Service:
-    """All models, and the caches in front of them. Threads may share it."""
+    """All models and their caches. Thread-safe."""
 
     def __init__(self, settings: Settings, choose_backend: BackendChoice = local_backend) -> None:
         self.settings = settings
         self.tallies = UsageMetrics()
-        # Before everything that computes:
+        # All computations wait in this queue.
         self.line = RequestQueue(
             settings.concurrency,
             settings.line,
@@ -84,20 +84,20 @@ class Service:
             names, key=lambda name: (name == TOY, name != DEFAULT_MODEL, name), default=""
         )
 
-    # ------------------------------------------------------------ which models
+    # ------------------------------------------------------------ models
 
     def models(self) -> tuple[ModelCard, ...]:
-        """All models: the local ones by name, then those of the Hub; one translator is the default."""
+        """All models: the local ones by name, then those of the Hub. One translator is marked as the default."""
         return tuple(replace(card, default=card.name == self.default) for card in self.catalogue.cards())
 
     def download_info(self, name: str) -> DownloadPlan:
-        """The files and sizes of a model on the Hub, for the visitor to confirm."""
+        """Files and size of a model on the Hub, for the visitor to confirm."""
         return self.catalogue.download_info(name)
 
     def fetch(
         self, name: str, on_progress: Callable[[Arrived], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
-        """Download an allowed model of the Hub. `on_progress` gets its progress; setting `stop` ends it soon."""
+        """Download an allowed model of the Hub. Setting `stop` cancels the download."""
         return self.catalogue.fetch(name, on_progress, stop)
 
     def run_on_translator(self, name: str, work: RemoteFunction, *given: Any) -> Any:
@@ -106,9 +106,9 @@ class Service:
             return self.backend.run(self._card(name), work, *given)
 
     def run_on_classifier(self, work: RemoteFunction, *given: Any, name: str = "", linear: bool = False) -> Any:
-        """The same of the classifier of this name, or the first one.
+        """Run `work(classifier, *given)` on the backend of this classifier, or of the first one.
 
-        `linear`: only one whose verdict is a sum of contributions will do.
+        `linear`: without a name, take the first classifier whose log-odds are a sum over tokens.
         """
         known = [card.name for card in self.classifiers() if card.downloaded and (card.is_additive or not linear)]
         card = self.catalogue.card(name or next(iter(known), ""), "classifier")
@@ -116,7 +116,7 @@ class Service:
             return self.backend.run(card, work, *given)
 
     def classifiers(self) -> list[ModelCard]:
-        """All classifiers: first those whose verdict is a sum of contributions, last those that may be downloaded."""
+        """All classifiers: additive ones first, those that are not downloaded last."""
         cards = (card for card in self.catalogue.cards() if card.kind == "classifier")
         return sorted(
             cards, key=lambda card: (not card.downloaded, card.location == "hub", not card.is_additive, card.name)
@@ -127,7 +127,7 @@ class Service:
         return self.backend.model_info(self._card(name))
 
     def model_defaults(self, name: str = "") -> ModelDefaults:
-        """The default options of a translator. The model is loaded only if it has its own defaults."""
+        """Default options of a translator. Its folder is read only if it has its own defaults."""
         card = self._card(name)
         if not card.has_defaults and card.downloaded:
             read_back = card.read_back and bool(self.catalogue.reverse_model(card.name))
@@ -143,12 +143,12 @@ class Service:
     # ------------------------------------------------------------ translating
 
     def check(self, values: Any, *, model_defaults: bool = False, **instead: Any) -> TranslationRequest:
-        """The request that a browser or a program sent, after every check and before the model computes.
+        """Validate a request of a browser or an API client, before the model runs.
 
-        `model_defaults`: options that are not named are the defaults of this model, instead of those of the API.
-        `instead`: fields that have these values, whatever was sent.
+        `model_defaults`: missing options are the model's defaults, not those of the API. `instead`: values that
+        override fields of the request.
         """
-        if instead and isinstance(values, Mapping):  # anything else is refused below
+        if instead and isinstance(values, Mapping):  # other types are rejected below
             values = {**values, **instead}
         try:
             return self._checked(values, model_defaults=model_defaults)
@@ -167,7 +167,7 @@ class Service:
             if model_defaults:
                 request = parse_request(values, self.settings, defaults.decoding)
             request = outline.request(defaults.check_request(request, most))
-            batch = outline.checker.prepare([request])  # cuts all texts into tokens, and runs nothing
+            batch = outline.checker.prepare([request])  # tokenises all texts without running the model
             others = [outline.checker.prepare([other]) for other in outline.checker.borrowed_sentences(request)]
         for name, ids in (
             ("text", batch.sources[0]),
@@ -182,11 +182,11 @@ class Service:
         return request
 
     def translate(self, request: TranslationRequest) -> Translation:
-        """The translation of a checked request: from the cache, from an equal request that runs now, or a new one."""
+        """Translate a validated request, or return the result of the cache or of an equal request that is running."""
         return self.translate_with_source(request)[0]
 
     def translate_with_source(self, request: TranslationRequest, purpose: Purpose = "view") -> tuple[Translation, bool]:
-        """The same, and whether it was made for another request."""
+        """Translate like `translate`; also returns whether the result was computed for another request."""
         made: list[Translation] = []
 
         def make() -> Translation:
@@ -206,9 +206,9 @@ class Service:
         return translation, not made
 
     def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Progress after each word; the last carries the translation. A cached answer comes at once, and alone.
+        """Yield progress after each word; the last record has the translation. A cached answer is a single record.
 
-        Set `stop`, or close the iterator, and the work ends within one step, with no last progress.
+        Setting `stop` or closing the iterator ends the work within one step, without a last record.
         """
         with _as_page_errors():
             seat = self.answer_cache.get_or_lead(self.cache_key(request), stop)
@@ -270,7 +270,7 @@ class Service:
 
     @contextmanager
     def _shared_slot(self, request: TranslationRequest, left: Event | None = None) -> Iterator[SharedSlot]:
-        """The slot for this request in the shared cache; without one, always the lead."""
+        """Slot of this request in the shared cache, or an empty slot without a shared cache."""
         if self.shared is None:
             yield NOT_SHARED
             return
@@ -290,7 +290,7 @@ class Service:
         LOG.info("An answer was given.", extra={"values": values})
 
     def reverse_model(self, translation: Translation) -> str:
-        """The name of the reverse model; empty if none is installed or the answer is not judged."""
+        """Name of the installed reverse model, or empty if the reliability of this translation does not use one."""
         return self._use_reverse_model(translation.request) if translation.uses_back_translation else ""
 
     def _use_reverse_model(self, request: TranslationRequest) -> str:
@@ -307,25 +307,25 @@ class Service:
         """Cache key of a checked request. Naming the default model gives the same key as naming none."""
         card = self._card(request.model)
         revision = card.revision
-        if request.options.back_weight > 0 and request.options.beam_size > 1:  # another model chooses, too
+        if request.options.back_weight > 0 and request.options.beam_size > 1:  # the reverse model affects the result
             revision += f"+{self.reverse_revision(card.name)}"
         return CacheKey(revision, replace(request, model=card.name))
 
     def reverse_revision(self, name: str) -> str:
-        """The revision of the reverse model, or empty."""
+        """Revision of the reverse model, or empty."""
         partner = self.catalogue.reverse_model(name)
         return self.catalogue.card(partner).revision if partner else ""
 
-    # ------------------------------------------------------------ judging
+    # ------------------------------------------------------------ classifying
 
     def classify(self, text: Any, model: str = "") -> Judgement:
-        """The verdict of a classifier on a text."""
+        """Classify a text."""
         return self.classify_with_erasure(text, model)[0]
 
     def classify_with_erasure(
         self, text: Any, model: str = "", *, most_tokens: int = 0, most_work: float = 0
     ) -> tuple[Judgement, ErasureEffects]:
-        """The verdict and the contribution of each word, within the limits of tokens and cost."""
+        """Classify a text and measure the effect of erasing each word, within limits of tokens and cost."""
         text = check_text("text", text, limit=REVIEW_FACTOR * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
@@ -337,7 +337,7 @@ class Service:
 
 @contextmanager
 def _as_page_errors() -> Iterator[None]:
-    """Turn a `ModelError` into a phrase of the page."""
+    """Convert a `ModelError` to a `PageError`."""
     try:
         yield
     except ModelError as error:

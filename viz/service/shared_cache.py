@@ -1,10 +1,10 @@
 """Translation cache in Redis or Valkey, shared by page processes.
 
-    with shared.turn(key, rule, left) as turn:
-        answer = turn.found or turn.keep(make())
+    with shared.slot(key, rule, left) as slot:
+        answer = slot.found or slot.publish(make())
 
-Every process goes on without it: where the cache is slow, full or down, `found` is nothing, and after a failure it is
-left alone for a while. How much it holds in all is the server's own setting (`maxmemory`, with `allkeys-lru`).
+The cache is optional: if it is slow, full or down, `found` is None, and after a failure it is not called for
+`BACK_OFF_SECONDS`. The Redis server limits its size (`maxmemory` with `allkeys-lru`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from headlight.viz.service.record_codec import (
 from headlight.viz.service.translation_cache import CacheKey
 from headlight.viz.settings import SettingsError
 
-TTL_SECONDS = 86_400  # an answer is kept for a day
-MAX_ANSWER_BYTES = 16_000_000  # bytes of one answer
+TTL_SECONDS = 86_400  # one day
+MAX_ANSWER_BYTES = 16_000_000  # larger answers are not stored
 CONNECT_TIMEOUT, RESPONSE_TIMEOUT = 0.3, 1.0  # seconds until the cache counts as down
-BACK_OFF_SECONDS = 10.0  # seconds for which it is left alone then
-LOCK_TTL_SECONDS = 5.0  # seconds without a sign of the process that computes, after which another one does
-POLL_SECONDS = 0.03  # seconds between two looks for what another process computes
+BACK_OFF_SECONDS = 10.0  # seconds without calls after a failure
+LOCK_TTL_SECONDS = 5.0  # a lock expires after this time unless its process renews it
+POLL_SECONDS = 0.03  # seconds between two lookups while another process computes
 
 LOG = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class SharedSlot:
         self._shared, self._name = shared, name
 
     def publish(self, translation: Translation) -> Translation:
-        """Give an answer to all processes."""
+        """Store an answer for all processes."""
         if self._shared is not None and not self._shared.is_backing_off:
             self._shared.store(self._name, translation)
         return translation
@@ -58,7 +58,7 @@ NOT_SHARED = SharedSlot()  # without a shared cache
 
 
 class SharedCache:
-    """The cache at an address. Threads may share it."""
+    """Client of the cache at a URL. Thread-safe."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -100,7 +100,7 @@ class SharedCache:
             return None
 
     def store(self, name: str, translation: Translation) -> None:
-        """Store an answer, if it is one that can be stored."""
+        """Store an answer unless it is too large or cannot be encoded."""
         try:
             packed = encode_translation(translation)
         except DecodeError:
@@ -131,7 +131,7 @@ class SharedCache:
                 self.command("delete", f"{name}:lead")
 
     def _keep_lock_alive(self, name: str, over: Event) -> None:
-        """Renew this process's lead until the work is `over`."""
+        """Renew this process's lock until the work is `over`."""
         while not over.wait(LOCK_TTL_SECONDS / 4):
             self.command("pexpire", f"{name}:lead", round(1000 * LOCK_TTL_SECONDS))
 
@@ -149,6 +149,6 @@ class SharedCache:
 
 def cache_name(key: CacheKey) -> str:
     """Redis key of an answer; a hash, so that it reveals no user text."""
-    # Another version of the code may give other answers.
+    # Another version of the code may compute other answers.
     digest = hashlib.sha256(f"{__version__}\n{key.revision}\n{canonical_text(key.request)}".encode()).hexdigest()
     return f"headlight:{FORMAT}:{digest}"

@@ -1,11 +1,11 @@
 """Single flight: concurrent requests with equal keys share one computation.
 
-    found = flights.enter(key, find=lambda: cache.get(key), keep=lambda made: cache.put(key, made))
-    if isinstance(found, Lead):
+    found = flights.get_or_lead(key, find=lambda: cache.get(key), keep=lambda made: cache.put(key, made))
+    if isinstance(found, Leader):
         with found as lead:
-            lead.done(make())
+            found = lead.finish(make())
 
-A lead that ends without a result or an error that is shared is given up, and the next request that waits leads.
+If a leader ends without a result or a shared error, the next waiting request becomes the leader.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ POLL_SECONDS = 0.05  # seconds between two checks whether a waiting request was 
 
 @dataclass(eq=False)
 class _Flight(Generic[Result]):
-    """Work that runs now."""
+    """A running computation."""
 
-    last_heartbeat: float  # time of the last sign of its lead
+    last_heartbeat: float  # time of the leader's last heartbeat
     progress: Any = None
     is_finished: bool = False
     result: Result | None = None
@@ -40,7 +40,7 @@ def _every_error(error: Exception) -> bool:
 
 
 class SingleFlight(Generic[Result]):
-    """The work that runs now, by key. Threads may share it."""
+    """Running computations by key. Thread-safe."""
 
     def __init__(
         self,
@@ -49,13 +49,13 @@ class SingleFlight(Generic[Result]):
         shares: Callable[[Exception], bool] = _every_error,
         only_found: bool = False,
     ) -> None:
-        """A lead counts as lost after `patience` seconds without a call of `alive`, `tell` or `done`.
+        """A leader is replaced after `patience` seconds without a call of `heartbeat` or `finish`.
 
-        `shares` decides which errors of a lead are also raised for the waiting requests.
-        `only_found`: a request that waited takes the result from `find` or leads itself.
+        `shares` decides which errors of a leader are also raised for the waiting requests.
+        `only_found`: waiting requests take the result from `find`, or become the leader.
         """
         self.patience = patience
-        self.changed = Condition()  # guards the flights, and what `find` and `keep` touch
+        self.changed = Condition()  # guards the flights, and the data of `find` and `keep`
         self._shares, self._only_found = shares, only_found
         self._flights: dict[Hashable, _Flight[Result]] = {}
 
@@ -68,10 +68,10 @@ class SingleFlight(Generic[Result]):
         left: Event | None = None,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Result | Leader[Result] | None:
-        """The result of `find` or of another request; else the lead; `None` once `left` is set.
+        """The result of `find` or of another request; else a `Leader`; `None` once `left` is set.
 
-        `find` and `keep` run under the lock; `keep` gets the result if this request leads. `on_progress` gets what the
-        lead reports while this request waits.
+        `find` and `keep` are called under the lock; `keep` gets the result if this request leads. `on_progress` gets
+        the leader's progress while this request waits.
         """
         while left is None or not left.is_set():
             with self.changed:
@@ -87,18 +87,18 @@ class SingleFlight(Generic[Result]):
                 raise flight.error
             if (
                 flight.result is not None and not self._only_found
-            ):  # not from `find`: the result may be too large for the cache
+            ):  # `find` may miss it, because the result may be too large for the cache
                 return flight.result
         return None
 
     def waiter_count(self, key: Hashable) -> int:
-        """How many requests wait for this key."""
+        """Number of requests that wait for this key."""
         with self.changed:
             flight = self._flights.get(key)
             return flight.waiter_count if flight else 0
 
     def keys(self) -> set[Hashable]:
-        """The keys of all work that runs now."""
+        """Keys of all running computations."""
         with self.changed:
             return set(self._flights)
 
@@ -143,22 +143,22 @@ class Leader(Generic[Result]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A closed generator and an interrupt are not `Exception`s: they concern this request, not the work.
+        # Closing a generator and an interrupt are not `Exception`s: they only cancel this request.
         shared = error if isinstance(error, Exception) and self._flights._shares(error) else None
         self._complete(None, shared)
 
     def heartbeat(self) -> None:
-        """Send progress to the waiting requests."""
+        """Reset the timeout after which a waiting request takes over."""
         self._flight.last_heartbeat = time.monotonic()
 
     def report_progress(self, progress: Any) -> None:
-        """Report the progress to the waiting requests."""
+        """Report progress to the waiting requests."""
         with self._flights.changed:
             self._flight.progress = progress
             self._flights.changed.notify_all()
 
     def finish(self, result: Result) -> Result:
-        """Give the result to the waiting requests, and to `keep` for later ones."""
+        """Pass the result to the waiting requests and to `keep`."""
         self._complete(result, None)
         return result
 
@@ -168,7 +168,7 @@ class Leader(Generic[Result]):
             if flight.is_finished:
                 return
             flight.is_finished, flight.result, flight.error = True, result, error
-            if flights._flights.get(self._key) is flight:  # another request may have replaced a lead that seemed lost
+            if flights._flights.get(self._key) is flight:  # a stuck leader may have been replaced
                 del flights._flights[self._key]
             if result is not None:
                 self._keep(result)

@@ -1,4 +1,4 @@
-"""A place in the queue before the models, and whose it is."""
+"""Tickets of the request queue, and the visitors that hold them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 
 class Visitor(NamedTuple):
-    """A visitor: the address of the request, and the session that the browser claims."""
+    """A visitor: IP address of the request, and session as stated by the browser."""
 
     address: str = ""
     session: str = ""
@@ -38,7 +38,7 @@ class Queue(Protocol):
 
 
 class Ticket:
-    """One visitor's place in the queue, then the turn itself. Leaving the `with` block gives it back."""
+    """A visitor's place in the queue, then its slot. Leaving the `with` block releases it."""
 
     def __init__(
         self,
@@ -52,35 +52,35 @@ class Ticket:
         background: bool = False,
     ) -> None:
         self.visitor, self.sequence, self.live, self.background = visitor, number, live, background
-        self.kind, self.size = kind, size  # what it computes; bytes of the request
-        self.token = secrets.token_urlsafe(12)  # the browser names it to come back to it
+        self.kind, self.size = kind, size  # kind of work; bytes of the request
+        self.token = secrets.token_urlsafe(12)  # the browser polls with it
         self.granted = self.cancelled = False
         self.granted_at = 0.0
-        self.parked_at: float | None = None  # when its request left it, to come back later
-        self.request_key: Hashable = None  # equal requests have an equal one
+        self.parked_at: float | None = None  # when the browser left to poll later
+        self.request_key: Hashable = None  # equal for equal requests
         self.followers: list[Ticket] = []  # equal requests, which get this one's result
-        self.leader: Ticket | None = None  # the equal request that this one stands behind
-        self.result: Any = None  # of an equal request
+        self.leader: Ticket | None = None  # the equal request whose result this one waits for
+        self.result: Any = None  # result of the leader
         self.wake: Callable[[], None] | None = None
         self._queue = line
 
     @property
     def keys(self) -> tuple[Hashable, ...]:
-        """Among whom turns are shared, the widest first: the address, the session, the kind of work."""
+        """The groups that share slots, from the widest to the narrowest: address, session, kind of work."""
         own = (self.visitor, (self.visitor, self.kind))
         return own if self._queue.by_session else (self.visitor.address, *own)
 
     @property
     def settled(self) -> bool:
-        """Whether there is nothing to wait for: a turn, the result of an equal request, or the end."""
+        """Whether waiting is over: the ticket has a slot or the result of an equal request, or is cancelled."""
         return self.granted or self.cancelled or self.result is not None
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait at most `seconds`, in a thread; whether it is this visitor's turn."""
+        """Block for at most `seconds`; whether the ticket has a slot."""
         return self._queue.wait(self, seconds)
 
     async def comes(self, seconds: float) -> bool:
-        """Wait at most `seconds`, without a thread; whether the place is settled."""
+        """Wait at most `seconds` without blocking a thread; whether the ticket is settled."""
         loop, settles = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
@@ -94,15 +94,15 @@ class Ticket:
         return self.settled
 
     def position(self) -> int | None:
-        """How many requests of others have their turn first, as of now; `None` while only own ones are in the way."""
+        """Number of other visitors' requests that go first, as of now; `None` if only own requests go first."""
         return self._queue.position(self)
 
     def finish(self, result: Any) -> None:
-        """Give the result to equal requests, which have no turn of their own then."""
+        """Pass the result to equal requests, which then need no slot."""
         self._queue.finish(self, result)
 
     def release(self) -> None:
-        """Give back the place, or the turn."""
+        """Release the place or the slot."""
         self._queue.release(self)
 
     def __enter__(self) -> Self:
@@ -113,12 +113,12 @@ class Ticket:
 
 
 def fingerprint(values: Any) -> bytes:
-    """Bytes that are equal for equal requests."""
+    """Digest that is equal for equal requests."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).digest()
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is this computer's own, or empty: many visitors may share it."""
+    """Whether an address is loopback or not an IP address, in which case many visitors may share it."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

@@ -1,9 +1,8 @@
-"""Training runs of visitors: each in a separate process, a few at a time, with a queue.
+"""Training runs of visitors. Each runs in a separate process, with a queue and a limit on parallel runs.
 
-A run lives as long as its visitor asks for its moments. It ends when the visitor stops it, begins another one, leaves,
-or asks for nothing for `PATIENCE` seconds. A whole class may press Train at once: visitors take turns by session, as a
-school has one address. Its process ends with its input, which the system closes when this process
-dies: no run outlives the page.
+A run ends when its visitor stops it, starts another one, leaves, or does not poll for `ABANDONED_AFTER_SECONDS`. Slots
+are shared by session, not by address, because a whole class may have one address. The child process exits at the end
+of its input, which the system closes if this process dies, so no run outlives the server.
 """
 
 from __future__ import annotations
@@ -23,14 +22,12 @@ from headlight.viz.errors import PageError
 from headlight.viz.service.import_path import python_path
 from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
 
-MAX_RUNNING = 1  # runs: two cores also translate
-MAX_WAITING = 64  # waiting runs, each a thread; one address may have half of them: a class
-ABANDONED_AFTER_SECONDS = (
-    10.0  # seconds without a question after which a visitor has left; hidden pages ask once a second
-)
-POLL_SECONDS = 0.2  # seconds between two looks at whether a run must end
-MAX_RUN_SECONDS = 180.0  # seconds of a run next to other work, at the lowest priority; alone it takes 2 to 12
-MAX_RESULT_BYTES = 8_000_000  # of one run's moments: the largest has a third
+MAX_RUNNING = 1  # parallel runs; the server's two cores also translate
+MAX_WAITING = 64  # waiting runs, one thread each; one address, such as a class, may have half of them
+ABANDONED_AFTER_SECONDS = 10.0  # without a poll; hidden pages poll once a second
+POLL_SECONDS = 0.2  # seconds between two checks whether a run must end
+MAX_RUN_SECONDS = 180.0  # at the lowest priority next to other work; on an idle machine a run takes 2 to 12 s
+MAX_RESULT_BYTES = 8_000_000  # messages of one run; the largest run has a third
 COMMAND = (sys.executable, "-P", "-m", "headlight.model.training.live_run_process")
 
 LOG = logging.getLogger(__name__)
@@ -40,7 +37,7 @@ class TrainingRun:
     """A visitor's training run (or two in parallel) and its messages so far."""
 
     def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], place: Ticket, now: float) -> None:
-        self.name = secrets.token_urlsafe(12)  # the browser names it to ask for more
+        self.name = secrets.token_urlsafe(12)  # the browser polls with it
         self.visitor, self.settings = visitor, settings
         self.asked_at = now
         self.messages: list[Any] = []
@@ -48,12 +45,12 @@ class TrainingRun:
         self.place = place  # in the queue
 
     def leave(self) -> None:
-        """The visitor wants no more of it."""
+        """Stop the run."""
         self.stopped = True
 
 
 class TrainingRunPool:
-    """All runs. Threads may share it."""
+    """All runs. Thread-safe."""
 
     def __init__(
         self,
@@ -69,7 +66,7 @@ class TrainingRunPool:
         self._changed = Condition()
 
     def start(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]]) -> TrainingRun:
-        """Queue a run; the visitor's last one ends. A full queue is a `PageError`."""
+        """Enqueue a run and stop the visitor's previous one. Raises `PageError` if the queue is full."""
         self.on_visitor_left(visitor)
         try:
             place = self.line.enqueue(visitor)
@@ -92,7 +89,7 @@ class TrainingRunPool:
             run.asked_at = self.clock()
             new = run.messages[seen:]
             if run.over and seen + len(new) == len(run.messages):
-                del self._runs[run.name]  # all of it is with the visitor now
+                del self._runs[run.name]  # the visitor has all messages
             return {"before": run.place.position(), "messages": new, "over": run.over}
 
     def stop(self, visitor: Visitor, name: Any) -> None:
@@ -100,11 +97,11 @@ class TrainingRunPool:
         self._leave(lambda run: run.visitor == visitor and run.name == name)
 
     def on_visitor_left(self, visitor: Visitor) -> None:
-        """The visitor has left, or begins another run."""
+        """Stop the visitor's runs: the visitor has left or starts another run."""
         self._leave(lambda run: run.visitor == visitor)
 
     def count(self) -> int:
-        """How many runs wait, run, or are not fetched yet."""
+        """Number of runs that wait, run, or are not fetched yet."""
         with self._changed:
             return len(self._runs)
 
@@ -151,9 +148,9 @@ class TrainingRunPool:
             self._append_message(run, {"what": "failed"})
 
     def _watch_process(self, run: TrainingRun, process: subprocess.Popen[bytes], reader: Thread) -> None:
-        """Until the process has said everything, or must end."""
+        """Send the settings and wait until the process has finished or must end."""
         until = self.clock() + MAX_RUN_SECONDS
-        assert process.stdin is not None  # noqa: S101 - it was asked for
+        assert process.stdin is not None  # noqa: S101 - it is a pipe
         process.stdin.write(json.dumps(list(run.settings)).encode() + b"\n")
         process.stdin.flush()
         while reader.is_alive() and not self._should_stop(run) and self.clock() < until:
@@ -162,17 +159,17 @@ class TrainingRunPool:
     def _start(self) -> subprocess.Popen[bytes]:
         # No GPU: it is reserved for translations.
         more = {"PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-        return subprocess.Popen(  # noqa: S603 - our own module, and nothing that a visitor wrote
+        return subprocess.Popen(  # noqa: S603 - our own module, without user input
             self.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **more},
-            creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0),  # on Windows, which has no niceness
+            creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0),  # Windows has no niceness
         )
 
     def _read(self, run: TrainingRun, process: subprocess.Popen[bytes]) -> None:
         size = 0
-        assert process.stdout is not None  # noqa: S101 - it was asked for
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
         for line in process.stdout:
             size += len(line)
             if size > MAX_RESULT_BYTES:
@@ -197,7 +194,7 @@ class TrainingRunPool:
             if self._should_stop(run):
                 self._runs.pop(run.name, None)
             for other in [each for each in self._runs.values() if each.over and self._should_stop(each)]:
-                del self._runs[other.name]  # its visitor never fetched the end
+                del self._runs[other.name]  # its visitor left without fetching the end
             self._changed.notify_all()
 
     def _leave(self, is_theirs: Callable[[TrainingRun], bool]) -> None:

@@ -1,7 +1,7 @@
-"""The answer cache: translations by request, bounded by bytes. Equal requests at one time are computed once.
+"""Cache of translations by request, bounded by bytes. Concurrent equal requests are computed once.
 
-A request and the revision of the model's files decide a translation, so that pair is the key: two visitors get the same
-translation if, and only if, their requests are equal. The first request computes; equal ones wait for its result.
+A translation is determined by the request and the revision of the model's files, so this pair is the key. The first
+request computes; equal ones wait for its result.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from headlight.model.records import KINDS, Translation, TranslationRequest
 from headlight.viz.service.lru import ByteLru
 from headlight.viz.service.single_flight import Leader, SingleFlight
 
-STRING_OVERHEAD_BYTES = 64  # overhead of a string in bytes
-LEADER_TIMEOUT_SECONDS = 30.0  # seconds without progress after which the leader is considered dead
+STRING_OVERHEAD_BYTES = 64
+LEADER_TIMEOUT_SECONDS = 30.0  # without progress, after which the leader is considered dead
 
 
 class CacheKey(NamedTuple):
@@ -26,7 +26,7 @@ class CacheKey(NamedTuple):
 
 
 class TranslationCache:
-    """Translations by key, bounded by bytes. Threads may share it."""
+    """Translations by key, bounded by bytes. Thread-safe."""
 
     def __init__(self, limit_bytes: int, *, patience: float = LEADER_TIMEOUT_SECONDS) -> None:
         self._answers: ByteLru[Translation] = ByteLru(limit_bytes)
@@ -38,16 +38,16 @@ class TranslationCache:
 
     @property
     def bytes(self) -> int:
-        """The size of all cached translations."""
+        """Size of all cached translations."""
         with self._flights.changed:
             return self._answers.bytes
 
     def get_or_compute(self, key: CacheKey, make: Callable[[], Translation]) -> Translation:
-        """The translation: from the cache, from an equal request that runs now, or from `make`."""
+        """The translation from the cache, from an equal request that is running, or from `make`."""
         found = self.get_or_lead(key)
         if isinstance(found, Translation):
             return found
-        assert found is not None  # noqa: S101 - only a request that can be cancelled gets nothing
+        assert found is not None  # noqa: S101 - None is only returned to cancellable requests
         with found as lead:
             return lead.finish(make())
 
@@ -58,7 +58,7 @@ class TranslationCache:
         )
 
     def waiter_count(self, key: CacheKey) -> int:
-        """How many requests wait for a translation that is being computed."""
+        """Number of requests that wait for this translation."""
         return self._flights.waiter_count(key)
 
     def _store(self, key: CacheKey, answer: Translation) -> None:
@@ -68,7 +68,7 @@ class TranslationCache:
 
 
 def translation_bytes(translation: Translation) -> int:
-    """The memory that a translation takes: its arrays exactly, its records estimated by their number and texts."""
+    """Memory of a translation: exact for arrays, estimated for records by their number and texts."""
     arrays = [translation.attention.of(kind) for kind in KINDS]
     arrays += [*translation.positions.values(), *translation.captured.values()]
     tokens = (*translation.source_tokens, *translation.target_tokens)
@@ -85,8 +85,8 @@ def translation_bytes(translation: Translation) -> int:
     numbers = 8 * sum(len(hypothesis.ids) for hypothesis in translation.hypotheses)
     changes = translation.request.interventions
     texts += [getattr(change, "text", "") for change in changes]
-    # Of each record: its slots, and the number objects that they refer to.
+    # Bytes per record, including its number objects.
     records = 240 * len(tokens) + 120 * len(alternatives) + 200 * len(translation.tree.nodes)
     whole = 4096 + 300 * len(translation.hypotheses) + numbers + records + 240 * len(changes)
-    # Not `sys.getsizeof`: a string grows when it is encoded, and an entry must have one size from `put` to its end.
+    # Not `sys.getsizeof`: a string grows when it is first encoded, but the size of an entry must not change.
     return whole + sum(array.nbytes for array in arrays) + sum(STRING_OVERHEAD_BYTES + 4 * len(text) for text in texts)

@@ -9,23 +9,23 @@ from typing import Literal
 
 from headlight.model.records import Translation
 
-Purpose = Literal["page", "api", "view"]  # sentences of visitors and programs, and further requests of tabs
+Purpose = Literal["page", "api", "view"]  # translations of visitors and API clients, and further requests of tabs
 BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # histogram buckets of a stage in seconds
 
 
 class UsageMetrics:
-    """Answers by model and outcome, and the seconds of each stage. Threads may share it."""
+    """Counts of answers by model, purpose and outcome, and seconds per stage. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._answers: Counter[tuple[str, str, str]] = Counter()  # model, for whom, outcome
-        self._refused: Counter[str] = Counter()  # by the word of the error
+        self._answers: Counter[tuple[str, str, str]] = Counter()  # model, purpose, outcome
+        self._refused: Counter[str] = Counter()  # by key of the error
         self._tokens: Counter[str] = Counter()  # read, written
-        self._stages: dict[str, list[int]] = {}  # stage → how many took at most each of `BOUNDS`, then all
+        self._stages: dict[str, list[int]] = {}  # stage → cumulative counts per bucket, then all
         self._seconds: dict[str, float] = {}
 
     def count_answer(self, model: str, purpose: Purpose, translation: Translation, *, cached: bool) -> None:
-        """An answer was given."""
+        """Count an answer."""
         with self._lock:
             self._answers[model, purpose, "cached" if cached else "made"] += 1
             if cached:
@@ -41,12 +41,12 @@ class UsageMetrics:
             self._answers[model, purpose, outcome] += 1
 
     def count_refusal(self, word: str) -> None:
-        """A request was refused, with this word of the tables."""
+        """Count a rejected request, by the key of its error."""
         with self._lock:
             self._refused[word] += 1
 
     def snapshot(self) -> UsageSnapshot:
-        """All numbers as of now."""
+        """Copy of the current values."""
         with self._lock:
             stages = {name: StageHistogram(tuple(counts), self._seconds[name]) for name, counts in self._stages.items()}
             return UsageSnapshot(dict(self._answers), dict(self._refused), dict(self._tokens), stages)
@@ -60,7 +60,7 @@ class UsageMetrics:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StageHistogram:
-    """How many answers spent at most each of `BOUNDS` seconds in a stage, then all; and the sum of their seconds."""
+    """Number of answers with at most each of `BUCKETS` seconds in a stage, then of all; and the sum of the seconds."""
 
     counts: tuple[int, ...]
     seconds: float
@@ -68,7 +68,7 @@ class StageHistogram:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UsageSnapshot:
-    """The numbers of `Tallies` at one moment."""
+    """Values of `UsageMetrics` at one time."""
 
     answers: dict[tuple[str, str, str], int]
     refused: dict[str, int]

@@ -1,4 +1,4 @@
-// How far each two methods agree: Kendall's τ below the diagonal, the overlap of their first three words above it.
+// Pairwise agreement of the methods: Kendall's τ below the diagonal, overlap of their top three words above it.
 
 import { fadeScrollEdges, make, replace } from '../core/dom.js';
 import { signed, twoDecimals } from '../core/map-view.js';

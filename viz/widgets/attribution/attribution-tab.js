@@ -1,5 +1,5 @@
-// One word: which source words a written word rests on, by twelve methods beside raw attention; what each layer would say; and
-// what adds to the word's logit. The server is asked for one method at a time, and only while the tab is open.
+// The tab One word: attribution of an output word to the source words, the logit lens, and the terms of its logit.
+// The methods are requested one at a time, and only while the tab is open.
 
 import { make, fillElements, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
@@ -17,7 +17,7 @@ export async function mount({ element, server, props }) {
 class AttributionTab {
   constructor(root, server, config) {
     this.root = root;
-    this.chosen = null; // the place of the written word's first token
+    this.chosen = null; // position of the selected word's first token
     this.key = '';
     this.title = make('h2', {});
     this.writing = make('span', { class: 'quiet', id: 'word-writing' });
@@ -82,13 +82,13 @@ class AttributionTab {
   }
 }
 
-/** The words of the translation; each special token stands by itself. */
+/** The words of the translation; special tokens are not merged. */
 function writtenWords(translation) {
   const found = axes(translation, 'cross', { words: true, special: true }).rows;
   return found.map(({ label, places, special }) => ({ label, places: [...places], special }));
 }
 
-/** The first token of the row that is pinned anywhere on the page. */
+/** Position of the first token of the pinned row, or null if no row of the target is pinned. */
 function pinnedPlace(translation) {
   if (state.row === null || state.kind === 'encoder') return null;
   return axes(translation, state.kind, state).rows[state.row]?.places[0] ?? null;

@@ -1,4 +1,4 @@
-// The probability of the written word as more and more source words are hidden: by chance, and in the order of each method.
+// Erasure curves: probability of the output word while source words are hidden, in random order or in a method's order.
 
 import { make, replace, svg } from '../core/dom.js';
 import { twoDecimals } from '../core/map-view.js';
@@ -13,7 +13,7 @@ export class ErasureCurves {
     this.element = make('div', { class: 'curves', hidden: true }, this.picture, this.legend);
   }
 
-  /** `light`: the method whose curve stands out. */
+  /** `chance`: mean curve of random orders; `curves`: by method; `light`: the highlighted method. */
   draw(chance, curves, light) {
     this.element.hidden = !chance;
     if (!chance) return;
@@ -45,7 +45,7 @@ export class ErasureCurves {
   }
 }
 
-/** The mean height of chance above a curve, by trapezoids. */
+/** Mean difference between the random curve and a method's curve (trapezoidal rule). */
 export function area(curve, chance) {
   const gaps = curve.map((value, place) => chance[place] - value);
   const pieces = gaps.slice(1).map((gap, place) => (gap + gaps[place]) / 2);

@@ -1,9 +1,9 @@
-// What many sentences say of the methods, in words; and what integrated gradients miss of their sum.
+// Sentences about the faithfulness report and about the completeness of integrated gradients.
 
 import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-/** Which methods are truest of the model, as far as that is known. */
+/** Names the most faithful methods of a report. */
 export function faithfulnessText({ methods, sentences, tau }) {
   const equal = tiedMethods(methods);
   const [high, low] = [equal[0], equal.at(-1)].map((name) => signed(methods[name].area, 2));
@@ -22,7 +22,7 @@ export function faithfulnessText({ methods, sentences, tau }) {
   return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...others });
 }
 
-/** The best methods beside erasure that cannot be told apart: each lies within the bounds of the best, and the best within its own. */
+/** The best method except erasure and all that tie with it: each area is within the other's confidence interval. */
 export function tiedMethods(methods) {
   const order = Object.keys(methods).filter((name) => name !== 'erasure');
   order.sort((one, other) => methods[other].area - methods[one].area);
@@ -30,9 +30,9 @@ export function tiedMethods(methods) {
   return order.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
 }
 
-const COMPLETE = 0.01; // nats: below, nothing is missed
+const COMPLETE = 0.01; // nats; a smaller gap counts as complete
 
-/** What integrated gradients lack of what they should add up to. */
+/** Compares the sum of the integrated gradients with the expected sum. */
 export function completenessText(gap) {
   if (!gap) return '';
   const [missed, whole] = [twoDecimals(gap.missing), formatSigned(gap.expected, 2)];

@@ -1,4 +1,4 @@
-// Inside a word: what each layer would say at each place, and what every part of the decoder adds to the word's logit.
+// Logit lens: each layer's prediction at each position, and each decoder part's contribution to the word's logit.
 
 import { callLatest } from '../core/boot.js';
 import { fadeScrollEdges, make, fillElements, replace } from '../core/dom.js';
@@ -8,14 +8,14 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const STRONGEST = 12; // parts with a line of their own
+const STRONGEST = 12; // parts with separate rows; the rest is summed
 
 export class LogitLens {
   constructor(server) {
     this.server = server;
-    this.key = ''; // of what is told
+    this.key = ''; // request that `told` belongs to
     this.told = null;
-    this.rival = 1; // among the words: which of them the parts are compared with
+    this.rival = 1; // index of the word that the contributions are compared with
     this.title = make('h2', {});
     this.lensTitle = make('h3', {});
     this.lensSays = make('p', { class: 'says' });
@@ -32,14 +32,14 @@ export class LogitLens {
     fadeScrollEdges(this.region);
   }
 
-  /** A word of several tokens is asked about at its first. */
+  /** Shows a word by its first token. */
   show(translation, word) {
     this.title.textContent = t('word_inside');
     const asked = { request: translation.requestValues(), token: word.places[0] };
     const key = JSON.stringify(asked);
     if (this.told && key === this.key) {
-      this.latest.cancel(); // another word's answer may be on its way
-      this.draw(translation, asked.token); // in another language or other colours
+      this.latest.cancel(); // a request for another word may be pending
+      this.draw(translation, asked.token); // language or theme may have changed
       return;
     }
     this.latest.load(

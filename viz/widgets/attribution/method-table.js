@@ -1,5 +1,5 @@
-// Twelve methods in parallel rows over the source words, how far they agree, and which of them is true of this word: what becomes
-// of it when source words are hidden in the order that each one gives.
+// Attribution methods as rows over the source words, with their agreement and their faithfulness to this word:
+// how its probability falls when source words are hidden in each method's order.
 
 import { callLatest } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
@@ -22,7 +22,7 @@ export class MethodTable {
     this.config = config;
     this.key = '';
     /** @type {any} */
-    this.asked = null; // what the server is asked with
+    this.asked = null; // arguments of the current request
     this.turn = 0;
     this.forget();
     this.title = make('h3', {});
@@ -46,22 +46,22 @@ export class MethodTable {
   }
 
   forget() {
-    this.known = {}; // of each method what the server told
-    this.failed = {};
-    this.drawn = {}; // its curve
+    this.known = {}; // method → scores, order, agreement and time
+    this.failed = {}; // method → error message
+    this.drawn = {}; // method → erasure curve
     this.chances = [];
     this.running = '';
-    this.light = null; // the method whose curve stands out
+    this.light = null; // the highlighted method
   }
 
   stop() {
     this.turn += 1;
-    this.stopped = true; // until another word is asked about
+    this.stopped = true; // until another word is shown
     this.running = '';
     this.draw();
   }
 
-  /** The written word to ask about. */
+  /** Shows the methods for an output word, and requests the missing ones. */
   show(translation, word) {
     const single = state.kind === 'cross' && typeof state.layer === 'number' && typeof state.head === 'number';
     const head = single ? { layer: state.layer, head: state.head } : {};
@@ -79,7 +79,7 @@ export class MethodTable {
     if (another) {
       this.forget();
     } else {
-      for (const kept of [this.known, this.failed, this.drawn]) delete kept.head; // the only method that reads the chosen head
+      for (const kept of [this.known, this.failed, this.drawn]) delete kept.head; // depends on the head
     }
     this.stopped = false;
     if (!same) {
@@ -93,7 +93,7 @@ export class MethodTable {
     return this.config.methods.filter((name) => !this.known[name] && !this.failed[name]);
   }
 
-  /** What is known of the model from many sentences. */
+  /** Loads the model's faithfulness report, measured on many sentences. */
   async loadFaithfulness(request) {
     try {
       const { report } = await callLatest(this.server.tell_faithfulness, { request });
@@ -126,7 +126,7 @@ export class MethodTable {
     this.draw();
   }
 
-  /** What becomes of the word when source words are hidden: by chance, then in the order of each method. */
+  /** Measures the erasure curves: random orders first, then each method's order. */
   async erase() {
     const turn = ++this.turn;
     this.running = 'curves';
@@ -266,7 +266,7 @@ export class MethodTable {
   }
 }
 
-/** The word with the highest score; special tokens only where nothing else is there. */
+/** Index of the word with the highest score, special tokens excluded; -1 if no word remains. */
 function strongest(scores, words) {
   const places = [...scores.keys()].filter((place) => scores[place] !== null && !words[place]?.special);
   return places.reduce((best, place) => (best < 0 || scores[place] > scores[best] ? place : best), -1);

@@ -1,4 +1,4 @@
-// Arrays as they travel from the server where every digit counts (viz/service/base64_arrays.py).
+// Decodes arrays that the server sends with full precision (`model/checkpoints/base64_arrays.py`).
 
 /** @typedef {{ shape: number[], numbers: Float32Array }} Tensor */
 

@@ -2,15 +2,15 @@
 
 import { isBusy, Retry, rest } from './retry.js';
 
-// Words, colours, fields and versions of files, which came with the modules.
+// Phrases, colours, fields and file versions, which are loaded with the modules.
 export const tables = globalThis.headlightTables;
 
-/** The address of another static file; its version busts caches. */
+/** URL of a static file. The URL contains the file's version, so that browsers can cache it forever. */
 export const asset = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
 
 let plotly = null;
 
-/** Plotly, fetched once, from the server that serves the page. */
+/** Loads Plotly once, from the page's own server. */
 export function loadPlotly() {
   if (window.Plotly) return Promise.resolve(window.Plotly);
   plotly ??= new Promise((done, failed) => {
@@ -39,7 +39,7 @@ function bundledModules() {
     Object.assign(script, { type: 'module', src: asset('lessons.js') });
     const styled = new Promise((loaded, lost) => Object.assign(style, { onload: loaded, onerror: lost }));
     const lose = () => {
-      lazyModules = null; // asked for again at the next opening
+      lazyModules = null; // retry on the next call
       for (const element of [style, script]) element.remove();
       failed(new Error('lessons'));
     };
@@ -51,8 +51,8 @@ function bundledModules() {
 }
 
 /**
- * `tell(who, before)` shows how many requests are before ours, `away(who, is)` that nobody computes at present, and
- * `again(who, pause)` when we ask a busy server again; a saved page has no server and no queue.
+ * Status of waiting calls: queue position, unreachable cluster, and the pause until the retry if the server is busy.
+ * `queue-status.js` sets these functions; a saved page has no server and no queue.
  */
 export const queueStatus = {
   /** @type {(who: unknown, before: number | null) => void} */
@@ -64,10 +64,9 @@ export const queueStatus = {
 };
 
 /**
- * Ask the server for something small; where others are before us, that is said until it is our turn. What it complains
- * of is thrown, with the phrase that says so. While no machine computes, or all are busy, the question stays, and is asked again.
- * `wanted()`: for calls that show no status of their own, and resolve to `null` once it is false. `refused(answer)` hears
- * what a busy server says, each time before the call rests.
+ * Calls a server function and shows the queue status. Retries while the cluster is unreachable or the server is busy.
+ * Other errors of the server are thrown with `fault`, which selects the phrase. Background calls pass `wanted()`: they
+ * show no status and resolve to `null` once it is false. `refused(answer)` is called before the pause of each retry.
  */
 export async function callLatest(ask, values, wanted = null, refused = null) {
   const patience = new Retry();
@@ -87,7 +86,7 @@ export async function callLatest(ask, values, wanted = null, refused = null) {
         await rest(pause, wanted);
         if (wanted && !wanted()) return null;
       }
-      answer = stays ? await ask(values) : await ask(values, answer.ticket); // the queue keeps our place
+      answer = stays ? await ask(values) : await ask(values, answer.ticket); // a queued request keeps its place
     }
   } finally {
     patience.finish();

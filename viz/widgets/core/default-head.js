@@ -1,30 +1,30 @@
-// Which head of cross-attention one begins with, and which heads are read one word late. Of a translation the server says both
-// (`model/translate/opening.py`); of attention from elsewhere, the head that tells most is looked for here.
+// The default head of cross-attention, and heads that are shifted by one row. For translations the server determines
+// both (`model/translate/opening.py`); for other recordings the most informative head is computed here.
 
 import { argMax } from './map-view.js';
 
 const LETTER_PATTERN = /[\p{L}\p{N}]/u;
 
-/** Whether a token has letters or digits: no sign of the model's own, and no punctuation. */
+/** Whether a token has letters or digits, so it is not a special token or punctuation. */
 export const isWord = ({ special, label }) => !special && LETTER_PATTERN.test(label);
 
-/** The head to begin with. */
+/** The head that is shown first: the server's choice, else the most informative one. */
 export function defaultHead(translation) {
   const { opening } = translation;
   return opening ? { layer: opening.layer, head: opening.head } : mostInformativeHead(translation);
 }
 
-/** The token whose row one begins with at this head; null where it is another than the one to begin with. */
+/** Position of the initial row's token if this is the default head, else null. */
 export function openingRow({ opening }, { kind, layer, head }) {
   return opening && kind === 'cross' && opening.layer === layer && opening.head === head ? opening.row : null;
 }
 
-/** Whether a row of this head tells of the word above it: the head remembers what was just translated. */
+/** Whether each row of this head aligns the word of the previous row, the one that was just translated. */
 export function isShiftedHead({ late }, { kind, layer, head }) {
   return kind === 'cross' && Boolean(late?.some((place) => place[0] === layer && place[1] === head));
 }
 
-/** The head that aligns words best, with the row that tells of a word; null where that was not measured. */
+/** The head with the best word alignment and its row shift, or null if it was not measured. */
 export function aligningHead(translation) {
   const { best_head: measured } = translation.model;
   const within = measured && measured.layer < translation.layers('cross') && measured.head < translation.heads('cross');
@@ -32,8 +32,9 @@ export function aligningHead(translation) {
 }
 
 /**
- * Of each source word the most that a written word gives it, summed, over the number of words that could have been met.
- * A head that rests on one token, or spreads, scores little; one that finds every word scores one.
+ * The head with the highest coverage: the largest weight that each source word gets from a target word, summed over
+ * source words and divided by the number of possible pairs. Uniform heads and heads that attend to one token score low;
+ * a head that aligns every word scores one.
  */
 export function mostInformativeHead(translation) {
   const words = (tokens) => tokens.flatMap((token, place) => (isWord(token) ? [place] : []));

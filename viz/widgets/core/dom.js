@@ -1,6 +1,6 @@
-// Elements without templates: whatever a person typed arrives as text, never as markup.
+// Builds elements without templates, so that user text is always text, never markup.
 
-/** An element: `make('button', {class: 'go', onclick: f}, t('translate'), icon)`. */
+/** Creates an element: `make('button', {class: 'go', onclick: f}, t('translate'), icon)`. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   setAttributes(element, attributes);
@@ -20,7 +20,7 @@ export function setAttributes(element, attributes) {
 }
 
 /** @type {WeakMap<EventTarget, Map<string, (event: any) => void>>} */
-const listenersByElement = new WeakMap(); // what elements do at an event
+const listenersByElement = new WeakMap(); // element → event name → listener
 
 function setListener(element, event, act) {
   const own = listenersByElement.get(element) ?? new Map();
@@ -39,14 +39,13 @@ export function replace(element, ...children) {
   return element;
 }
 
-/** The head of a table: a name above each column. */
+/** A table head with column names. */
 export function tableHead(names) {
   return make('thead', {}, make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, name))));
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An SVG element with its attributes. */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -54,7 +53,7 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** An icon from its paths, the size of the text around it. */
+/** An icon with these paths; `box` is the side of its view box. */
 export function icon(box, paths, { fill = 'none', width = 1.5 } = {}) {
   const look = fill === 'none' ? { fill, stroke: 'currentColor', 'stroke-width': width } : { fill };
   const picture = svg('svg', { viewBox: `0 0 ${box} ${box}`, 'aria-hidden': 'true', class: 'icon', ...look });
@@ -62,13 +61,13 @@ export function icon(box, paths, { fill = 'none', width = 1.5 } = {}) {
   return picture;
 }
 
-/** A toggle with a small picture; its name is written into the second of the two when it is drawn. */
+/** A toggle with an icon. Returns the button and the element for its label. */
 export function iconToggle(paths, onclick) {
   const name = make('span', {});
   return [make('button', { type: 'button', class: 'pin', onclick }, icon(15, paths, { width: 1.4 }), name), name];
 }
 
-/** A phrase in which one part stands out: the parts around `{name}` are text, the part itself an element. */
+/** Splits a phrase into text and elements: `{name}` becomes the element `parts[name]`. */
 export function fillElements(template, parts) {
   const pieces = template.split(/(\{\w+\})/).filter(Boolean);
   return pieces.map((piece) => {
@@ -98,7 +97,7 @@ export function setScrollable(element, yes) {
   else element.removeAttribute('tabindex');
 }
 
-/** The same for one whose content may be wider, or higher (`side`: 'Width' or 'Height'), than fonts and room allow. */
+/** Returns a function that makes the element scrollable if its content overflows `side`, 'Width' or 'Height'. */
 export function updateScrollable(element, side) {
   const look = () => setScrollable(element, element[`scroll${side}`] > element[`client${side}`]);
   new ResizeObserver(look).observe(element);

@@ -1,8 +1,8 @@
-// The page within another one: `?embed=head` shows the head and nothing round it.
+// Embedding in another page: `?embed=head` shows a single head.
 
 const embedMode = () => new URLSearchParams(location.search).get('embed');
 
-/** Whether the page is one head for the page of another site. */
+/** Whether the page shows a single head, for embedding. */
 export const isEmbedded = () => embedMode() === 'head';
 
 /** The permalink of the current view, as a single head or as the whole page. */

@@ -1,4 +1,4 @@
-// The table of fields, as the server has it: which a request and a selection have, of which kind, with which default.
+// The server's table of request and selection fields, with their kinds, limits and defaults.
 
 import { tables } from './boot.js';
 
@@ -10,18 +10,18 @@ const rowsOf = (part) => tables.fields[part].map((row) => /** @type {Field} */ (
 
 /** Rows: name, kind, its limits or choices, default; `key` is the name in the state. */
 export const FIELDS = { request: rowsOf('request'), selection: rowsOf('selection'), judged: rowsOf('judged') };
-export const CLASSIFIER_TAB = 'sentiment'; // the tab whose address has the fields that are judged
+export const CLASSIFIER_TAB = 'sentiment'; // the permalink of this tab has the `judged` fields
 
-/** The names of the options that a visitor sets on the page. */
+/** Names of the options that can be set on the page. */
 export const pageOptions = () => FIELDS.request.filter(({ option, on_page: isShown }) => option && isShown).map(({ name }) => name);
 
-/** A selection as the server takes it: by its names, heads as pairs. */
+/** Converts a selection to the server's format: snake-case names, heads as pairs. */
 export function selectionValues(selection) {
   const sent = ({ kind, key }) => (kind === 'head' && selection[key] ? [selection[key].layer, selection[key].head] : selection[key]);
   return Object.fromEntries(FIELDS.selection.map((row) => [row.name, sent(row)]));
 }
 
-/** The same back, as the state has it. */
+/** Converts the server's format to a selection. */
 export function selectionFrom(values) {
   const read = ({ kind, name }) => (kind === 'head' && values[name] ? { layer: values[name][0], head: values[name][1] } : values[name]);
   return Object.fromEntries(FIELDS.selection.filter(({ name }) => name in values).map((row) => [row.key, read(row)]));

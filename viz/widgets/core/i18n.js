@@ -1,4 +1,4 @@
-// The phrases of the page in the reader's language.
+// Phrases in the current language of the page.
 
 import { tables as carried } from './boot.js';
 import { LANGUAGES, isSupported } from './languages.js';
@@ -7,7 +7,7 @@ import { languageTag } from './language-tags.js';
 
 const tables = carried.words;
 
-/** A phrase; `{names}` in it stand for values. */
+/** The phrase of a key, with `{name}` replaced by the value of that name. */
 export function t(key, values = {}) {
   const table = tables[state.language] ?? tables.en;
   const text = table[key];
@@ -17,7 +17,7 @@ export function t(key, values = {}) {
 
 export const hasPhrase = (key) => key in (tables[state.language] ?? tables.en);
 
-/** The first of the browser's languages that we speak. */
+/** The first supported language of the browser, else English. */
 export function browserLanguage() {
   const wanted = (navigator.languages ?? [navigator.language]).map((tag) => tag.toLowerCase());
   return wanted.map((tag) => tag.slice(0, 2)).find(isSupported) ?? 'en';
@@ -40,7 +40,7 @@ export function errorText({ word, values = {} }) {
 /** Text of an error thrown by `call`; `otherwise` is the key for other errors. */
 export const faultText = (error, otherwise = 'error_our_fault') => (error.fault ? errorText(error.fault) : t(otherwise));
 
-/** A language by its code, in whatever way a model writes it: "de", "deu_Latn" → "German"; a pair of them with an arrow. */
+/** Translated name of a model's language code: "de" or "deu_Latn" → "German". Pairs with an arrow work, too. */
 export function languageName(code) {
   if (code.includes('→')) return code.split('→').map(languageName).join(' → ');
   const tag = languageTag(code);

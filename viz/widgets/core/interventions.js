@@ -1,4 +1,4 @@
-// Interventions that outlive a translation. The page stores them as text; some belong to one sentence.
+// Interventions of What if. The page stores them as JSON text; some belong to one sentence.
 
 import { state } from './state.js';
 
@@ -8,14 +8,14 @@ const SENTENCE_ACTIONS = new Set(['mask', 'erase', 'swap', 'drag']);
 export const parseInterventions = (text) => (text ? JSON.parse(text) : []);
 export const formatInterventions = (list) => (list.length ? JSON.stringify(list) : '');
 
-/** What changes of words and of places belong to: a sentence, as a model reads it. */
+/** Identifies the model and sentence that interventions on words and cells belong to. */
 export const sentenceKey = (translation) => (translation ? `${translation.model.name}\n${translation.source_text}` : '');
 
-/** Of the changes those that another sentence can have, too: without its words and its places, and of heads that there are. */
+/** The interventions that also apply to another sentence: not on words or cells, and only on existing heads. */
 export function transferable(translation, text) {
   const within = (kind, layer, head) =>
     !kind || !translation.tensors[kind] || ((layer ?? 0) < translation.layers(kind) && (head ?? 0) < translation.heads(kind));
-  // A layer's parts go by the side; its self-attention has as many layers. A copied map has another head's place as well.
+  // Interventions on a layer's parts have a side, whose self-attention has as many layers. A copy has a second head.
   const there = ({ kind, side, layer, head, from_layer: fromLayer, from_head: fromHead }) =>
     within(kind ?? side, layer, head) && within(kind, fromLayer ?? layer, fromHead);
   return formatInterventions(parseInterventions(text).filter((each) => !SENTENCE_ACTIONS.has(each.action) && there(each)));

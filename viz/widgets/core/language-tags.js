@@ -1,6 +1,6 @@
-// What models call a language → what browsers call it: "deu_Latn", "de" and "zho_Hant" → "de", "de" and "zh-Hant".
+// Converts models' language codes to BCP 47 tags: "deu_Latn", "de" and "zho_Hant" → "de", "de" and "zh-Hant".
 
-const OTHERS = { jap: 'ja' }; // codes of models that no standard knows
+const OTHERS = { jap: 'ja' }; // non-standard codes
 const known = new Map();
 // Some models call languages by their English names.
 const IN_ENGLISH = new Intl.DisplayNames(['en'], { type: 'language' });
@@ -8,7 +8,7 @@ const WIDESPREAD =
   'ar bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv ta th tr uk ur vi zh';
 const languagesByName = new Map(WIDESPREAD.split(' ').map((code) => [IN_ENGLISH.of(code).toLowerCase(), code]));
 
-/** The tag for `lang` attributes; what makes no sense stays as it is. */
+/** The tag for `lang` attributes; invalid codes are returned unchanged. */
 export function languageTag(code) {
   if (!known.has(code)) known.set(code, tagOf(code));
   return known.get(code);
@@ -16,12 +16,12 @@ export function languageTag(code) {
 
 function tagOf(code) {
   const [language, ...rest] = code.split(/[_-]/);
-  if (language.length > 3) return languagesByName.get(code.toLowerCase()) ?? code; // a word, no code
+  if (language.length > 3) return languagesByName.get(code.toLowerCase()) ?? code; // an English name
   try {
     const locale = new Intl.Locale([OTHERS[language] ?? language, ...rest].join('-'));
     // The default script of a language is omitted.
     const usual = new Intl.Locale(locale.language).maximize().script;
-    const script = locale.script === 'Hang' ? 'Kore' : locale.script; // Hangul alone, and Hangul with some Han
+    const script = locale.script === 'Hang' ? 'Kore' : locale.script; // treat Hangul as Korean script
     const parts = [locale.language, script !== usual && script, locale.region];
     return parts.filter(Boolean).join('-');
   } catch {

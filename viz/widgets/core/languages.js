@@ -1,4 +1,4 @@
-// The page's own languages: a table of words each, `assets/words/CODE.json`, and what cannot wait until it is fetched.
+// Languages of the page. The phrases are in `assets/words/CODE.json`; this table is needed before they load.
 
 /** Code → button label, BCP 47 tag, and the separator between two sentences. */
 export const LANGUAGES = {

@@ -11,7 +11,7 @@ export class LatestRequest {
     this.cancel();
   }
 
-  /** Nothing is asked for any more. */
+  /** Discards the pending request. */
   cancel() {
     this.turn = (this.turn ?? 0) + 1;
     this.shown = '';

@@ -1,8 +1,8 @@
-// From a map of tokens to the map on the page: whole words, hidden special tokens, rescaled rows.
+// Converts a token map to the displayed map: merges words, hides special tokens, rescales rows.
 
 import { sideOf } from './translation.js';
 
-/** Tokens of one axis, grouped: each item stands for one or more of them. */
+/** Groups the tokens of one axis into items of one or more tokens. */
 function axis(tokens, text, { words, special }) {
   const items = [];
   for (const [place, token] of tokens.entries()) {
@@ -20,7 +20,7 @@ function axis(tokens, text, { words, special }) {
   return special ? items : items.filter((item) => !item.special);
 }
 
-const known = new WeakMap(); // translation → the axes of its maps, by kind and display options; all heads share them
+const known = new WeakMap(); // translation → axes by kind and display options, shared by all heads
 
 export function axes(translation, kind, options) {
   const key = [kind, Boolean(options.words), Boolean(options.special)].join();
@@ -35,7 +35,7 @@ function makeAxes(translation, kind, options) {
   return { rows: items('rows'), columns: items('columns') };
 }
 
-/** One head as it is shown. `hidden` is what hidden tokens hold of a row, on average. */
+/** The displayed map of a head. `hidden` is the mean weight per row on hidden tokens. */
 export function view(translation, kind, layer, head, options) {
   const map = translation.map(kind, layer, head);
   const { rows, columns } = axes(translation, kind, options);
@@ -60,11 +60,11 @@ export function view(translation, kind, layer, head, options) {
   return { ...about, weights, hidden, sums };
 }
 
-export const WEIGHT_ERROR = 5e-5; // how far a weight may be from the middle of its letter's cell: half a unit of the fourth decimal
+export const WEIGHT_ERROR = 5e-5; // maximum quantisation error of a weight
 
 /**
- * How far the weight of some rows and columns together may be from the model's own. A single weight of a head looks right with
- * four decimals, which is how cells are cut (core/weight-decoding.js); sums over tokens, means of rows and of heads need not.
+ * Error bound of the combined weight of some rows and columns. Single weights of a head round correctly to four
+ * decimals, because quantisation cells end there (core/weight-decoding.js). Sums and means need not.
  */
 export function errorBound(view, weight, rows, columns) {
   const tokens = (items) => items.reduce((all, { places }) => all + (places?.length ?? 1), 0);
@@ -73,7 +73,7 @@ export function errorBound(view, weight, rows, columns) {
   const averaged = !view.maximum && (view.layer === 'mean' || view.head === 'mean');
   const doubt = WEIGHT_ERROR * tokens(others);
   if (!view.sums) return single && !averaged ? 0 : doubt;
-  const gone = WEIGHT_ERROR * tokens(view.columns); // a rescaled row is divided by a sum that is as uncertain
+  const gone = WEIGHT_ERROR * tokens(view.columns); // the sum that a rescaled row is divided by is inexact, too
   return (doubt + weight * gone) / Math.max(gone, Math.min(...rows.map((row) => view.sums[row])) - gone);
 }
 
@@ -86,13 +86,13 @@ export function formatCertain(number, doubt = 0) {
   return number.toFixed(1);
 }
 
-/** A head that a kind has: the nearest to the wanted one. */
+/** Clamps a layer and head to those of a kind. */
 export function nearestHead(translation, kind, { layer, head }) {
   const within = (place, count) => (typeof place === 'number' ? Math.min(place, count - 1) : place);
   return { layer: within(layer, translation.layers(kind)), head: within(head, translation.heads(kind)) };
 }
 
-/** Sums over keys, means over queries: a row still sums to one. NaN where every cell is masked. */
+/** Sums over keys and averages over queries, so that rows still sum to one. NaN if all cells are masked. */
 export function reduceCells(map, rows, columns) {
   let sum = 0;
   let seen = false;
@@ -107,7 +107,7 @@ export function reduceCells(map, rows, columns) {
   return seen ? sum / rows.length : NaN;
 }
 
-/** The strongest weight of a row. */
+/** Largest weight of a row. */
 export function rowMaximum({ weights, columns }, row) {
   let most = 0;
   for (let column = 0; column < columns.length; column++) {
@@ -139,7 +139,7 @@ export const twoDecimals = (number) => number.toFixed(2);
 export const threeDecimals = (number) => number.toFixed(3);
 export const fourDecimals = (number) => number.toFixed(4);
 export const signed = (number, digits) => (number < 0 ? '−' : '+') + Math.abs(number).toFixed(digits);
-/** With a sign as wide as a plus; rounded zeros have no sign. */
+/** Formats with a true minus sign (U+2212); rounded zeros have no sign. */
 export function formatSigned(number, digits = 4) {
   const text = number.toFixed(digits);
   return Number(text) === 0 ? text.replace('-', '') : text.replace('-', '−');

@@ -1,6 +1,6 @@
 // Presentation mode zooms the whole page; this converts window pixels to page pixels.
 
-/** Pixels of the window in one of the page. */
+/** Window pixels per page pixel. */
 export function pageZoom() {
   const root = document.documentElement;
   return root.classList.contains('beamer') ? root.getBoundingClientRect().width / root.offsetWidth || 1 : 1;

@@ -15,11 +15,11 @@ export const ready = (async () => {
     document.documentElement.classList.add('embed');
     set({ tab: DEFAULTS.tab });
   }
-  if (location.protocol !== 'about:') syncAddress(); // a frame in a notebook has no address
+  if (location.protocol !== 'about:') syncAddress(); // an iframe in a notebook has no URL
   addEventListener('hashchange', onHashChange);
 })();
 
-/** A new address on an open page has the same meaning as for a new visitor. */
+/** A changed permalink restores the same view as on a fresh page. */
 function onHashChange() {
   const wanted = /** @type {any} */ (parsePermalink());
   const { language } = wanted;
@@ -27,12 +27,12 @@ function onHashChange() {
     setLanguage(language);
     set({ chosenLanguage: language });
   }
-  dispatchEvent(new CustomEvent('headlight-link')); // another sentence: its translation brings heads and words that it has
+  dispatchEvent(new CustomEvent('headlight-link')); // if the sentence changes, its translation sets the selection
   const look = state.translation && !state.busy ? selectionFor(state.translation, wanted) : {};
   set({ ...look, tab: knownTab(wanted.tab) });
 }
 
-/** A tab that this page has. */
+/** The tab, or the first one if this page does not have it. */
 function knownTab(tab = DEFAULTS.tab) {
   const panel = document.getElementById(`panel-${tab}`) ?? document.querySelector('[id^="panel-"]');
   return panel ? panel.id.slice('panel-'.length) : DEFAULTS.tab;

@@ -67,7 +67,7 @@ const REQUIRED_FIELDS = {
   swap: ['start'],
 };
 
-/** Changes of What if, if each of them can be said: what else is wrong with one, the server says. */
+/** The interventions, if each has the fields that its chip needs. The server validates the rest. */
 function parseInterventions(text) {
   try {
     const list = JSON.parse(text);
@@ -91,7 +91,7 @@ export function parsePermalink(hash = location.hash) {
   }
   for (const row of FIELDS.selection) if (row.name in values) take(wanted, row.key, PARSERS[row.kind](values[row.name], row));
   if (/^[a-z]+$/.test(values.tab ?? '')) wanted.tab = values.tab;
-  if (wanted.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) wanted[row.key] = values[row.name] ?? row.default; // its view checks them
+  if (wanted.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) wanted[row.key] = values[row.name] ?? row.default; // validated by the tab
   take(wanted, 'interventions', parseInterventions(values.interventions));
   if (isSupported(values.language)) wanted.language = values.language;
   return wanted;
@@ -102,7 +102,7 @@ export function clampSelection(translation, selection) {
   const within = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);
   const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((each) => translation.tensors[each]);
   const [layers, heads] = [translation.layers(kind), translation.heads(kind)];
-  const { rows, columns } = axes(translation, kind, selection); // of whole words there are fewer
+  const { rows, columns } = axes(translation, kind, selection); // merging words makes axes shorter
   const inside = (number, count) => (typeof number === 'number' && number < count ? number : null);
   return {
     kind,
@@ -119,21 +119,21 @@ export function clampSelection(translation, selection) {
 export function selectionFor(translation, { request, language, tab, ...wanted }) {
   const best = translation.tensors.cross && defaultHead(translation);
   const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
-  const { tab: _, ...defaults } = DEFAULTS; // tabs are there before any translation
+  const { tab: _, ...defaults } = DEFAULTS; // the tab does not depend on the translation
   const look = { ...defaults, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };
   const found = { ...look, ...clampSelection(translation, look) };
   const chosen = [found.row, found.column, found.pinned].some((each) => each !== null);
   return free && !chosen ? { ...found, row: informativeRow(translation, found, found) } : found;
 }
 
-const LIVE_DELAY_MS = 700; // milliseconds: browsers refuse an address that changes with every keystroke
+const LIVE_DELAY_MS = 700; // browsers limit the rate of `replaceState`
 
 const isGiven = (value) => value !== undefined && value !== null;
 
 /** Permalink of the current state, or of the request that failed. */
 export function formatPermalink() {
   const values = new URLSearchParams();
-  const asked = state.defaultRequest && (state.unanswered ?? state.translation?.requestValues()); // a saved page has but one, and names none
+  const asked = state.defaultRequest && (state.unanswered ?? state.translation?.requestValues()); // a saved page has no request
   if (asked) {
     const defaults = { ...state.defaultRequest, ...state.modelDefaults[asked.model] };
     for (const row of FIELDS.request) {
@@ -154,18 +154,18 @@ export function formatPermalink() {
   return `#${values}`;
 }
 
-/** Keep the address up to date, also that of a page which shows us in a frame. Each translation is an entry of the browser's history. */
+/** Keeps the URL up to date, also that of a page that embeds this one. Each translation is a history entry. */
 export function syncAddress() {
   let waiting = 0;
-  let here = null; // what this entry's translation was asked with; none yet: the next translation is this entry's
-  let typed = false; // this entry's translation came while its sentence was typed: what follows takes its place
+  let here = null; // request of this history entry; null: the next translation belongs to this entry
+  let typed = false; // this entry's translation is live, so the next one replaces it
   let known = location.hash;
   const keep = () => {
     clearTimeout(waiting);
     const pause = state.translation?.live ? LIVE_DELAY_MS : 120;
     waiting = setTimeout(() => {
-      if (state.busy || !state.translation) return; // until the translation arrives, the address holds the request
-      if (location.hash !== known) return; // another history entry was selected just now: do not write the current view into it
+      if (state.busy || !state.translation) return; // a pending request is in the URL already
+      if (location.hash !== known) return; // do not overwrite a history entry that was just opened
       const asked = JSON.stringify(state.unanswered ?? state.translation.requestValues());
       const anew = here !== null && asked !== here && !typed;
       if (asked !== here) typed = Boolean(state.translation.live) && !state.unanswered;

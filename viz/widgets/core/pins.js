@@ -2,7 +2,7 @@
 
 import { axes } from './map-view.js';
 
-/** Index in another list of the item at `place`: counted from the start or the end, or found by its name. */
+/** Index in `after` of the item at `place` in `before`: in the common prefix or suffix, else by its unique name. */
 export function remapIndex(place, before, after) {
   if (place === null || place >= before.length) return null;
   const shorter = Math.min(before.length, after.length);
@@ -17,7 +17,7 @@ export function remapIndex(place, before, after) {
   return after.includes(name) && only(before) && only(after) ? after.indexOf(name) : null;
 }
 
-/** The row and column of `look` in another translation: those of the same words, or none. */
+/** The pinned row and column for another translation; null if a word is missing. */
 export function remapPins(before, after, look) {
   const named = (translation) => axes(translation, look.kind, look);
   const [old, now] = [named(before), named(after)];

@@ -6,10 +6,10 @@ import { t } from './i18n.js';
 const SECOND = 1000;
 
 const waiters = new Map(); // waiter → queue position
-const refused = new Map(); // whom a busy server has refused → when they ask again
+const refused = new Map(); // waiter of a busy server → time of its retry
 const retrying = new Set(); // waiters of an unreachable cluster
 let statusElement = null;
-let clock = null; // counts the seconds down
+let clock = null; // timer of the countdown
 
 export { queueStatus };
 
@@ -20,14 +20,14 @@ queueStatus.setPosition = (who, before) => {
   draw();
 };
 
-/** `who` waits until a machine computes again, or no more. */
+/** Set whether `who` waits for an unreachable cluster. */
 queueStatus.setUnreachable = (who, is) => {
   if (is) retrying.add(who);
   else retrying.delete(who);
   draw();
 };
 
-/** `who` was refused by a busy server, and asks again after so many milliseconds; for `null`, no more. */
+/** Set the milliseconds until `who` retries a busy server; `null` removes it. */
 queueStatus.again = (who, pause) => {
   if (pause === null) refused.delete(who);
   else refused.set(who, performance.now() + pause);
@@ -41,14 +41,14 @@ function draw() {
   if (counts) clock = setTimeout(draw, SECOND);
   if (!text && !statusElement) return;
   statusElement ??= createStatusElement();
-  // The count is read out once, and not each second.
+  // Screen readers announce the countdown once, not every second.
   statusElement.setAttribute('aria-live', counts && statusElement.textContent ? 'off' : 'polite');
   if (statusElement.textContent !== text) statusElement.textContent = text;
 }
 
 const positionText = (most) => (most ? t(most === 1 ? 'line_one' : 'line_before', { count: most }) : t('line_next'));
 
-/** When the first of us asks again. */
+/** Text with the seconds until the first retry. */
 function again() {
   const left = Math.min(...refused.values()) - performance.now();
   return t('line_again', { seconds: Math.max(1, Math.ceil(left / SECOND)) });

@@ -1,18 +1,18 @@
-// Minimal reconciler: unchanged children keep their elements, so that a click survives a redraw between press
-// and release lie before and after an answer, an open menu stays open, and the focus stays where it is.
+// Minimal reconciler: unchanged children keep their elements, so that a click survives a redraw between press and
+// release, an open menu stays open, and the focus is not lost.
 
 import { transferListeners } from './dom.js';
 
 const PRESERVED_ATTRIBUTE = 'aria-describedby';
 
-/** Like `replace`; but of what is there already, a child with the same tag and contents only takes over what else is new. */
+/** Like `replace`, but a child with the same tag and contents stays; only its attributes and listeners are updated. */
 export function reconcile(element, ...children) {
   const fresh = children.filter((child) => child != null).map(toNode);
   const old = [...element.childNodes];
-  let first = 0; // of the old ones: those before it are taken or passed over, so that none that stays is ever moved
+  let first = 0; // old children before this index are used or skipped, so that kept children never move
   const shown = fresh.map((child, at) => {
     const fits = (each, place) => place >= first && isSameNode(each, child);
-    // As many as before: each in its place. A sentence may have a word twice, and one of them is not the other.
+    // With an equal count, match by index: a sentence may contain a word twice.
     const place = old.length === fresh.length ? (fits(old[at], at) ? at : -1) : old.findIndex(fits);
     if (place < 0) return child;
     first = place + 1;
@@ -36,8 +36,8 @@ function isSameNode(old, fresh) {
 }
 
 /**
- * Attributes, what is chosen, and what is done at a click: of the element and of all in it. The description of the term that
- * it names stays, which others have written on it meanwhile.
+ * Copies attributes, form state and listeners from `fresh` to `old`, recursively. `aria-describedby` stays, because
+ * other modules set it on elements in the page.
  */
 function patch(old, fresh) {
   if (old === fresh || !(old instanceof Element)) return old;

@@ -1,5 +1,4 @@
-// Attention of any model: maps of one or several kinds with their tokens. It answers as a translation does, and knows no more
-// than its arrays say. Of a large one the maps come when they are looked at.
+// Attention maps of any model with their tokens, in the interface of a translation. Large recordings load on demand.
 
 import { Translation, withPositions } from './translation.js';
 
@@ -16,7 +15,7 @@ export const MAP_KINDS = ['encoder', 'decoder', 'cross', 'self'];
 export class Recording extends Translation {
   /**
    * @param {{ name: string, kinds: Record<string, RecordedKind>, remarks: [string, any][], [tokens: string]: any }} values
-   * @param {Record<string, Uint16Array>} numbers of each kind all maps, `FULL` for a weight of one; a kind that is left out is asked for
+   * @param {Record<string, Uint16Array>} numbers maps by kind, `LEVEL_OF_ONE` for 1; missing kinds are requested
    * @param {((asked: { kind: string, heads: any[], small: boolean }) => void) | null} ask
    */
   constructor(values, numbers, ask = null) {
@@ -26,7 +25,7 @@ export class Recording extends Translation {
     this.kinds = MAP_KINDS.filter((kind) => kinds[kind]);
     this.recorded = kinds;
     this.remarks = remarks;
-    this.reads = !before; // a row of the decoder stands for the token that was read last
+    this.reads = !before; // a decoder row is labelled by its input token, not by the predicted one
     this.before = withPositions(before ?? [], text).map((token, place) => ({ ...token, key: place ? `t${place - 1}` : 'b' }));
     this.ask = ask;
     this.awaited = new Set();
@@ -35,10 +34,10 @@ export class Recording extends Translation {
     /** @type {Map<string, import('./translation.js').AttentionMap>} placeholders of maps that are not loaded yet */
     this.blanks = new Map();
     for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: numbers[kind] ?? null };
-    if (ask) this.opening = { layer: 0, head: 0, row: null }; // to find the best, all of them would have to come
+    if (ask) this.opening = { layer: 0, head: 0, row: null }; // the most informative head is unknown without all maps
   }
 
-  /** Whether all maps of a kind are here. */
+  /** Whether all maps of a kind are loaded. */
   isComplete(kind) {
     return Boolean(this.tensors[kind].numbers);
   }
@@ -67,12 +66,12 @@ export class Recording extends Translation {
     return this.maps.get(`${kind} ${layer} ${head}`) ?? this.placeholderMap(kind, { layer, head }, false);
   }
 
-  /** A thumbnail of a head with at most `cells` cells per side, for maps that are not sent. */
+  /** Downsampled map of a head, for kinds whose maps load on demand. */
   thumbnailMap(kind, { layer, head }) {
     return this.smalls.get(`${kind} ${layer} ${head}`) ?? this.placeholderMap(kind, { layer, head }, true);
   }
 
-  /** Null; missing maps are requested once. */
+  /** A map of NaN until the map is loaded; the first call requests it. */
   placeholderMap(kind, head, small) {
     const key = `${kind} ${head.layer} ${head.head} ${small}`;
     if (!this.awaited.has(key)) {
@@ -86,7 +85,7 @@ export class Recording extends Translation {
     return this.blanks.get(name);
   }
 
-  /** Maps have come: the weights of each head, `FULL` for one. */
+  /** Stores maps that have arrived; `full` stands for a weight of one. */
   receive({ kind, small, shape: [rows, columns] }, heads, numbers, full) {
     const size = rows * columns;
     for (const [place, { layer, head }] of heads.entries()) {

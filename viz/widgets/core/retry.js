@@ -1,29 +1,29 @@
-// No machine computes at present, or too many requests wait: a question stays, and is asked again from time to time, until one answers.
+// Retries requests with back-off while the cluster is unreachable or the server is busy.
 
-const RETRY_DELAYS_MS = [2000, 4000, 8000, 15_000, 30_000]; // retry delays in milliseconds; the last one repeats
+const RETRY_DELAYS_MS = [2000, 4000, 8000, 15_000, 30_000]; // the last one repeats
 const MAX_RETRYING = 24; // maximum number of retrying requests; further ones report the error
-const POLL_WANTED_MS = 250; // milliseconds between two checks whether an answer is still wanted
+const POLL_WANTED_MS = 250; // milliseconds between two calls of `wanted()`
 const BUSY = new Set(['line_full', 'cluster_busy', 'training_full']);
 
 const retrying = new Set();
 
-/** Whether a server that computes has refused an answer, because too many wait. */
+/** Whether the server rejected the request because its queue is full. */
 export const isBusy = (answer) => answer?.what === 'error' && BUSY.has(answer.word);
 
-/** One question's patience with machines that cannot be reached, or are busy. */
+/** Retry state of one request. */
 export class Retry {
   constructor() {
     this.times = 0;
   }
 
-  /** Whether the error is "cluster unreachable" and the request may be retried. */
+  /** Whether the cluster is unreachable or busy, and the limit of retrying requests is not reached. */
   shouldRetry(answer) {
     if ((answer?.word !== 'cluster_gone' && !isBusy(answer)) || (retrying.size >= MAX_RETRYING && !retrying.has(this))) return false;
     retrying.add(this);
     return true;
   }
 
-  /** Milliseconds until it is time to ask again: longer each time, and never sooner than a busy server says. Pages do not ask in step. */
+  /** Milliseconds until the next retry: back-off with jitter, at least the delay that a busy server asks for. */
   pause(answer) {
     const pause = RETRY_DELAYS_MS[Math.min(this.times, RETRY_DELAYS_MS.length - 1)];
     this.times += 1;

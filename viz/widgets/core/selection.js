@@ -3,15 +3,16 @@
 import { aligningHead, defaultHead, isShiftedHead, isWord, openingRow } from './default-head.js';
 import { axes, nearestHead, argMax, view } from './map-view.js';
 
-const MIN_ROW_PEAK = 0.5; // of its weight a row puts on one word
+const MIN_ROW_PEAK = 0.5; // minimum weight on one word for a row to count as clear
 const DISTANCE_PENALTY = 1.2; // penalty per relative distance, in units of weight
 
 /** The characteristic roles of each kind. The clearest head of the first available role is shown. */
 const INFORMATIVE_ROLES = { encoder: ['previous', 'next', 'same'], decoder: ['just_written', 'back_two'] };
 
 /**
- * The row to begin with: of the head that one begins with the server's choice, of others the clearest whose strongest word stands far off the diagonal, and best one that shows how words change
- * places. `look` has the kind, the layer and the head; `showing` says how tokens are shown. Null where there is no row.
+ * The initial row: for the default head the server's choice, for other heads the clearest row, preferably one whose
+ * strongest word is far off the diagonal or that shows a change of word order. Null if the map is empty.
+ * `look`: kind, layer and head; `showing`: display options.
  */
 export function informativeRow(translation, look, showing) {
   const { rows, columns, weights } = view(translation, look.kind, look.layer, look.head, showing);
@@ -19,7 +20,7 @@ export function informativeRow(translation, look, showing) {
   const opens = openingRow(translation, look);
   const chosen = opens === null ? null : rowOfPosition(rows, opens);
   if (chosen !== null) return chosen;
-  const back = isShiftedHead(translation, look) ? 1 : 0; // offset in rows of the word that a row belongs to
+  const back = isShiftedHead(translation, look) ? 1 : 0; // rows between a row and the word that it aligns
   const places = rows.map((item, row) => {
     const own = weights.subarray(row * columns.length, (row + 1) * columns.length);
     const [asked, column] = [rows[row - back], argMax(own)];
@@ -44,8 +45,8 @@ export function remapRow(translation, { kind, row, words, special }, changed) {
 }
 
 /**
- * Where one looks on in another kind: at the head that was looked at there last, else at its most telling one. The chosen word
- * goes along, and a word of one sentence becomes the word of the other that it depends on.
+ * The selection after a change of kind: the head last selected in that kind, else its most informative one. The pinned
+ * word stays pinned; if the new rows are of the other sentence, the word that it aligns with is pinned.
  */
 export function selectionInKind(translation, state, kind) {
   const { kind: from, layer, head, row, lastHeads } = state;
@@ -54,7 +55,7 @@ export function selectionInKind(translation, state, kind) {
   const [place] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
   if (place === null) return { ...found, ...kept, row: null };
   const crosses = (from === 'encoder') !== (kind === 'encoder');
-  if (crosses && !translation.tensors.cross) return { ...found, ...kept, row: null }; // nothing joins the two sentences
+  if (crosses && !translation.tensors.cross) return { ...found, ...kept, row: null }; // no alignment
   const partner = !crosses ? place : kind === 'encoder' ? alignedSource(translation)[place] : alignedTarget(translation, place);
   return { ...found, ...kept, row: rowOfPosition(axes(translation, kind, state).rows, partner) };
 }
@@ -74,7 +75,7 @@ function firstHead(translation, kind) {
   return found.length ? found.reduce((best, each) => (each.spread < best.spread ? each : best)) : { layer: 0, head: 0 };
 }
 
-/** Of each written token the source token that it depends on: by the head that aligns words, else by the mean of all heads. */
+/** The source position of each target token, by the aligning head, else by the mean of all heads. */
 function alignedSource(translation) {
   const { layer, head, shift } = aligningHead(translation) ?? { layer: 'mean', head: 'mean', shift: 0 };
   const { weights, rows, columns } = translation.map('cross', layer, head);
@@ -84,7 +85,7 @@ function alignedSource(translation) {
   });
 }
 
-/** The written token that depends on a source token; of a word that none depends on, the one that stands nearest to it. */
+/** The target position that aligns with a source position, or the one that aligns nearest to it. */
 function alignedTarget(translation, place) {
   const sources = alignedSource(translation);
   const gaps = sources.map((source) => Math.abs(source - place));

@@ -1,9 +1,9 @@
-// The one state of the page. Widgets read it, change it with `set`, and hear of changes by the names they care about.
+// The shared state of the page. Widgets read it, change it with `set` and subscribe to fields with `on`.
 
 import { FIELDS } from './fields.js';
 import { NO_SELECTION, createStore, sameHead } from './store.js';
 
-/** What one looks at by default, also what an address leaves out. */
+/** Default selection; permalinks omit these values. */
 /** @type {any} */
 export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries(FIELDS.selection.map((row) => [row.key, row.default])) };
 
@@ -12,7 +12,7 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @typedef {import('./translation.js').HeadPlace} HeadPlace
  * @typedef {{ layer: LayerPlace, head: HeadPlace }} Head
  *
- * @typedef {object} Selection what one looks at
+ * @typedef {object} Selection
  * @property {import('./translation.js').Kind} kind
  * @property {LayerPlace} layer
  * @property {HeadPlace} head
@@ -24,13 +24,13 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @property {boolean} special with special tokens
  * @property {string} palette
  * @property {string} scale
- * @property {string} interventions the changes of What if, as JSON; empty: none
+ * @property {string} interventions interventions of What if as JSON; empty: none
  *
- * @typedef {object} Here further state of the page
+ * @typedef {object} Here other state of the page
  * @property {string} language
  * @property {string} theme
- * @property {string} review the text that Sentiment judges; empty: its first example
- * @property {string} classifier the model that judges it; empty: the first
+ * @property {string} review text of the Sentiment tab; empty: its first example
+ * @property {string} classifier model of the Sentiment tab; empty: the first
  * @property {import('./translation.js').Translation | null} translation
  * @property {Head | null} preview
  * @property {number | null} hoverRow
@@ -39,23 +39,23 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @typedef {Selection & Here & Record<string, any>} State
  */
 
-/** The page's own store; any number of others may stand on it. */
+/** The page's store, the base of the views' stores. */
 export const pageStore = createStore({
   language: 'en',
   theme: 'light',
-  translation: null, // what is shown
-  busy: false, // a newer one is pending
+  translation: null, // the displayed translation
+  busy: false, // a newer translation is pending
   still: false, // live mode: the view keeps its layout while the sentence is typed
-  unanswered: null, // a request that the server was gone for
-  modelDefaults: {}, // the default options of each model, by its name
-  beamer: false, // saved views are shown to a class
-  savedViews: 0, // how many this browser keeps
-  fetched: 0, // models that came since the page was opened
-  hubAway: '', // the name of the Hub, where the server cannot reach it
+  unanswered: null, // a request that failed because the server was lost
+  modelDefaults: {}, // default options by model name
+  beamer: false, // presentation mode of saved views
+  savedViews: 0, // number of views in localStorage
+  fetched: 0, // number of models downloaded since the page was opened
+  hubAway: '', // the Hub's host name if the server cannot reach it
   ...Object.fromEntries(FIELDS.judged.map((row) => [row.key, row.default])),
   ...DEFAULTS,
   fit: true,
-  lastHeads: {}, // by kind, the head that was looked at last
+  lastHeads: {}, // last selected head by kind
   // Hover state, cleared when the pointer leaves.
   preview: null, // {layer, head}
   hoverRow: null,

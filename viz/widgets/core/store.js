@@ -1,12 +1,12 @@
-// A small store: fields that change by `set`, and listeners that hear of changes by the names of the fields.
+// A small observable store: `set` changes fields and notifies the listeners of these fields.
 
 /**
  * @typedef {{ state: any, set: (changes: any) => void, on: (names: string[], listener: (changed: string[]) => void) => () => void }} Store
  */
 
 /**
- * A store of these fields. With a `base`, every other field is the base's own: it is read from there, changed there, and
- * heard of from there. So two views share how maps are shown, and each of them has a head of its own.
+ * Creates a store with these fields. With a `base`, all other fields are read, set and observed in the base store, so
+ * that two views can share display options and have separate heads.
  *
  * @param {any} fields
  * @param {Store | null} base
@@ -17,7 +17,7 @@ export function createStore(fields, base = null) {
   const listeners = new Set();
   const owns = (name) => !base || Object.hasOwn(state, name);
 
-  /** Call `listener` with the changed names after any of these fields has changed; what returns ends it. */
+  /** Call `listener` with the changed names after any of these fields has changed. Returns an unsubscribe function. */
   function on(names, listener) {
     const entry = { fields: new Set(names.filter(owns)), listener };
     const leave = base?.on(
@@ -51,7 +51,7 @@ export const VIEW_STATE = {
   kind: 'cross',
   layer: 0, // a number, or 'mean'
   head: 'mean', // a number, 'mean' or 'max'
-  preview: null, // {layer, head}: the head that the pointer rests on
+  preview: null, // {layer, head}: the hovered head
   pinned: null, // {layer, head}: A of a comparison
   row: null,
   column: null,
@@ -67,5 +67,5 @@ export const sameHead = (one, other) => Boolean(one && other && one.layer === ot
 /** The displayed head: the previewed one, else the selected one. */
 export const shownHead = ({ preview, layer, head }) => preview ?? { layer, head };
 
-/** Whether two heads stand side by side. */
+/** Whether the view compares two heads. */
 export const isComparing = (state) => Boolean(state.pinned) && !sameHead(state.pinned, shownHead(state));

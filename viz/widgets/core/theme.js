@@ -1,4 +1,4 @@
-// Light and dark: the colours of the one table that the figures use too.
+// Light and dark theme, with the colour table that the figures use, too.
 
 import { tables as carried } from './boot.js';
 import { set, state } from './state.js';
@@ -11,7 +11,7 @@ export function followTheme() {
   onThemeChange();
 }
 
-/** Gradio marks the dark theme on the body; we follow every change of it. */
+/** Gradio sets the class `dark` on the body. */
 function onThemeChange() {
   const theme = document.body.classList.contains('dark') ? 'dark' : 'light';
   document.documentElement.style.colorScheme = theme;
@@ -24,13 +24,13 @@ export function switchTheme() {
 
 export const colour = (name) => themes[state.theme].variables[`--${name}`];
 
-/** A colour scale as Plotly wants it. */
+/** A colour scale in Plotly's format. */
 export function plotlyScale(name) {
   const samples = themes[state.theme].scales[name];
   return samples.map((hex, place) => [place / (samples.length - 1), hex]);
 }
 
-/** 256 colours, red, green, blue, one after the other. */
+/** A colour scale as 256 RGB triples. */
 export function colourTable(name, theme = state.theme) {
   const key = `${theme} ${name}`;
   if (!tables.has(key)) tables.set(key, interpolate(themes[theme].scales[name].map(channels)));
@@ -52,7 +52,7 @@ function interpolate(samples) {
   return colours;
 }
 
-/** The colour of a level from 0 to 1, as red, green, blue; on paper those of the light theme. */
+/** The RGB colour of a level from 0 to 1. */
 export function scaleColour(name, level, theme = state.theme) {
   const place = Math.max(0, Math.min(255, Math.round(level * 255))) * 3;
   return colourTable(name, theme).subarray(place, place + 3);
@@ -60,7 +60,7 @@ export function scaleColour(name, level, theme = state.theme) {
 
 export const cssColour = ([red, green, blue]) => `rgb(${red},${green},${blue})`;
 
-/** Black or white, whichever reads better on a colour. */
+/** Black or white, whichever has the higher contrast (WCAG). */
 export function textColourOn(rgb) {
   const [red, green, blue] = [...rgb].map((value) => {
     const part = value / 255;

@@ -1,4 +1,4 @@
-// A translation as the server sent it: tokens, and every weight as a letter.
+// A translation from the server: tokens and attention weights.
 
 import { decodeWeights, decodeCausalWeights, LEVEL_OF_ONE } from './weight-decoding.js';
 import { languageTag } from './language-tags.js';
@@ -6,18 +6,18 @@ import { languageTag } from './language-tags.js';
 /** @type {Kind[]} */
 export const KINDS = ['encoder', 'decoder', 'cross'];
 
-/** Whose tokens an axis of a kind has: those of the sentence that is read, or of the one that is written. */
+/** Whether an axis of a kind has source or target tokens. */
 export const sideOf = (kind, axis) =>
   ['encoder', 'self'].includes(kind) || (kind === 'cross' && axis === 'columns') ? 'source' : 'target';
 
 /**
  * @typedef {object} Token
- * @property {string} label as it is shown
+ * @property {string} label displayed text
  * @property {string} [full] the full text of a truncated label
- * @property {string} [key] its place on the page: `s3`, `t0`, `b` before the first word
+ * @property {string} [key] unique in the view: `s3` (source), `t0` (target), `b` (start token)
  * @property {number} [id] in the vocabulary
- * @property {number | null} [word] which word of the text it belongs to
- * @property {boolean} special no text, but a sign of the model's own
+ * @property {number | null} [word] index of its word in the text
+ * @property {boolean} special a special token of the model, without text
  * @property {number} start
  * @property {number} end
  *
@@ -25,7 +25,7 @@ export const sideOf = (kind, axis) =>
  * @typedef {number | 'mean'} LayerPlace
  * @typedef {number | 'mean' | 'max'} HeadPlace
  * @typedef {{ shape: number[], numbers: Uint16Array }} Tensor of all maps of a kind: [layers, heads, rows, columns]
- * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap row by row; NaN where masked
+ * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap in row-major order; NaN if masked
  */
 
 export class Translation {
@@ -35,21 +35,21 @@ export class Translation {
   text;
   /** @type {string} */
   source_text;
-  /** @type {number[] | undefined} the tokens of the sentence that are masked */
+  /** @type {number[] | undefined} masked source positions */
   hidden;
   /** @type {any} detected languages, if the model reads another one */
   hint;
-  /** @type {{ layer: number, head: number, row: number | null } | null | undefined} what a view begins with */
+  /** @type {{ layer: number, head: number, row: number | null } | null | undefined} initial selection of a view */
   opening;
-  /** @type {[number, number][] | undefined} heads of cross-attention whose row tells of the word above it: layer and head */
+  /** @type {[number, number][] | undefined} [layer, head] of cross-attention heads that are shifted by one row */
   late;
   /** @type {any} roles by kind, `[layer][head]`: name, share, and number of tokens that a row covers */
   roles;
   /** @type {Record<string, Record<string, [unit: string, scale: number, letters: string]>> | undefined} by kind and name (`measures.js`) */
   measures;
-  /** @type {{ text: string, score: number, ended: boolean, reverse_score: number | null }[]} of the search, the best first */
+  /** @type {{ text: string, score: number, ended: boolean, reverse_score: number | null }[]} best first */
   hypotheses;
-  /** @type {boolean} it came while its sentence was typed */
+  /** @type {boolean} translated while the sentence was being typed */
   live = false;
 
   /** @param {any} values the server's payload */
@@ -72,18 +72,18 @@ export class Translation {
     this.gathered = new Map();
   }
 
-  /** Whether a model of the way back took part in the choice. */
+  /** Whether the hypotheses were reranked with a reverse model. */
   get isReadBack() {
     return this.hypotheses.some(({ reverse_score: score }) => score !== null);
   }
 
-  /** Whether its own model alone would have chosen another one. */
+  /** Whether the reranking changed which hypothesis is best. */
   get isOverruled() {
     const better = (one, other) => (one.ended === other.ended ? one.score > other.score : one.ended);
     return this.isReadBack && this.hypotheses.some((each) => better(each, this.hypotheses[0]));
   }
 
-  /** The request again, as the server takes it: every value by its name. */
+  /** The request in the server's format, with the options as top-level values. */
   requestValues() {
     const { options, ...request } = this.request;
     const { alternatives, ...choices } = options;
@@ -106,14 +106,14 @@ export class Translation {
     return kind === 'decoder' ? [this.start, ...this.target.slice(0, -1)] : this.source;
   }
 
-  /** The token that a row's query was computed from. */
+  /** The input token of a row's query. */
   previousToken(kind, row) {
     if (kind === 'encoder') return this.source[row];
     return row ? this.target[row - 1] : this.start;
   }
 
   /**
-   * One map; averages and maxima of heads, averages of layers.
+   * The map of a head, or an average or maximum of heads, or an average of layers. Cached.
    * @param {Kind} kind
    * @param {LayerPlace} layer
    * @param {HeadPlace} head
@@ -136,8 +136,8 @@ export class Translation {
   }
 
   /**
-   * One map as whole numbers: a head, or of several their sum, or the greatest of each cell. Sums and maxima of layers are kept:
-   * those of all layers are made of them.
+   * The map as integers: of a single head, or the sum or maximum over heads and layers. Results per layer are cached,
+   * because those of all layers reuse them.
    * @param {Kind} kind
    * @param {LayerPlace} layer
    * @param {HeadPlace} head
@@ -162,12 +162,12 @@ export class Translation {
     return this.gathered.get(key);
   }
 
-  /** Whether a map of this kind has cells in which no look is possible. */
+  /** Whether maps of this kind have an attention mask. */
   masked(kind) {
     return kind === 'decoder';
   }
 
-  /** NaN if masked. */
+  /** Sets masked cells to NaN. */
   mask(kind, { weights, rows, columns }) {
     if (kind === 'decoder') {
       for (let row = 0; row < rows; row++) weights.fill(NaN, row * columns + row + 1, (row + 1) * columns);
@@ -177,7 +177,7 @@ export class Translation {
   }
 }
 
-/** All maps of a kind. They become numbers when they are first looked at, and the letters are not kept. */
+/** All maps of a kind, decoded on first use. */
 function tensorOf(kind, { shape, letters }) {
   let numbers = null;
   return {
@@ -202,14 +202,14 @@ function maxOfMaps(parts, size) {
   return found;
 }
 
-/** A token as it stands in its text: a token that is a space is a space there, and no sign for one. */
+/** A token's text in the sentence, where a space is a space instead of its visible label. */
 export function readsAs(token, text) {
   const own = text.slice(token.start, token.end);
   return token.special ? token.label : own.trim() || own || token.label;
 }
 
 /**
- * The server counts whole characters; `slice` counts an emoji as two. Tokens with their places as `slice` takes them.
+ * Converts token positions from code points, as the server counts, to UTF-16 units for `slice`.
  * @param {Token[]} tokens
  * @param {string} text
  */

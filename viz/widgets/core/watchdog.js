@@ -3,41 +3,41 @@
 import { asset } from './boot.js';
 
 const SILENCE_MS = 3000; // milliseconds without a message
-const RETRY_MS = 2000; // milliseconds between two looks whether a lost server is back
-const TIMEOUT_MS = 10_000; // milliseconds until a server that gives no sign counts as gone
+const RETRY_MS = 2000; // milliseconds between two pings of a lost server
+const TIMEOUT_MS = 10_000; // milliseconds until a ping fails
 
-/** Calls `lost` when a server that owes us a message has gone. */
+/** Calls `lost` if the server disappears while a message is expected. */
 export class Watchdog {
   constructor(lost) {
     this.lost = lost;
   }
 
-  /** A message came, and more are to come. */
+  /** Call this on each message if more are expected. */
   reset() {
     this.stop();
     const timer = setTimeout(async () => {
       const there = await isReachable();
-      if (this.timer !== timer) return; // a message came meanwhile
+      if (this.timer !== timer) return; // a message arrived meanwhile
       if (there) this.reset();
       else this.lost();
     }, SILENCE_MS);
     this.timer = timer;
   }
 
-  /** The line to the server broke. */
+  /** Call this when the connection breaks. */
   connectionLost() {
     this.stop();
     this.lost();
   }
 
-  /** Nothing more is to come. */
+  /** Call this when no more messages are expected. */
   stop() {
     clearTimeout(this.timer);
     this.timer = null;
   }
 }
 
-/** Wait until a lost server responds. Resolves to false if the wait was cancelled or the server only rejected the request. */
+/** Waits until a lost server responds. Resolves to false if cancelled, or if the server was never lost. */
 export async function waitForServer(wanted, gone = false) {
   while (wanted() && !(await isReachable())) {
     gone = true;
@@ -46,7 +46,7 @@ export async function waitForServer(wanted, gone = false) {
   return gone && wanted();
 }
 
-/** Whether the server that served this page still answers. */
+/** Whether the server of this page responds. */
 async function isReachable() {
   try {
     return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) })).ok;

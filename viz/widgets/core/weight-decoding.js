@@ -1,14 +1,14 @@
-// Weights as letters: how maps travel (`viz/service/weight_encoding.py` has the same table, and says why).
+// Decodes attention weights from characters. `viz/service/weight_encoding.py` has the same table and the reasons.
 
-const LEVELS = 20000; // the finest cells: half a unit of the fourth decimal
-export const LEVEL_OF_ONE = 2 * LEVELS; // stands for a weight of one; a cell's middle is a whole number, too
+const LEVELS = 20000; // finest quantisation cells of width 5e-5
+export const LEVEL_OF_ONE = 2 * LEVELS; // a weight of one; the centres of cells are whole numbers, too
 const TWO_BYTES = [0x100, 0x800];
-const THREE_BYTES = 0x4e00; // from here on
+const THREE_BYTES = 0x4e00; // the first three-byte character
 
-/** @type {Uint16Array | undefined} by letter */
+/** @type {Uint16Array | undefined} by character code */
 let table;
 
-/** The middle of each letter's cell, in the order of letters: nothing and one are exact. */
+/** The centre of each character's cell, in the order of characters; zero and one are exact. */
 function levelCentres() {
   const found = [];
   let first = 0;
@@ -17,14 +17,14 @@ function levelCentres() {
       found.push(0);
       first = cell;
     }
-    found[found.length - 1] = first + cell + 1; // of the finest cells from the first to this one
+    found[found.length - 1] = first + cell + 1; // centre of the finest cells from `first` to this one
   }
   found[0] = 0;
   found[found.length - 1] = LEVEL_OF_ONE;
   return found;
 }
 
-/** The middle of the cell that each letter stands for. */
+/** Table from character code to the centre of its cell. */
 function centres() {
   if (table) return table;
   table = new Uint16Array(1 << 16);
@@ -35,7 +35,7 @@ function centres() {
   return table;
 }
 
-/** Whether a quantisation cell begins here, at a number with one to four decimals. */
+/** Whether a character's cell begins at this finest cell: wherever rounding to one to four decimals changes. */
 function begins(cell) {
   const fourth = (cell + 1) >> 1;
   const parted = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);
@@ -43,7 +43,7 @@ function begins(cell) {
 }
 
 /**
- * Weights as whole numbers, `FULL` for one.
+ * Decodes weights to integers, in units of 1 / `LEVEL_OF_ONE`.
  * @param {string} letters
  */
 export function decodeWeights(letters) {
@@ -54,9 +54,9 @@ export function decodeWeights(letters) {
 }
 
 /**
- * The same of causal maps, of which nothing above the diagonals travels.
+ * Decodes causal maps, which are sent without the cells above the diagonal.
  * @param {string} letters
- * @param {number[]} shape whose last two numbers are the rows and columns of each map
+ * @param {number[]} shape [..., rows, columns]
  */
 export function decodeCausalWeights(letters, shape) {
   const values = centres();
@@ -74,7 +74,7 @@ export function decodeCausalWeights(letters, shape) {
 }
 
 /**
- * Weights of which the numbers of their letters came, as bytes: the low ones of all, then the high ones, which compress better.
+ * Decodes weights from the indices of their characters: all low bytes, then all high bytes, which compresses better.
  * @param {Uint8Array} bytes
  */
 export function decodeCodes(bytes) {
@@ -85,7 +85,7 @@ export function decodeCodes(bytes) {
   return numbers;
 }
 
-/** A weight as the number that comes back of its finest cell. */
+/** Quantises a weight to the centre of its finest cell. */
 export const levelOf = (weight) => {
   const cell = Math.floor(weight * LEVELS);
   return cell <= 0 ? 0 : cell >= LEVELS ? LEVEL_OF_ONE : 2 * cell + 1;

@@ -26,11 +26,11 @@ export class Comparison {
     return [...this.frames, this.largest];
   }
 
-  /** Render A and B of a source within `pixels`; returns the pixels for the cells of one map. */
+  /** Render A and B of a source within `width` pixels; returns the width of one map's cells. */
   show(source, first, second, width) {
     const weights = first.weights.map((weight, cell) => weight - second.weights[cell]);
     const difference = { ...second, maximum: true, weights };
-    // One size of cells for all three: two planes side by side, with the names of the rows left of the first.
+    // All three maps have one cell size. Two fit side by side, with row labels left of the first.
     const labels = rowLabelWidth(second, this.showing.fit);
     const plane = Math.floor((width - labels - GAP) / 2);
     const widths = isNarrow() ? [width, width, width] : [labels + plane, plane, labels + plane];
@@ -61,7 +61,7 @@ export class Comparison {
   }
 }
 
-/** How far apart A and B are, in a sentence that fits the form in which both are shown. */
+/** Sentence with the mean absolute difference of A and B, worded for the view mode. */
 export function differenceText(first, second, form) {
   let [sum, count] = [0, 0];
   for (const [cell, weight] of first.weights.entries()) {

@@ -5,16 +5,16 @@ import { WEIGHT_ERROR, formatCertain, errorBound, argMax, twoDecimals } from '..
 import { t } from '../core/i18n.js';
 import { hasAny, highlightWeights, combinedWeights } from './highlights.js';
 
-/** Returns what says it. */
+/** Returns the function that updates the sentence. */
 export function mountDescription(element) {
   element.classList.add('sentence');
 
-  /** `now`: the rows and columns that are meant; `other`: A of a comparison. */
+  /** `now`: highlighted rows and columns; `other`: A of a comparison. */
   return function say(source, view, now, other = null) {
     const idle = () => [t(isTouch() ? 'readout_tap' : 'readout_idle')];
     const lit = () => (other ? differenceText(source, other, view, now) : attentionText(source, view, now));
     replace(element, ...(hasAny(now) ? lit() : idle()));
-    element.title = element.textContent; // maximum characters per line
+    element.title = element.textContent; // the sentence may be truncated
   };
 }
 

@@ -8,9 +8,9 @@ import { colourLevel, rowMaximum } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
 const HOVER_DELAY_MS = 70; // milliseconds on a thumbnail before it is shown large
-const MAX_CELLS = 64; // cells a side: finer ones are drawn by the strongest among them
+const MAX_CELLS = 64; // cells per side; larger maps are max-pooled
 
-/** `choose(head, event)`: one was clicked. `preview(head)`: the pointer rests on one; null when it has left. */
+/** Callbacks: `choose(head, event)` on a click; `preview(head)` on hover, with null when the pointer leaves. */
 export class HeadGrid {
   constructor({ choose, preview }) {
     this.element = make('div', { class: 'wall-grid', role: 'listbox' });
@@ -31,7 +31,7 @@ export class HeadGrid {
     this.element.addEventListener('pointerover', (event) => {
       const button = event.target.closest('button');
       clearTimeout(resting);
-      // A wall that changes under a pointer at rest is not pointed at.
+      // Ignore events of a pointer that did not move: the wall changed under it.
       const rests = pointer.x === event.clientX && pointer.y === event.clientY;
       pointer = { x: event.clientX, y: event.clientY };
       if (!button || rests || event.pointerType === 'touch') return;
@@ -43,7 +43,7 @@ export class HeadGrid {
     });
   }
 
-  /** Every head of a source; `showing`: how maps are shown. */
+  /** Draws all heads of a source; `showing`: display options. */
   draw(source, kind, showing) {
     const rows = source.wallLayout(kind);
     const shape = JSON.stringify([rows, page.language, source.layered, source.numbers]);
@@ -57,7 +57,7 @@ export class HeadGrid {
     this.paint(source, kind, showing);
   }
 
-  /** The pictures alone; of those heads that `some` says. */
+  /** Repaints the thumbnails for which `some(head)` is true. */
   paint(source, kind, showing, some = (_head) => true) {
     for (const button of this.buttons()) {
       const head = headOf(button);
@@ -65,7 +65,7 @@ export class HeadGrid {
     }
   }
 
-  /** One row a layer, with the numbers of layers and heads around them. */
+  /** A grid with a row per layer, a column per head, and their numbers. */
   layers(source, rows) {
     const caption = (text, name = '') => make('div', { class: `caption ${name}`, 'aria-hidden': 'true' }, text);
     const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
@@ -87,7 +87,7 @@ export class HeadGrid {
   }
 
   /**
-   * Marks the chosen head; `pin`: the letter at a corner, if any.
+   * Marks the selected head; `pin`: the letter in a corner, A or B in a comparison.
    * @param {any} chosen
    * @param {(here: any) => string} pin
    */
@@ -117,7 +117,7 @@ function createThumbnail(source, { layer, head }) {
   return make('button', about, make('canvas', { 'aria-hidden': 'true' }));
 }
 
-/** One after the other, each with its name below it. */
+/** Thumbnails in a wrapping row, each with its name below. */
 function flowLayout(source, heads) {
   const caption = (head) => make('span', { class: 'caption', 'aria-hidden': 'true' }, source.shortName(head));
   return heads.map((head) => make('div', { class: 'cell', role: 'presentation' }, createThumbnail(source, head), caption(head)));
@@ -126,13 +126,13 @@ function flowLayout(source, heads) {
 const number = (text) => (/^\d+$/.test(text) ? Number(text) : text);
 const headOf = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
 
-/** The square root of each weight: thumbnails are for recognising shapes, and faint ones should show. */
+/** Paints the square root of each weight, so that faint patterns are visible in thumbnails. */
 function paint(canvas, { weights, rows, columns }, { scale, palette }) {
   const [height, width] = [Math.min(rows.length, MAX_CELLS), Math.min(columns.length, MAX_CELLS)];
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(width, height);
-  const pixels = new Uint32Array(picture.data.buffer); // a whole pixel at once: a tenth of the time of four bytes
+  const pixels = new Uint32Array(picture.data.buffer); // one write per pixel, 10 times as fast as four
   const colours = opaque(palette);
   const levels = scale === 'log' || scale === 'row' ? scaled({ weights, columns }, rows.length, scale) : weights;
   const greatest = maxPool(levels, [rows.length, columns.length], [height, width]);
@@ -143,14 +143,14 @@ function paint(canvas, { weights, rows, columns }, { scale, palette }) {
   context.putImageData(picture, 0, 0);
 }
 
-/** Where each weight stands on its scale. */
+/** Colour level of each weight. */
 function scaled(map, rows, scale) {
   const wide = map.columns.length;
   const most = Float32Array.from({ length: rows }, (_, row) => (scale === 'row' ? rowMaximum(map, row) : 1));
   return Float32Array.from(map.weights, (weight, cell) => colourLevel(weight, most[Math.floor(cell / wide)], scale));
 }
 
-/** Of the cells that share a pixel the greatest level, -1 where all of them are masked. */
+/** Maximum level of the cells that share a pixel; -1 if all of them are masked. */
 function maxPool(levels, [tall, wide], [height, width]) {
   const found = new Float32Array(width * height).fill(-1);
   const across = Int32Array.from({ length: wide }, (_, column) => Math.floor((column * width) / wide));
@@ -158,15 +158,15 @@ function maxPool(levels, [tall, wide], [height, width]) {
     const first = Math.floor((row * height) / tall) * width;
     for (let column = 0; column < wide; column++, cell++) {
       const pixel = first + across[column];
-      if (levels[cell] > found[pixel]) found[pixel] = levels[cell]; // never of NaN
+      if (levels[cell] > found[pixel]) found[pixel] = levels[cell]; // false for NaN
     }
   }
   return found;
 }
 
-const pixelsOf = new WeakMap(); // a palette's table → the same as whole pixels
+const pixelsOf = new WeakMap(); // colour table → 256 RGBA pixels
 
-/** The 256 colours of a palette as whole pixels. */
+/** The 256 colours of a palette as RGBA pixels. */
 function opaque(palette) {
   const levels = colourTable(palette);
   if (!pixelsOf.has(levels)) {

@@ -1,4 +1,4 @@
-// Which head comes next: heads stand in rows, and after the last of a row comes the first of the next.
+// Navigation between heads on the wall.
 
 import { sameHead } from '../core/store.js';
 

@@ -1,5 +1,5 @@
-// The attention view: head wall, large map and linked highlighting. It holds
-// nothing of the page: what there is to see is its source, what one looks at is its store. Several live side by side.
+// The attention view: head wall, large map and linked highlighting. It does not depend on the page: its data come from
+// a source and its selection from a store, so that a page can have several views.
 
 import { make, replace, iconToggle } from '../core/dom.js';
 import { on as onPage } from '../core/state.js';
@@ -31,15 +31,15 @@ const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written']
 
 /**
  * A view of heads inside `root`. Options:
- * - `store`: {state, set, on} with the fields of `VIEW_STATE` and `SHOWING` (core/store.js); the selection comes and goes by it;
- * - `source()`: what there is to see (translation-source.js says which methods it has), or nothing yet;
- * - `parts`: which of kinds, wall, hints, list, sums, pin, forms, sentence, strips, readout, legend there are; maps always are;
- * - `forms`: in which forms the maps can be seen;
- * - `redraws`: other fields of the store that change what `source()` gives; `open()`: whether anybody sees it;
- * - `does`: instead of changing the store, `choose(head, event)` (a click has an event, a key has none), `onHover(row, column)`, `onPin(row, column)`, and what is pinned,
- *   `held()`; then `light(marks)` says what is lit;
- * - `named`: several neighbours may be lit at once, and get one name;
- * - `heading`: the level of the head's name; `wallName()` and `mapName(name)`: what is read out for wall and map.
+ * - `store`: {state, set, on} with the selection (`VIEW_STATE` in core/store.js) and the display options;
+ * - `source()`: the data, with the interface of `TranslationSource`, or null if nothing is loaded;
+ * - `parts`: optional parts: kinds, wall, hints, list, sums, pin, forms, sentence, strips, readout, legend, written;
+ * - `forms`: available view modes;
+ * - `redraws`: other fields of the store that change the source; `open()`: whether the view is visible;
+ * - `does`: replaces default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
+ *   `onPin(row, column)`, `letGo()`, and `held()`, which returns the pins. The host then calls `highlight(marks)`;
+ * - `named`: neighbouring highlighted tokens share one label;
+ * - `heading`: tag of the head's name; `wallName()` and `mapName(name)`: accessible names of wall and map.
  */
 export function mount(root, options) {
   return new HeadView(root, options);
@@ -97,11 +97,11 @@ class HeadView {
     this.previous = previous;
     this.next = next;
     this.title = make(this.names.heading, { class: 'numeric' });
-    this.announced = make('p', { class: 'hidden-text', 'aria-live': 'polite' }); // chosen heads, not those pointed at
+    this.announced = make('p', { class: 'hidden-text', 'aria-live': 'polite' }); // selected heads, not hovered ones
     const [pin, pinText] = iconToggle(PIN, () => this.togglePin());
     this.pin = pin;
     this.pinText = pinText;
-    this.end = make('div', { class: 'end' }, forms); // a host's own buttons stand there, too
+    this.end = make('div', { class: 'end' }, forms); // hosts may append buttons
     const turn = make('div', { class: 'turn' }, previous, next, this.title);
     this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
     this.says = make('p', { class: 'says' });
@@ -111,7 +111,7 @@ class HeadView {
     const top = make('div', { class: 'heading' }, this.topline, this.announced, told);
     this.head = make('div', { class: 'head' }, top, strips, readout, this.maps.element, legend);
     this.hints = make('p', { class: 'keys' });
-    this.show = make('div', { class: 'show' }, list); // a host's own controls stand below the list
+    this.show = make('div', { class: 'show' }, list); // hosts may append controls
     this.wallElement = wall ?? make('div', {});
     this.element = make('div', { class: 'stage' }, wall, list ? this.show : null, this.head);
     this.root.append(...[kinds, this.element].filter(Boolean));
@@ -133,7 +133,7 @@ class HeadView {
 
   // ---------------------------------------------------------------- drawing
 
-  /** Everything: another source, kind, or way of showing. */
+  /** Draws everything, after a change of source, kind or display options. */
   draw() {
     this.source = this.sourceOf();
     if (!this.source) this.view = null;
@@ -147,7 +147,7 @@ class HeadView {
     this.drawHead();
   }
 
-  /** Another head. */
+  /** Draws the head and updates the wall, after a change of head or view mode. */
   onHeadChanged(changed) {
     if (!this.source || !this.open()) return;
     if (changed.some((name) => name !== 'preview' && name !== 'threshold')) this.wall.mark(this.store.state, this.updateSelection());
@@ -226,7 +226,7 @@ class HeadView {
 
   // ---------------------------------------------------------------- pointer and keys
 
-  /** Row and column under the pointer: on a map, at its labels, in the sentences. */
+  /** Row and column under the pointer, on a map, a label or a token of the sentences. */
   cellUnder(event) {
     return this.source.mapped ? (this.maps.cellAt(event) ?? cellOfElement(this.source, this.view, event.target)) : null;
   }
@@ -248,7 +248,7 @@ class HeadView {
     store.set({ view: forms[(forms.indexOf(viewMode(forms, store.state)) + 1) % forms.length] });
   }
 
-  /** The pin one row or column on. */
+  /** Moves the pin by `step` rows or columns. */
   movePin(axis, step) {
     const { row, column } = this.does.held();
     const from = { row, column }[axis];
@@ -268,7 +268,7 @@ class HeadView {
     else this.store.set({ pinned: null });
   }
 
-  /** The view leaves the page: it hears of nothing any more. */
+  /** Removes the view and its listeners. */
   destroy() {
     for (const leave of this.leaves) leave();
     this.observer.disconnect();

@@ -1,4 +1,4 @@
-// The wall: every head of every layer, small enough to see them all and large enough to recognise a pattern.
+// The head wall: thumbnails of all heads with a heading, instructions and key hints.
 
 import { make, replace, isTouch } from '../core/dom.js';
 import { sameHead } from '../core/store.js';
@@ -15,7 +15,7 @@ const KEY_HINTS = [
   [['J', 'K'], 'key_word'],
 ];
 
-/** `does`: callbacks `choose(head, event)` and `preview(head)`; `keys`: element for the key hints, next to a title and instructions. */
+/** `does`: callbacks of `HeadGrid`; `keys`: element for key hints, which also adds a title and instructions. */
 export function mountHeadWall(element, does, keys = null) {
   const title = make('h2', { class: 'hidden-text' });
   const says = make('p', { class: 'quiet' });
@@ -32,7 +32,7 @@ export function mountHeadWall(element, does, keys = null) {
     mark(state, source.nearestHead(state.kind, state));
   }
 
-  /** Another head is chosen, or a comparison begins or ends. */
+  /** Updates the marks, after a selection or a change of the comparison. */
   function mark({ pinned }, chosen) {
     const waiting = pinned && sameHead(pinned, chosen);
     says.textContent = t(pinned ? (waiting ? 'compare_choose' : 'compare_follows') : isTouch() ? 'wall_tap' : 'wall_says');

@@ -1,5 +1,5 @@
-// One head, large: the cells are Plotly's, the labels are ours. Labels belong to the sentence and are drawn once;
-// another head is a change of `z` alone.
+// The large map of a head. Plotly draws the cells; labels are HTML and are drawn once per sentence, so that a change of
+// head only updates `z`.
 
 import { make, isNarrow, setScrollable } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
@@ -14,17 +14,17 @@ import { DENSE_FROM, classRoom, columnLabelHeight, rowLabelWidth } from './label
 import { stableSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
-const MAX_CELL_WIDTH = 44; // pixels of a cell; on very wide windows more
+const MAX_CELL_WIDTH = 44; // pixels; more on wide windows
 const MAX_CELL_HEIGHT = 38;
-const GROW_FROM_WIDTH = 900; // pixels of a map from which on its cells grow
-const FOLDED_LABEL_HEIGHT = 38; // pixels above a map that names one column at a time
-const MAX_LABELLED_ROWS = 24; // rows: with `named` so many keep their labels however many columns there are
-const ROW_HEIGHT = 20; // pixels of such a row
+const GROW_FROM_WIDTH = 900; // cells grow if the map is wider than this
+const FOLDED_LABEL_HEIGHT = 38; // pixels above a map that labels one column at a time
+const MAX_LABELLED_ROWS = 24; // up to this number, and with `named`, rows keep their labels even if columns do not
+const ROW_HEIGHT = 20; // pixels of such a labelled row
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
- * One map with its labels, shown as the store's `showing` says. `difference`: two colours around zero; `rowLabels`: false
- * where a neighbour has them; `named(axis, places)`: what several neighbours read together.
+ * A map with its labels. `showing`: display options; `difference`: diverging colours around zero; `rowLabels`: false if
+ * the map on the left has them; `named(axis, places)`: text of several neighbouring tokens.
  */
 export class Heatmap {
   constructor(plotly, showing, { difference = false, rowLabels = true, named = null } = {}) {
@@ -33,9 +33,9 @@ export class Heatmap {
     this.difference = difference;
     this.rowLabels = rowLabels;
     this.named = named;
-    this.kept = null; // the sizes that stay while the sentence is typed
+    this.kept = null; // sizes that stay fixed while the sentence is typed
     /** @type {ReturnType<typeof classRoom> | null} */
-    this.forClass = null; // the sizes for a class
+    this.forClass = null; // sizes in presentation mode
     this.shape = '';
     this.element = make('div', { class: 'map-scroll' });
     this.labels = new MapLabels(showing, { named, shades: !difference });
@@ -51,7 +51,7 @@ export class Heatmap {
     this.element.append(this.grid, this.inView.element);
   }
 
-  /** Show a view in so many pixels; `tall`: for a class, the pixels that all its rows should fit in. */
+  /** Show a view within `width` pixels; `tall`: available height in presentation mode, else 0. */
   show(view, width, label, tall = 0) {
     this.view = view;
     this.grid.setAttribute('aria-label', label);
@@ -102,7 +102,7 @@ export class Heatmap {
     this.columnHeight = this.tiny ? FOLDED_LABEL_HEIGHT : above;
   }
 
-  /** Whether some cells are empty: masked, or of a word that one of two sentences lacks. */
+  /** Whether some cells are empty: masked, or of a word that is missing in one of two sentences. */
   get hatched() {
     return Boolean(this.view.masked || this.view.gaps);
   }
@@ -199,7 +199,7 @@ export class Heatmap {
     hideUnwrittenLabels(this.grid, there);
   }
 
-  /** A frame around neighbouring rows or columns. */
+  /** Draws a frame around neighbouring rows or columns. */
   outlineCells(name, places) {
     const band = this.bands[name];
     band.hidden = !places?.length;

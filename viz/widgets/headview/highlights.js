@@ -1,5 +1,5 @@
 // Hovered and pinned rows and columns of a map. One token of a model can be three of another,
-// so several rows or columns may be meant at once.
+// so several rows or columns may be highlighted at once.
 
 import { colourLevel, reduceCells } from '../core/map-view.js';
 
@@ -13,7 +13,7 @@ export const hasAny = ({ rows, columns }) => Boolean(rows?.length || columns?.le
 
 const toList = (place) => (place === null ? null : [place]);
 
-/** The marks of a store in which at most one row and one column are meant. */
+/** The highlight of a store, with at most one row and one column. */
 export const highlightOf = ({ row, column, hoverRow, hoverColumn }) => ({
   hover: { rows: toList(hoverRow), columns: toList(hoverColumn) },
   pinned: { rows: toList(row), columns: toList(column) },
@@ -26,7 +26,7 @@ export function effectiveHighlight({ hover, pinned }) {
   return { rows: places('rows'), columns: places('columns') };
 }
 
-/** The weights of some rows and columns together: sums over columns, means over rows. NaN where all of them are masked. */
+/** Combined weight of some rows and columns: summed over columns, averaged over rows; NaN if all cells are masked. */
 export const combinedWeights = (view, rows, columns) => reduceCells({ weights: view.weights, columns: view.columns.length }, rows, columns);
 
 /** Sum of the highlighted rows per column, or of the highlighted columns per row. */
@@ -40,7 +40,7 @@ export function highlightWeights(view, { rows, columns }) {
 /** Largest weight, never zero; used for normalisation. */
 export const maxWeight = (weights) => weights.reduce((all, weight) => Math.max(all, weight || 0), 1e-9);
 
-/** The same as strengths from 0 to 1, for shading. */
+/** `highlightWeights` scaled to levels from 0 to 1, for shading. */
 export function highlightLevels(view, marks, scale) {
   const scaled = (weights) => {
     const greatest = maxWeight(weights);

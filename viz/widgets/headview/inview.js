@@ -1,9 +1,9 @@
-// Which rows and columns of a map that scrolls before a class are in sight.
+// Note on the visible rows and columns of a map that scrolls in presentation mode.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
-/** The first and the last of `count` cells in `room` pixels from `start` on, counted from one; what is half seen counts. */
+/** First and last visible cell of `count`, from one, in `room` pixels after `start`. Half-visible cells count. */
 export function shown(start, room, cell, count) {
   const last = Math.max(1, Math.min(count, Math.floor((start + room) / cell + 0.5)));
   return { first: Math.min(last, Math.floor(start / cell + 0.5) + 1), last, count };
@@ -12,7 +12,7 @@ export function shown(start, room, cell, count) {
 const isCut = ({ first, last, count }) => first > 1 || last < count;
 
 export class InView {
-  /** @param {HTMLElement} scroller what the map scrolls in; the note stands at its lower edge */
+  /** @param {HTMLElement} scroller scroll container of the map; the note is at its lower edge */
   constructor(scroller) {
     this.scroller = scroller;
     this.element = make('p', { class: 'in-view', hidden: true });
@@ -21,7 +21,7 @@ export class InView {
     scroller.addEventListener('scroll', () => this.draw(), { passive: true });
   }
 
-  /** `sizes`: how many rows and columns, their pixels, and those of the names beside and above them; null: nothing is said. */
+  /** `sizes`: counts and pixel sizes of cells and labels; null hides the note. */
   say(sizes) {
     this.sizes = sizes;
     this.element.hidden = !sizes;

@@ -1,10 +1,10 @@
-// The keys of a view of heads: another head, kind or form, another row or column, and A of a comparison.
+// Keyboard shortcuts of a head view: head, kind, view mode, row, column and comparison.
 
 import { isTextField } from '../core/dom.js';
 import { remapRow } from '../core/selection.js';
 import { NO_SELECTION } from '../core/store.js';
 
-/** Keys act on the view that `inUse()` names, and on none while it names none. Returns what ends that. */
+/** Handle keys for the view that `inUse()` returns, if any. Returns a function that unsubscribes. */
 export function mountKeyboard(inUse) {
   const listen = (event) => {
     const view = inUse();

@@ -3,8 +3,8 @@
 import { isNarrow } from '../core/dom.js';
 import { isUpright } from '../parts/column-name.js';
 
-export const DENSE_FROM = 44; // tokens: beyond, labels are thinned
-const LETTERS = 14; // pixels of a label's letters
+export const DENSE_FROM = 44; // tokens; longer maps are dense: they scroll or shrink
+const LETTERS = 14; // font size of labels in pixels
 
 let measuringContext = null;
 
@@ -14,29 +14,29 @@ function textWidth(text) {
   return measuringContext.measureText(text).width;
 }
 
-const [LEAST, MOST] = [18, 24]; // pixels of the window that letters have before a class, if there is room
-const ROW = 1.25; // of its letters that a row takes at least
-const COLUMN = 1.15; // the same of a column, whose name is turned
-const LARGEST = 60; // pixels of a cell
-const CORNER = 92; // pixels beside the names of columns, where the axes are named
+const [LEAST, MOST] = [18, 24]; // font sizes in presentation mode, in window pixels
+const ROW = 1.25; // minimum height of a row, relative to the font size
+const COLUMN = 1.15; // minimum width of a column, relative to the font size
+const LARGEST = 60; // maximum size of a cell in pixels
+const CORNER = 92; // minimum width of the corner, which has the axis titles
 
 const maxLabelWidth = (items) => Math.max(...items.map((item) => textWidth(item.label)));
 
-/** Pixels left of a map for its row labels: the width of the widest, within bounds. `fit`: a long map is not scrolled. */
+/** Width of the row labels in pixels: that of the widest label, within bounds. `fit`: dense maps do not scroll. */
 export function rowLabelWidth({ rows, columns }, fit) {
   if ((rows.length > DENSE_FROM || columns.length > DENSE_FROM) && fit) return 76;
   return Math.ceil(Math.min(isNarrow() ? 86 : 116, Math.max(isNarrow() ? 40 : 76, maxLabelWidth(rows) + 18)));
 }
 
-/** Pixels above a map for the names of its columns, turned or upright. */
+/** Height of the column labels in pixels, for rotated and upright labels. */
 export function columnLabelHeight(columns) {
   const tall = Math.max(...columns.map(({ label }) => (isUpright(label) ? [...label].length * 15 : textWidth(label))));
   return Math.min(116, Math.max(44, tall + 14));
 }
 
 /**
- * The sizes of a map that a class sees from afar, in pixels of the page, `scale` of the window's each: letters shrink first, down
- * to what can be read, then cells; what does not fit then is scrolled. `tall`: what there is above the bar.
+ * Sizes of a map in presentation mode, in page pixels of `scale` window pixels each. If the map does not fit, the font
+ * shrinks to its minimum first; then the map scrolls. `tall`: available height.
  */
 export function classRoom({ rows, columns }, { width, tall, scale }) {
   for (let size = MOST; ; size--) {

@@ -1,4 +1,4 @@
-// Where two heads differ most: a button for each of those cells, which lights as the cell itself does.
+// The cells in which two heads differ most, as buttons that highlight their cell.
 
 import { make } from '../core/dom.js';
 import { signed } from '../core/map-view.js';
@@ -6,7 +6,7 @@ import { topIndices } from './strongest-list.js';
 
 const MAX_LISTED = 6;
 
-/** The largest differences of a map of A − B; smaller ones than `least` are left out. */
+/** Buttons for the largest differences of a map A − B, without those below `least`. */
 export function largestDifferences({ weights, rows, columns }, least = 0) {
   const found = topIndices(weights, MAX_LISTED, Math.abs).filter((cell) => Math.abs(weights[cell]) >= least);
   return found.map((cell) => {

@@ -1,4 +1,4 @@
-// Lines: tokens on both sides, joined as strongly as they attend; pointing at one thins them to its own.
+// The lines view: tokens on both sides, joined by lines as strong as their weights. Hovering a token fades other lines.
 
 import { make, replace, setScrollable, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -19,7 +19,7 @@ export class Lines {
     this.element = make('div', { class: 'lines' }, this.top, this.sheet);
   }
 
-  /** `views`: one, or A and B. */
+  /** `views`: one view, or A and B of a comparison. */
   show(views, width, label) {
     this.views = views;
     const { rows, columns } = views[0];
@@ -49,7 +49,7 @@ export class Lines {
     replace(this.labels, ...all);
   }
 
-  /** Rows beyond those that are there have no lines yet. */
+  /** Hides labels and lines of rows that are not written yet. */
   hideUnwritten(there) {
     this.there = there;
     hideUnwrittenLabels(this.labels, there);

@@ -1,4 +1,4 @@
-// The head on show, large, in the form that one wants to see: matrix, lines or numbers; of two heads three matrices.
+// The selected head as a matrix, lines or numbers; a comparison as three matrices.
 
 import { make, isNarrow, replace } from '../core/dom.js';
 import { state as page } from '../core/state.js';
@@ -12,8 +12,8 @@ const HIDDEN_WIDTH = 780; // pixels of an area that is not visible yet
 
 export class MapArea {
   /**
-   * `showing`: display options; `legend`: the element next to the maps, above lines and below everything else;
-   * `widest`: maximum width in pixels; `options`: of a single map (heatmap.js).
+   * `showing`: display options; `legend`: element that is moved above lines and below other modes; `widest`: maximum
+   * width in pixels; `options`: of a single map (heatmap.js).
    */
   constructor(plotly, showing, { legend = null, widest = Infinity, options = {} } = {}) {
     this.plotly = plotly;
@@ -26,10 +26,10 @@ export class MapArea {
     this.element = make('div', { class: 'maps' });
   }
 
-  /** One view of a source in a form, called `name`; or the view of B and as `other` that of A. */
+  /** Shows a view in a view mode with the accessible name `name`. In a comparison, `view` is B and `other` is A. */
   show(source, view, { other = null, form = 'matrix', name }) {
     const wanted = form === 'matrix' && other ? 'compare' : form;
-    const width = Math.min(this.widest, this.width || this.element.clientWidth || HIDDEN_WIDTH); // known without a layout of the page
+    const width = Math.min(this.widest, this.width || this.element.clientWidth || HIDDEN_WIDTH); // avoids a reflow
     if (wanted !== this.form) this.switchMode(wanted);
     const both = other ? [other, view] : [view];
     if (wanted === 'compare') this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);
@@ -38,10 +38,10 @@ export class MapArea {
     else this.maps[0].show(both, name);
   }
 
-  /** Another form: what showed the last one leaves. */
+  /** Replaces the elements of the previous view mode. */
   switchMode(form) {
     const { plotly, showing, element, legend } = this;
-    element.style.minHeight = `${element.offsetHeight}px`; // the page keeps its height while one form leaves
+    element.style.minHeight = `${element.offsetHeight}px`; // keeps the page's height during the switch
     this.clear();
     element.className = `maps ${form}`;
     this.comparison = form === 'compare' ? new Comparison(plotly, showing) : null;
@@ -53,18 +53,18 @@ export class MapArea {
     this.maps = this.comparison?.maps ?? [forms[form]()];
     replace(element, ...(this.comparison?.elements ?? this.maps.map((map) => map.element)));
     if (legend && form === 'lines')
-      element.before(legend); // its slider stays in sight above the longest sentence
+      element.before(legend); // keeps its slider visible above long sentences
     else if (legend) element.after(legend);
     this.form = form;
     requestAnimationFrame(() => (element.style.minHeight = ''));
   }
 
-  /** Before a class, where the style gives the maps what is left of the window: its pixels; else 0. */
+  /** Height in pixels in presentation mode, in which the maps fill the window; else 0. */
   classHeight() {
     return page.beamer && matchMedia(FOR_CLASS).matches ? this.element.clientHeight : 0;
   }
 
-  /** No map at all. */
+  /** Removes all maps. */
   clear() {
     for (const map of this.maps) map.destroy?.();
     this.maps = [];
@@ -86,13 +86,13 @@ export class MapArea {
     return this.maps.find((map) => map.plane?.contains(event.target))?.cellAt(event);
   }
 
-  /** Whether there is more or less room than when one asked last. */
+  /** Whether the size has changed since the last call. */
   hasResized() {
     const [width, height] = [this.element.clientWidth, this.classHeight()];
     if (!width || (this.width === width && this.height === height)) return false;
     this.width = width;
     this.height = height;
-    if (isNarrow() !== this.wasNarrow) this.form = null; // on a phone each map of a comparison has its own names of rows
+    if (isNarrow() !== this.wasNarrow) this.form = null; // on a phone each map of a comparison has row labels
     this.wasNarrow = isNarrow();
     return true;
   }

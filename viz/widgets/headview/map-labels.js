@@ -1,4 +1,4 @@
-// The names around a map: of rows, of columns, and of several neighbours together where single names would not fit.
+// Row and column labels of a map. On dense maps, neighbouring highlighted tokens share one label.
 
 import { make, replace } from '../core/dom.js';
 import { argMax } from '../core/map-view.js';
@@ -6,11 +6,11 @@ import { t } from '../core/i18n.js';
 import { columnClass } from '../parts/column-name.js';
 import { paint } from './shading.js';
 
-const SPACE = '␣'; // the label of a token that is a space (viz/token_labels.py)
-const TICK_WIDTH = 40; // pixels that the number of a column takes
+const SPACE = '␣'; // label of a space token (viz/token_labels.py)
+const TICK_WIDTH = 40; // pixels of a column number
 const AXES = { rows: 'row', columns: 'column' };
 
-/** A number above its column, right-aligned near the right edge so that it is not clipped. */
+/** Style of a number above its column, right-aligned near the right edge so that it is not clipped. */
 function tickPlace(centre, width) {
   const beyond = centre + TICK_WIDTH / 2 > width;
   return `bottom:4px;width:${TICK_WIDTH}px;${beyond ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
@@ -27,12 +27,12 @@ export class MapLabels {
     this.common = { rows: make('div', { class: 'together before' }), columns: make('div', { class: 'together above' }) };
   }
 
-  /** The names of several neighbours, which lie on the cells. */
+  /** Shared labels of several neighbours, drawn over the cells. */
   get names() {
     return this.named ? Object.values(this.common) : [];
   }
 
-  /** `room`: what one cell takes, the pixels above the columns, and whether cells are too small for names. */
+  /** `room`: cell size, height of the column labels, and whether cells are too small for labels (`tiny`, `low`). */
   draw(view, room) {
     this.view = view;
     this.room = room;
@@ -64,14 +64,14 @@ export class MapLabels {
     return make('div', { class: `label${above}${end}`, data, style, title: item.label === SPACE ? t('token_space') : item.full }, text);
   }
 
-  /** `now`: the rows and columns that are meant; `lit`: how strongly each of the others is lit by them. */
+  /** `now`: highlighted rows and columns; `lit`: levels from 0 to 1 of the other axis. */
   highlight(now, lit) {
     const { tiny, low } = this.room;
     for (const [axis, name] of Object.entries(AXES)) {
       const focus = now[axis] ?? (lit[axis] ? [argMax(lit[axis])] : []);
       const joined = tiny && focus.length > 1 && this.named; // labels of tiny neighbours would cover each other
       this.mergedLabel(axis, joined ? focus : []);
-      const leads = axis === 'rows' || !now.rows; // of a row and a column together, the row is what one looks at
+      const leads = axis === 'rows' || !now.rows; // if both are highlighted, only the row is marked as selected
       for (const label of this[axis].querySelectorAll('.label')) {
         const place = Number(label.dataset[name]);
         paint(label, this.shades ? lit[axis]?.[place] : null, this.showing.palette);
@@ -81,7 +81,7 @@ export class MapLabels {
     }
   }
 
-  /** One name for several rows or columns, at their middle. */
+  /** A shared label at the middle of several rows or columns. */
   mergedLabel(axis, places) {
     const name = this.common[axis];
     name.hidden = !places.length;
@@ -90,7 +90,7 @@ export class MapLabels {
     name.textContent = this.named(axis, places);
     const middle = (Math.min(...places) + Math.max(...places) + 1) / 2;
     const [wide, left] = [this.view.columns.length * cellWidth, middle * cellWidth];
-    const across = left > wide / 2 ? `right:${wide - left - 10}px` : `left:${left - 10}px`; // towards the side that has room
+    const across = left > wide / 2 ? `right:${wide - left - 10}px` : `left:${left - 10}px`; // the side with space
     name.style.cssText = axis === 'rows' ? `top:${middle * cellHeight - 10}px` : across;
   }
 }

@@ -21,7 +21,7 @@ export class NumberTable {
     this.element.addEventListener('scroll', () => this.renderVisible());
   }
 
-  /** A view, or A and B: then their difference. */
+  /** Shows one view, or the difference of A and B. */
   show(views, label) {
     this.views = views;
     const { rows, columns } = views[0];
@@ -68,7 +68,7 @@ export class NumberTable {
     return make('tr', { 'aria-rowindex': row + 2 }, name, ...cells);
   }
 
-  /** The row and column pointed at, and those that are pinned, with their names. */
+  /** Marks the hovered and pinned rows and columns, with their headers. */
   highlight(marks) {
     this.marks = marks;
     for (const name of MARK_CLASSES) this.table.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));

@@ -13,7 +13,7 @@ export function mountPointer(element, cellAt, { onHover, onPin }) {
   });
 }
 
-/** The row and column of a view that an element stands for: a label, a number, a token of the sentences. */
+/** Row and column of an element: a label, a number or a token of the sentences. */
 export function cellOfElement(source, view, element) {
   const labelled = cellOfLabel(element);
   if (labelled) return labelled;
@@ -26,7 +26,7 @@ export function cellOfElement(source, view, element) {
   return [null, column >= 0 ? column : null];
 }
 
-/** The row and column of a label or of a number; nothing elsewhere. */
+/** Row and column of a label or number; null for other elements. */
 export function cellOfLabel(element) {
   const number = (text) => (text === undefined ? null : Number(text));
   const label = element.closest('[data-row],[data-column]');

@@ -1,4 +1,4 @@
-// The number that is meant, in words and up to four decimals: those that are certain.
+// The highlighted weight with its words, rounded to the decimals that are certain, at most four.
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { formatCertain, errorBound, fourDecimals, argMax } from '../core/map-view.js';
@@ -11,7 +11,7 @@ export function mountReadout(element) {
   element.classList.add('readout');
   element.append(value, words);
 
-  /** `now`: the rows and columns that are meant; `missing`: what to say instead. */
+  /** `now`: highlighted rows and columns; `missing`: message that replaces the number. */
   return function read(source, view, now, missing = '') {
     const said = readoutText(source, view, now, missing);
     value.textContent = said.value ?? '';

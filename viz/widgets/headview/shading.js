@@ -4,9 +4,9 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { colourLevel } from '../core/map-view.js';
 import { highlightWeights, maxWeight } from './highlights.js';
 
-const SCROLL_MARGIN = 52; // pixels that a strip shows above the token that it scrolls to
+const SCROLL_MARGIN = 52; // pixels above a token that is scrolled into view
 
-/** Words below 0.02 are not shaded, because otherwise every word becomes a box. */
+/** Shades an element, unless its strength is below 0.02: shading every word would clutter the sentence. */
 export function paint(element, strength, palette) {
   const shows = strength >= 0.02; // not for null, undefined, NaN
   const rgb = shows ? scaleColour(palette, strength) : null;
@@ -23,7 +23,7 @@ export function tokenStrengths(source, view, now, scale) {
   if (!axis) return () => undefined;
   for (const [place, item] of view[axis].entries()) for (const key of source.keys(view.kind, axis, item)) found.set(key, place);
   const greatest = maxWeight(weights);
-  // The pieces of one character are one element: of columns they add up, of rows they are averaged.
+  // An element of several byte pieces sums their columns and averages their rows.
   return (keys) => {
     const places = [...new Set(keys.map((key) => found.get(key)).filter((place) => place !== undefined))];
     if (!places.length) return undefined;
@@ -32,7 +32,7 @@ export function tokenStrengths(source, view, now, scale) {
   };
 }
 
-/** Shade the tokens of the sentences, and frame those that are meant. */
+/** Shade the tokens of the sentences, and frame the highlighted ones. */
 export function shadeStrips(strips, source, view, now, { scale, palette }) {
   const strengthOf = tokenStrengths(source, view, now, scale);
   const axis = now.rows ? 'rows' : 'columns';
@@ -49,7 +49,7 @@ export function shadeStrips(strips, source, view, now, { scale, palette }) {
   for (const strip of strips.strips) scrollIntoView(strip);
 }
 
-/** Several chosen neighbours get one frame. */
+/** Merges the frames of neighbouring highlighted tokens. */
 function mergeFrames(tokens) {
   const chosen = (node) => Boolean(node?.classList?.contains('chosen'));
   for (const token of tokens) {

@@ -15,11 +15,11 @@ export function freezeHeights(view, still) {
 }
 
 const COLUMN_STEP = 8;
-const MIN_LABEL_PIXELS = 96; // pixels that a name has at least beside or above a map that holds still: longer ones may come
+const MIN_LABEL_PIXELS = 96; // minimum height of column labels, since longer words may follow
 
 /**
- * The sizes of a map that holds still, of its own ones and those before: {columns, label, above} in columns and pixels. Room
- * for columns grows by eight, and what is gone leaves its room; the names keep the room that they began with.
+ * Sizes of a map during live translation, {columns, label, above}, from its previous and natural sizes. The number of
+ * columns grows in steps of eight and never shrinks; label sizes stay as they were at first.
  */
 export function stableSizes(before, { columns, label, above }) {
   if (!before) return { columns, label: label, above: Math.max(above, MIN_LABEL_PIXELS) };

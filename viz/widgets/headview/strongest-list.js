@@ -1,4 +1,4 @@
-// The strongest words of the lit row or column, and of nothing lit the strongest cells.
+// The words with the largest weights in the highlighted row or column; without a highlight, the largest cells.
 
 import { make, replace } from '../core/dom.js';
 import { formatCertain, errorBound, fourDecimals, twoDecimals } from '../core/map-view.js';
@@ -7,11 +7,11 @@ import { highlightWeights } from './highlights.js';
 
 const MAX_LISTED = 6;
 
-/** `sums`: with the sum of the row. */
+/** `sums`: show the sum of the row. */
 export function mountStrongestList(element, { sums = false } = {}) {
   element.classList.add('list');
 
-  /** `now`: the rows and columns that are meant; `comparing`: the head listed is the second of two. */
+  /** `now`: highlighted rows and columns; `comparing`: the listed head is B. */
   return function list(source, view, now, comparing = false) {
     const { title, entries } = entriesOf(source, view, now);
     const best = entries.filter(([, weight]) => weight === weight).sort((one, two) => two[1] - one[1]);
@@ -40,9 +40,9 @@ function entriesOf(source, view, now) {
     return { title: source.listTitle(view, now), entries };
   }
   const axis = lit.rows ? 'rows' : 'columns';
-  const both = now.rows ? now.columns : null; // of a cell the column stands out
+  const both = now.rows ? now.columns : null; // if a cell is highlighted, its column is marked
   const said = (place) => {
-    if (!lit.columns && !lit.rows) return fourDecimals(rest[place]); // came as a number
+    if (!lit.columns && !lit.rows) return fourDecimals(rest[place]); // not quantised
     return formatWeight(view, weights[place], lit.rows ? [place] : now.rows, lit.rows ? now.columns : [place]);
   };
   const entries = topIndices(weights, MAX_LISTED).map((place) => [
@@ -56,7 +56,7 @@ function entriesOf(source, view, now) {
 
 const formatWeight = (view, weight, rows, columns) => formatCertain(weight, errorBound(view, weight, rows, columns));
 
-/** The places of the greatest numbers, without sorting all of them. */
+/** Indices of the `count` largest values, in descending order of `size`, without sorting all values. */
 export function topIndices(values, count, size = (value) => value) {
   const best = [];
   for (let place = 0; place < values.length; place++) {

@@ -1,4 +1,4 @@
-// The sentences as strips of tokens: point at one, and all it attends to is shaded.
+// The sentences as strips of tokens, shaded by the weights of the highlighted token.
 
 import { make, replace } from '../core/dom.js';
 import { readsAs } from '../core/translation.js';
@@ -11,7 +11,7 @@ export function mountTokenStrips(element) {
   element.classList.add('strips');
   let parts = [];
 
-  /** `sentences`: [{side, language, tokens, text, named, idle, long}]; what is `named` says its language before it. */
+  /** `sentences`: [{side, language, tokens, text, named, idle, long}]; `named`: with the language as a heading. */
   function draw(sentences) {
     if (parts.map(({ side }) => side).join() !== sentences.map(({ side }) => side).join()) build(sentences);
     for (const [place, { language, tokens, text, idle, long = SCROLL_FROM_TOKENS }] of sentences.entries()) {
@@ -43,7 +43,7 @@ export function mountTokenStrips(element) {
   };
 }
 
-/** Tokens with the spaces that the sentence has between them; the pieces of one character are one. */
+/** Token elements with the sentence's spaces between them. Byte pieces of one character share an element. */
 export function tokenElements(tokens, text) {
   const shown = [];
   let end = null;

@@ -1,4 +1,4 @@
-// The maps of a translation, as a view of heads takes them. A classifier's review gives the same (`sentiment/review-source.js`).
+// The source of a head view for a translation. `sentiment/review-source.js` has the same interface.
 
 import { KINDS, sideOf } from '../core/translation.js';
 import { isShiftedHead } from '../core/default-head.js';
@@ -9,15 +9,17 @@ import { headName, kindText, roleText } from '../parts/head-names.js';
 
 /**
  * Interface of a source of a head view:
- * - `kinds`, `layered` (its wall has one row a layer), `merges` (whole words, hidden special tokens), `relative` (shades and
- *   bars are shares of the strongest), `mapped` (there are maps);
- * - `wall(kind)`: rows of heads {layer, head}; `fit(kind, head)`: the head, or the nearest that there is;
- * - `view(kind, head, showing)`: one map, {kind, layer, head, rows, columns, weights, maximum, masked}; `thumb` the same for the wall;
- * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: the tokens that an item of an axis stands for;
- * - words: `headName`, `kindSays`, `says(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`, `reading(view, row)`;
- * - `looks(view, rows, columns)`, if its rows may tell of other words than their own: which word looks at which;
- * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such;
- * - `hides(view, axis, places)`, if it can be: whether these words were masked, so that none of them sums up to anything.
+ * - `kinds`, `layered` (the wall has a row per layer), `merges` (can merge words and hide special tokens), `relative`
+ *   (shades and bars are relative to the maximum), `mapped` (has maps, not only average rows);
+ * - `wallLayout(kind)`: rows of heads {layer, head}; `nearestHead(kind, head)`: clamps a head to those of the kind;
+ * - `view(kind, head, showing)`: {kind, layer, head, rows, columns, weights, maximum, masked};
+ *   `thumbnailMap(kind, head, showing)`: the map that is drawn on the wall;
+ * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: keys of the tokens of an item;
+ * - texts: `headName`, `kindText`, `shownCaption(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`,
+ *   `rowVerb(view, row)`;
+ * - optional `looks(view, rows, columns)`: sentence on two words, for heads that are shifted by one row;
+ * - optional `rest(view)`, `restSays(view, place)`: column weights that are shown if nothing is highlighted;
+ * - optional `isMasked(view, axis, places)`: whether all of these words are masked.
  */
 export class TranslationSource {
   constructor(translation) {
@@ -103,7 +105,7 @@ export class TranslationSource {
     return [t('list_all')];
   }
 
-  /** The characters of one item or of several neighbours. */
+  /** The text of one item or of several neighbours. */
   words(view, axis, places) {
     const items = places.map((place) => view[axis][place]);
     if (items.length === 1) return items[0].label;
@@ -116,18 +118,18 @@ export class TranslationSource {
     return make('bdi', { lang: this.translation.model[sideOf(view.kind, axis)] || null }, this.words(view, axis, places));
   }
 
-  /** The verb phrase of a row: it reads a word, writes it, or belongs to the word before. */
+  /** Phrase key for a row: the model reads a word, writes it, or has just written it. */
   rowVerb(view, row) {
     if (view.kind === 'encoder') return 'says_reading';
     return this.late(view, [row]) ? 'says_after' : 'says_writing';
   }
 
-  /** Whether these rows tell of the words above them; the first row of all has none above it. */
+  /** Whether these rows align the words of the rows above them; the first row has no row above it. */
   late(view, rows) {
     return Math.min(...rows) > 0 && isShiftedHead(this.translation, view);
   }
 
-  /** "is looks at schläft", of a head that is read one word late "After is, it looks at schläft". */
+  /** "is looks at schläft", or for shifted heads "After is, it looks at schläft". */
   looks(view, rows, columns) {
     const late = this.late(view, rows);
     const name = (axis, places) => make('b', {}, this.name(view, axis, places));

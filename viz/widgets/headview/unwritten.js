@@ -1,6 +1,6 @@
 // Hides rows, labels and words of tokens that are not written yet while the player runs.
 
-/** How many rows and columns of a view are there: all of them where everything is written, or where only the sentence looks. */
+/** Number of rows and columns of a view that are written: all of them in the encoder or without a player. */
 export function writtenSize(translation, { kind, rows, columns }, written) {
   const reached = (items, count) => items.filter(({ places }) => places[0] < count).length;
   const all = { rows: rows.length, columns: columns.length };
@@ -26,7 +26,7 @@ export function hideUnwrittenLabels(element, there) {
   }
 }
 
-/** Veil the words of the strips that are not written yet. */
+/** Hide tokens of the strips that are not written yet. */
 export function hideUnwrittenTokens(tokens, target, written) {
   const later = new Set(written === null ? [] : target.slice(written).map(({ key }) => key));
   for (const token of tokens) token.classList.toggle('unwritten', later.has(token.dataset.keys.split(' ')[0]));

@@ -1,4 +1,4 @@
-// The forms in which maps can be seen, as a row of buttons.
+// Buttons for the view mode: matrix, lines, numbers.
 
 import { make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
@@ -9,7 +9,7 @@ export const VIEW_MODES = ['matrix', 'lines', 'numbers'];
 /** The store's view mode if it is available, else the first. */
 export const viewMode = (forms, { view }) => (forms.includes(view) ? view : forms[0]);
 
-/** Buttons that change `view` in a store; returns what draws them. */
+/** Buttons that set `view` in a store; returns their render function. */
 export function mountViewModes(element, store, forms) {
   element.classList.add('segments');
   element.setAttribute('role', 'group');

@@ -1,4 +1,4 @@
-// The way to saved views: their modules come when one is saved or looked at, or when an address brings a deck along.
+// Button for saved views. The deck's modules load when a view is saved or opened, or when the URL contains a deck.
 
 import { hasServer } from '../core/server.js';
 import { loadLazy } from '../core/boot.js';
@@ -10,7 +10,7 @@ const STORAGE_KEY = 'headlight-deck';
 const ICON = ['M3 7h12v8H3z', 'M5 4.500h8', 'M7 2h4'];
 const hasDeck = (hash) => /[#&]deck=/.test(hash);
 
-/** The button; it is there once a view is saved. */
+/** The button, hidden until a view is saved. */
 export function deckButton() {
   const ask = async (act) => {
     try {
@@ -43,6 +43,6 @@ function counted() {
   try {
     return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '[]').length || 0;
   } catch {
-    return 0; // a browser that keeps nothing
+    return 0; // no localStorage, or invalid JSON
   }
 }

@@ -1,4 +1,4 @@
-// The one note that everybody should read once, and the way to the page for programs.
+// The footer: a note on how far attention can be trusted, version and licence, and a link to the API page.
 
 import { hasServer } from '../core/server.js';
 import { make } from '../core/dom.js';
@@ -8,11 +8,11 @@ import { ready } from '../core/page.js';
 import { on, set } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
-const GRADIO = '.gradio-container footer .show-api'; // opens its own description of the endpoints; our style hides it
+const GRADIO = '.gradio-container footer .show-api'; // opens Gradio's API page; our style hides the button
 
 const openPanel = () => /** @type {HTMLElement | null} */ (document.querySelector(GRADIO))?.click();
 
-/** What shows how far attention can be trusted. */
+/** Opens the tab that compares attention with other attribution methods. */
 function openDoubt() {
   set({ tab: 'word' });
   document.getElementById('panel-word')?.scrollIntoView({ block: 'start' });
@@ -27,7 +27,7 @@ export async function mount({ element, props }) {
   const programs = make('button', { type: 'button', class: 'link', onclick: openPanel });
   element.classList.add('last-line');
   element.append(line, licence);
-  if (hasServer()) element.append(programs); // a saved page has no server behind it
+  if (hasServer()) element.append(programs); // a saved page has no server
   element.append(doubt);
   const whole = make('a', { class: 'link whole', target: '_blank', rel: 'noopener' });
   const lead = () => whole.setAttribute('href', urlOf(formatPermalink(), { alone: false }));

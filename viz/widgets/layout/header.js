@@ -1,4 +1,4 @@
-// Name, one line, which offers a newcomer the first steps, language, light and dark.
+// The header: name, tagline or the offer of the tour, saved views, help, language and theme.
 
 import { hasServer } from '../core/server.js';
 import { icon, make, replace } from '../core/dom.js';

@@ -3,7 +3,7 @@
 const GAP = 14;
 const EDGE = 8;
 
-/** The rectangle that holds all of them, or nothing. */
+/** Bounding box of the rectangles with a small margin, or null without rectangles. */
 export function boundingBox(rectangles) {
   if (!rectangles.length) return null;
   const x = Math.min(...rectangles.map((each) => each.x));
@@ -17,23 +17,23 @@ const size = () => ({ width: document.documentElement.clientWidth, height: inner
 
 export const isVisible = ({ y, height }) => y + height > 0 && y < innerHeight;
 
-/** Whether a ring is in sight, with room for a card of this height above or below. */
+/** Whether the ring is visible, with space for a card of this height above or below. */
 export function fitsBeside({ y, height: tall }, height, room = size().height) {
   const needs = height + GAP + 2 * EDGE;
   const bottom = y + tall;
   return y >= EDGE && bottom <= room - EDGE && (y >= needs || room - bottom >= needs);
 }
 
-/** Whether a ring and a card of this height find room below one another. */
+/** Whether the ring and a card of this height fit into the window, one above the other. */
 export const fitsBelow = (ring, height, room = size().height) => ring.height + height + GAP + 2 * EDGE <= room;
 
-/** How far the page must be scrolled for a ring to stand in the middle, together with its card if both find room. */
+/** Scroll distance that centres the ring, together with its card if both fit. */
 export function scrollOffset(ring, height, room = size().height) {
   const tall = ring.height + (fitsBelow(ring, height, room) ? height + GAP : 0);
   return ring.y - Math.max(EDGE, (room - tall) / 2);
 }
 
-/** The place of a card: below its ring, above, right or left; else at the end of the window that the ring is farther from. */
+/** Position of a card: below its ring, above, right or left, else at the top or bottom edge that is farther away. */
 export function cardPosition(ring, { width, height }, room = size()) {
   const within = (at, most) => Math.max(EDGE, Math.min(at, most - EDGE));
   const left = within(ring ? ring.x : (room.width - width) / 2, room.width - width);

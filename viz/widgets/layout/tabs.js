@@ -1,4 +1,4 @@
-// The looks at one sentence, side by side as tabs; each is there at once.
+// The tab bar. All panels stay in the document; the bar sets which of them is visible.
 
 import { fadeScrollEdges, make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
@@ -48,7 +48,7 @@ export async function mount({ element, props }) {
   fadeScrollEdges(element);
 }
 
-/** Scroll the row of tabs alone: on a low window, the page would move, too. */
+/** Scrolls the selected tab into view. `scrollIntoView` would also scroll the page if the window is low. */
 function intoSight(row, tab) {
   if (!tab) return;
   const [{ left, right }, seen] = [tab.getBoundingClientRect(), row.getBoundingClientRect()];

@@ -1,4 +1,4 @@
-// Start here: five short steps on the page itself, each with a ring around the element and a card next to it.
+// Start here: a tour of five steps, each with a ring around an element of the page and a card next to it.
 
 import { prefersReducedMotion, make, replace, isTouch } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
@@ -23,11 +23,11 @@ const STEPS = [
   { name: 'try', parts: () => [document.querySelector('.tabs')] },
 ];
 
-// What the pointer does by moving. While the steps are shown, it opens neither terms nor heads under their own card; a click does what it does.
+// Events that the tour blocks, so that hovering opens no terms or heads under its card. Clicks still work.
 const POINTER_EVENTS = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
-const TOUCHED = new Set(['head', 'try']); // their words describe touch
+const TOUCHED = new Set(['head', 'try']); // their texts have a touch variant
 
-let here = false; // in this visit
+let here = false; // done during this visit
 
 /** Whether the tour was finished or dismissed. Without localStorage it is offered again. */
 export function isDone() {
@@ -44,12 +44,12 @@ export function markDone(how) {
   try {
     localStorage.setItem(STORAGE_KEY, how);
   } catch {
-    // It counts for this visit.
+    // `here` is enough for this visit.
   }
 }
 
 export class Tour {
-  /** `closed()`: the steps are over. */
+  /** `closed()` is called when the tour ends. */
   constructor(closed) {
     this.closed = closed;
     this.place = -1;

@@ -1,4 +1,4 @@
-// Pictures of a model: its scores, how far its own doubts can be believed, how it learnt. Numbers come from its card and its files.
+// Charts of a model: test scores, calibration and training curves. The numbers come from its card and its files.
 
 import { make, svg } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -9,7 +9,7 @@ const count = (number) => number.toLocaleString(state.language);
 
 // ---------------------------------------------------------------- scores
 
-/** Of the plain sentences that a reader judged, how many came out right: a bar and its number; a dash where none were read. */
+/** Bar with the share of plain sentences that a reader judged correct, or a dash if none were judged. */
 export function plainSentencesBar(plain) {
   if (!plain) return make('span', { class: 'quiet', 'aria-label': t('models_plain_unread') }, '–');
   const share = plain.right / plain.read;
@@ -23,7 +23,7 @@ export function plainSentencesBar(plain) {
   );
 }
 
-/** A bar for each test, with a mark at its goal. */
+/** A bar per test set, with a mark at its goal. */
 export function scoresChart(scores) {
   if (!scores) return null;
   const highest = Math.max(...scores.tests.flatMap(({ score, goal }) => [score, goal ?? 0]));
@@ -49,7 +49,7 @@ export function scoresChart(scores) {
 
 const [SIDE, INSET] = [160, 8]; // pixels
 
-/** Answers by the probability that the model's rule states, against the share that was right: on the diagonal it tells the truth. */
+/** Calibration plot: stated probability against the share of correct answers. A calibrated model is on the diagonal. */
 export function reliabilityChart(reliability) {
   if (!reliability) return null;
   const { answers, area, curve, plain } = reliability;
@@ -89,7 +89,7 @@ export function reliabilityChart(reliability) {
   );
 }
 
-/** A square for each plain sentence, the wrong ones last and filled. */
+/** A square per plain sentence; the incorrect ones come last and are filled. */
 function sentences({ right, read }) {
   const squares = Array.from({ length: read }, (_, place) => make('i', { class: place < right ? '' : 'wrong' }));
   const says = t('models_plain_says', { right, read });
@@ -104,7 +104,7 @@ function sentences({ right, read }) {
 // ---------------------------------------------------------------- curves
 
 const [WIDTH, HEIGHT, LINE] = [180, 120, 16]; // pixels
-/** One small picture for each measure: "loss multi30k" and "loss pud" share the one called loss. */
+/** A small chart per measure: "loss multi30k" and "loss pud" are lines of the chart "loss". */
 export function curves({ steps, series }) {
   const groups = new Map();
   for (const { name, values } of series) {
@@ -127,7 +127,7 @@ function curve(measure, steps, lines) {
     const points = values.map((value, place) => `${x(steps[place]).toFixed(1)},${y(value).toFixed(1)}`);
     picture.append(svg('polyline', { points: points.join(' '), fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 }));
     picture.append(svg('circle', { cx: WIDTH, cy: y(values.at(-1)).toFixed(1), r: 2.5, fill: 'currentColor' }));
-    const top = Math.max(y(values.at(-1)) - LINE / 2, labels.length ? labels.at(-1).top + LINE : 0); // none covers another
+    const top = Math.max(y(values.at(-1)) - LINE / 2, labels.length ? labels.at(-1).top + LINE : 0); // no overlap
     labels.push({ top, text: `${of || t('models_curve_all')} `, value: values.at(-1) });
   }
   const label = ({ top, text, value }) => make('span', { style: `top:${top.toFixed(0)}px` }, text, make('b', {}, value));

@@ -1,4 +1,4 @@
-// The Models tab: a line for each model; what it is, how good, what it cannot do and how it learnt folds out. Cards come as plain nodes, never as HTML.
+// The Models tab: a table of models; each row expands to its model card. Cards arrive as plain nodes, never as HTML.
 
 import { callLatest, tables } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
@@ -10,7 +10,7 @@ import { byPair, kindName, pairName, formatSize } from '../parts/model-names.js'
 import { curves, plainSentencesBar, reliabilityChart, scoresChart } from './charts.js';
 
 const TAGS = new Set('h4 p ul ol li table thead tbody tr th td strong em code pre a blockquote hr'.split(' '));
-// Sections that every card has, by their titles; those named here stand open.
+// Known section titles and their keys in the phrase table. Sections in `OPEN` are expanded.
 const SECTIONS = {
   Scores: 'scores',
   'What it cannot do': 'limits',
@@ -70,7 +70,7 @@ class ModelsTab {
     this.mark();
   }
 
-  /** Which one the sentence above was translated by. */
+  /** Marks the model of the current translation. */
   mark() {
     for (const line of this.list.querySelectorAll('tr.model')) {
       const used = line.dataset.model === state.translation?.model.name;
@@ -81,7 +81,7 @@ class ModelsTab {
     }
   }
 
-  /** A line for each model that is here; its card folds out below it. */
+  /** A row per installed model; its card expands below it. */
   table(cards) {
     const names = [
       'models_column_model',
@@ -149,7 +149,7 @@ class ModelsTab {
     return make('article', { 'aria-labelledby': `model-${card.name}`, data: { model: card.name, kind: card.kind } }, side, body);
   }
 
-  /** Models that may be fetched: a line each. */
+  /** List of models that can be downloaded. */
   hub(cards) {
     const named = cards.map((card) => ({ ...card, source: card.languages[0] ?? '', target: card.languages[1] ?? '' }));
     named.sort(byPair);
@@ -207,23 +207,23 @@ class ModelsTab {
   }
 }
 
-/** "9.7 M": how many numbers a model has, as one says it. */
+/** Parameter count in millions: "9.7 M". */
 const millions = (count) => t('models_millions', { count: (count / 1e6).toLocaleString(state.language, { maximumFractionDigits: 1 }) });
 
-/** Open the model in the Heads view; a missing model is offered there. */
+/** Opens the model in the Heads tab, which offers to download a missing one. */
 function useModel({ name }) {
   dispatchEvent(new CustomEvent('headlight-model', { detail: { name } }));
   set({ tab: 'heads' });
   document.getElementById('sentence')?.scrollIntoView({ block: 'center' });
 }
 
-/** On to Sentiment, where this model judges. */
+/** Opens the Sentiment tab with this classifier. */
 function openClassifier({ name, languages: [source = ''], where, linear }) {
   dispatchEvent(new CustomEvent('headlight-classifier', { detail: { name, source, where, linear, downloaded: true } }));
   set({ tab: 'sentiment' });
 }
 
-/** A licence is a name, the same in every language, or the words in which our cards limit their use. */
+/** The licence's name, untranslated; only the restriction in our own cards is translated. */
 function licenceSays({ licence }) {
   if (!licence) return t('models_no_licence');
   return licence === tables.words.en.models_licence_restricted ? t('models_licence_restricted') : licence;
@@ -236,18 +236,18 @@ function modelDescription({ kind, languages }) {
   return target ? t('models_pair', { source, target }) : (source ?? t('models_translates'));
 }
 
-/** A section of a card: its title in the reader's language where we know it, its text as it is written, below a picture folded. */
+/** A section of a card. Known titles are translated, the text is not. `folded` collapses it below its chart. */
 function cardSection({ title, blocks, curve }, folded = false) {
   const known = SECTIONS[title];
   const heading = known ? make('h3', {}, t(`models_section_${known}`)) : make('h3', { lang: 'en' }, title);
   const prose = make('div', { class: 'prose', lang: 'en' }, ...blocks.map(renderNode));
   if (!curve && !folded) return make('section', {}, heading, prose);
   const numbers = make('details', {}, make('summary', {}, t('models_numbers')), prose);
-  if (folded) return make('section', { class: 'numbers' }, numbers); // its picture stands above
+  if (folded) return make('section', { class: 'numbers' }, numbers); // the chart is above
   return make('section', {}, heading, make('div', { class: 'curves' }, ...curves(curve)), numbers);
 }
 
-/** A node of a card as an element. */
+/** Converts a node of a card to an element. Unknown tags become `span`. */
 function renderNode(node) {
   if (typeof node === 'string') return node;
   const inside = (node.inside ?? []).map(renderNode);

@@ -1,4 +1,4 @@
-// Two recordings on the same tokens: one head of each, and their difference. Both views share what one looks at.
+// Compares two recordings of the same tokens: one head of each, and the difference. Both views share one selection.
 
 import { make, replace } from '../core/dom.js';
 import { on as onPage } from '../core/state.js';
@@ -13,7 +13,7 @@ import { RecordingSource } from '../recording/recording-source.js';
 const SHOWN = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'arrived'];
 
 export class RecordingComparison {
-  /** `alike(yes)` is called with whether both have the same tokens, in which case this shows both maps. */
+  /** `alike(yes)` is called on each draw: true if both have the same tokens, so that the maps can be compared. */
   constructor(element, recordings, store, alike) {
     element.classList.add('explorer', 'both');
     this.alike = alike;
@@ -25,7 +25,7 @@ export class RecordingComparison {
     this.head = make('div', { class: 'head' }, this.title, this.says, this.maps);
     element.append(this.head);
     this.sources = recordings.map((recording) => new RecordingSource(recording));
-    // A source for both, whose views say whose they are.
+    // A source for both recordings; `of` in a view is the recording's index.
     this.source = {
       headName: (shown) => this.sources[shown.of].headName(shown),
       shownCaption: (shown) => this.sources[shown.of].shownCaption(shown),

@@ -1,17 +1,17 @@
-// The notebook around the frame: its dark or light appearance, and the height that the view takes there.
+// The notebook around the iframe: follows its theme and fits the iframe's height to the view.
 
 import { make } from '../core/dom.js';
 
-/** The element of the notebook's page that holds us, where we may see it. */
+/** Our iframe element in the notebook's page, or null if the page has another origin. */
 export function frameOf() {
   try {
     return window.frameElement;
   } catch {
-    return null; // another site's page holds us
+    return null; // cross-origin
   }
 }
 
-/** Whether the surface under the frame is dark: the first opaque colour behind it says, then the notebook's own word. */
+/** Whether the notebook is dark: by the first opaque background behind the iframe, else by the theme's name. */
 export function isDark(frame, preferred) {
   for (let element = frame; element; element = element.parentElement ?? element.getRootNode?.().host) {
     const [red, green, blue, opacity] = pixelOf(getComputedStyle(element).backgroundColor);
@@ -20,21 +20,21 @@ export function isDark(frame, preferred) {
   return themeByName(frame?.ownerDocument) ?? preferred;
 }
 
-/** A colour as red, green, blue and opacity, each from 0 to 255. */
+/** A CSS colour as [red, green, blue, opacity], each from 0 to 255. */
 function pixelOf(colour) {
   const [, numbers] = /^rgba?\((.*)\)$/.exec(colour) ?? [];
   if (numbers) {
     const [red, green, blue, opacity = 1] = (numbers.match(/[\d.]+/g) ?? []).map(Number);
     return [red, green, blue, 255 * opacity];
   }
-  // `color(srgb 1 1 1)`, `oklch(…)`: a canvas knows every way to write one.
+  // A canvas converts every other notation, such as `color(srgb 1 1 1)` and `oklch(…)`.
   const paint = /** @type {CanvasRenderingContext2D} */ (make('canvas', { width: 1, height: 1 }).getContext('2d'));
   paint.fillStyle = colour;
   paint.fillRect(0, 0, 1, 1);
   return paint.getImageData(0, 0, 1, 1).data;
 }
 
-/** Theme of the host page if its background is transparent: VS Code, Colab, JupyterLab. */
+/** Whether VS Code, JupyterLab or Colab declares a dark theme, for notebooks with transparent backgrounds. */
 function themeByName(page) {
   if (!page) return undefined;
   const { vscodeThemeKind, jpThemeLight } = page.body.dataset;
@@ -44,7 +44,7 @@ function themeByName(page) {
   return theme ? theme === 'dark' : undefined;
 }
 
-/** Follow the notebook: dark or light, and as tall as the view is. */
+/** Follows the notebook's theme, and resizes the iframe with the view. */
 export function followNotebook(frame, root) {
   const preference = matchMedia('(prefers-color-scheme: dark)');
   const show = () => document.body.classList.toggle('dark', isDark(frame, preference.matches));

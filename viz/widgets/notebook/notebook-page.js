@@ -1,5 +1,5 @@
-// A view of heads in a notebook, or in a page of its own. What there is to see comes from the page itself, where it stands
-// alone, or from a widget's model in the notebook around it (`widget-host.js`).
+// A head view in a notebook or in a standalone page. A standalone page contains its data; in a notebook the data comes
+// from the widget's model (`widget-host.js`).
 
 import { make } from '../core/dom.js';
 import { followTheme } from '../core/theme.js';
@@ -74,7 +74,7 @@ async function openRecordings(root, views, maps, host) {
 
 const waiting = new Map();
 
-/** Heads that are asked for at one time travel together, a layer in one message. */
+/** Requests maps. Requests of one microtask are batched into a message per layer. */
 function requestHeads(host, { place, kind, heads, small }) {
   const [{ layer }] = heads;
   const key = `${place} ${kind} ${layer} ${small}`;

@@ -1,18 +1,18 @@
-// What one looks at, shared with Python: kind, layer, head, and tokens as row and column, whatever is merged or hidden here.
+// Synchronises the selection with Python: kind, layer, head, row and column.
 
 import { NO_SELECTION } from '../core/store.js';
 import { axes, nearestHead } from '../core/map-view.js';
 
 const LOOK = ['kind', 'layer', 'head', 'row', 'column'];
 
-/** What one looks at, as other programs name it: rows and columns are tokens, whatever is merged or hidden on the page. */
+/** The selection in token indices, independent of merged words and hidden special tokens. */
 function selectionOf(recording, { kind, layer, head, row, column, words, special }) {
   const items = axes(recording, kind, { words, special });
   const token = (axis, place) => (place === null ? null : (items[axis][place]?.places[0] ?? null));
   return { kind, layer, head, row: token('rows', row), column: token('columns', column) };
 }
 
-/** The same back: what there is of it in this recording. */
+/** Store changes for a selection in token indices. Parts that this recording does not have stay or become null. */
 function storeChanges(recording, state, wanted) {
   const look = { ...selectionOf(recording, state), ...wanted };
   const kind = recording.kinds?.includes(look.kind) === false ? state.kind : look.kind;
@@ -24,14 +24,14 @@ function storeChanges(recording, state, wanted) {
   return { kind, ...nearestHead(recording, kind, look), row: item('rows', look.row), column: item('columns', look.column) };
 }
 
-/** The selection from Python, if it is valid for this recording. */
+/** Initial store changes for the selection from Python; its nulls keep the current values. */
 export function parseSelection(recording, look, asked) {
   const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null));
   const changes = storeChanges(recording, { ...look, kind: given.kind ?? look.kind }, given);
   return { ...NO_SELECTION, ...changes, ...nearestHead(recording, changes.kind, changes) };
 }
 
-/** What one looks at goes to Python, and comes from there. */
+/** Sends selection changes to Python and applies those from Python. */
 export function syncSelection(store, recording, host) {
   let told = '';
   const tell = () => {

@@ -1,11 +1,11 @@
-// What runs in the notebook's own page: a frame with the view in it, and what passes between the view and Python. In a frame
-// the view keeps its keys, its style and its width to itself.
+// The widget's front end in the notebook's page: an iframe with the view, and the messages between the view and Python.
+// The iframe isolates the view's keys, style and width from the notebook.
 
-const PAGE = ''; // the text of the frame's page: Python writes it here (`viz/notebook/iframe.py`)
+const PAGE = ''; // HTML of the iframe, inserted by `viz/notebook/iframe.py`
 
 const SYNCED = ['kind', 'layer', 'head', 'row', 'column'];
 
-/** Requests of the framed view to the widget's model. */
+/** The host interface of the view in the iframe, backed by the widget's model. */
 function hostOf(model) {
   const left = new AbortController();
   const hear = (name, listener) => {
@@ -26,7 +26,7 @@ function hostOf(model) {
     },
     ask: (asked) => model.send(asked),
     answers: (listener) => hear('msg:custom', listener),
-    /** The frame's page is left: what listens there hears no more. */
+    /** Removes the listeners when the iframe's page is unloaded. */
     leave: () => left.abort(),
   };
 }

@@ -1,17 +1,17 @@
 // Draws heatmaps on a canvas with Plotly's API, until Plotly renders the same pixels.
 //
-// Plotly is four fifths of what a first visit fetches, and takes 10 to 15 ms for each map. A map that waited for it would come
-// seconds after everything else at first, and a frame later each time. It draws when a map has been left alone for a moment.
+// Plotly is four fifths of the download of a first visit, and takes 10 to 15 ms per map. A map that waited for it would
+// appear seconds late on the first visit, and a frame late after each change. Plotly renders once a map is idle.
 
 import { loadPlotly, tables } from '../core/boot.js';
 
-const IDLE_MS = 150; // milliseconds without a change, after which Plotly draws a map: who steps through heads never waits for it
+const IDLE_MS = 150; // milliseconds without a change until Plotly draws, so that stepping through heads never waits
 
-const waiting = new Map(); // element → what Plotly is to draw there, and the canvas that shows it meanwhile
+const waiting = new Map(); // element → figure that Plotly has not drawn yet, and its canvas
 const last = new WeakMap(); // element → its last requested figure
-const drawing = new WeakMap(); // element → the promise of Plotly's that it is drawn
+const drawing = new WeakMap(); // element → promise of Plotly's render
 
-/** What draws maps as Plotly would, and leaves them to it. It must be given maps alone. */
+/** The subset of Plotly's API that draws on a canvas first. All traces must be heatmaps. */
 export const canvasPlotly = () => ({ react, restyle, purge });
 
 function react(element, traces, layout, options) {
@@ -23,7 +23,7 @@ function restyle(element, { z }, [place]) {
   show(element, { ...rest, traces: traces.map((trace, each) => (each === place ? { ...trace, z: z[0] } : trace)) });
 }
 
-/** A removed map. */
+/** Removes a map. */
 function purge(element) {
   const drawn = waiting.get(element);
   clearTimeout(drawn?.timer);
@@ -44,7 +44,7 @@ function show(element, wanted) {
   if (globalThis.Plotly && !drawn.loading) drawn.timer = setTimeout(() => handOver(element), IDLE_MS);
 }
 
-/** A canvas in the place of all that is in an element. */
+/** Covers an element with a canvas and hides its children. */
 function overlayCanvas(element) {
   const drawn = { canvas: document.createElement('canvas'), loading: false, timer: 0 };
   drawn.canvas.style.cssText = 'position:absolute;inset:0';
@@ -64,10 +64,10 @@ function overlayCanvas(element) {
 /** After the next frame, so that the page is painted before the browser parses Plotly. */
 const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
-/** What Plotly draws shows when all of it is there. */
+/** Lets Plotly draw while hidden, then removes the canvas. */
 async function handOver(element) {
   const drawn = waiting.get(element);
-  if (!drawn) return; // the map has left
+  if (!drawn) return; // the map was removed
   waiting.delete(element);
   for (const child of element.children) if (child !== drawn.canvas) child.style.cssText = 'visibility:hidden';
   const done = globalThis.Plotly.react(element, drawn.traces, drawn.layout, drawn.options).catch(console.warn);
@@ -77,7 +77,7 @@ async function handOver(element) {
   drawn.canvas.remove();
 }
 
-/** All traces, one over the other. Maps without gaps get a pixel a cell, which the browser makes larger, as Plotly does. */
+/** Draws all traces. Maps without gaps get one pixel per cell and are scaled up by the browser, as Plotly does. */
 export function draw({ canvas, traces, layout }) {
   const [width, height] = [Math.round(layout.width), Math.round(layout.height)];
   const plain = traces.every(({ xgap, ygap }) => !xgap && !ygap);
@@ -86,12 +86,12 @@ export function draw({ canvas, traces, layout }) {
   if (!canvas.width || !canvas.height) return;
   const context = canvas.getContext('2d');
   const picture = context.createImageData(canvas.width, canvas.height);
-  const pixels = new Uint32Array(picture.data.buffer); // a whole pixel at once
+  const pixels = new Uint32Array(picture.data.buffer); // one write per pixel
   for (const trace of traces) paint(pixels, trace, canvas);
   context.putImageData(picture, 0, 0);
 }
 
-/** Every cell of a heatmap in whole pixels. Null cells are skipped. */
+/** Paints the cells of a heatmap. Null cells are skipped. */
 export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width, height }) {
   const edges = (count, size) => Int32Array.from({ length: count + 1 }, (_, edge) => Math.round((edge * size) / count));
   const [across, down] = [edges(z[0].length, width), edges(z.length, height)];
@@ -112,7 +112,7 @@ export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width
   }
 }
 
-/** A colour scale of `[place, '#rrggbb']`: place between 0 and 1 → a whole pixel. What lies beyond has the colour of its end. */
+/** Function from a value to an RGBA pixel, by a colour scale of `[place, '#rrggbb']`. Values are clamped to [0, 1]. */
 export function coloursOf(scale) {
   const places = scale.map(([place]) => place);
   const channels = scale.map(([, hex]) => [1, 3, 5].map((start) => Number.parseInt(hex.slice(start, start + 2), 16)));

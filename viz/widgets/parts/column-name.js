@@ -1,10 +1,10 @@
-// Names above columns. Most are turned and read upwards; what is written in squares, as Chinese is, stands upright and reads downwards.
+// Labels above columns: rotated, except for scripts with square characters such as Chinese, which stay upright.
 
 import { tables } from '../core/boot.js';
 
-/** Whether a text has a character of a script in squares, or of its punctuation: the ranges are those of the figures. */
+/** Whether a text has square characters or their punctuation. The figures use the same Unicode ranges. */
 export const isUpright = (text) =>
   [...text].some((letter) => tables.squares.some(([low, high]) => low <= letter.codePointAt(0) && letter.codePointAt(0) <= high));
 
-/** The class of an element with such a name; its look is in layout/page.css. */
+/** CSS class of a column label, styled in layout/page.css. */
 export const columnClass = (text) => (isUpright(text) ? 'column-name upright' : 'column-name');

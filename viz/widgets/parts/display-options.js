@@ -1,4 +1,4 @@
-// How the maps are shown: whole words, special tokens, scale, colours.
+// Display options of maps: whole words, special tokens, scale, colours.
 
 import { make, replace } from '../core/dom.js';
 import { FIELDS } from '../core/fields.js';

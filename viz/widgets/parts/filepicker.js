@@ -1,10 +1,10 @@
-// A button that chooses a file. The browser's own one says its words in the browser's language, whatever the page speaks.
+// A button that opens a file dialog, labelled in the page's language. Native file inputs use the browser's language.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
 export class FilePicker {
-  /** `take(file)` gets what was chosen; the same file may be chosen again. */
+  /** `take(file)` is called for each selection, also if the same file is selected again. */
   constructor(accept, take) {
     this.input = make('input', { type: 'file', accept, hidden: true });
     this.input.addEventListener('change', () => {
@@ -16,7 +16,7 @@ export class FilePicker {
     this.element = make('div', { class: 'file-picker' }, this.button, this.input);
   }
 
-  /** `about`: what the file is for, to whoever hears the button's name alone. */
+  /** `about`: purpose of the file, for the button's accessible name. */
   draw(about) {
     this.button.textContent = t('choose_file');
     this.button.setAttribute('aria-label', `${t('choose_file')}: ${about}`);

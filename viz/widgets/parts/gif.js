@@ -1,15 +1,15 @@
 // Encodes frames as an animated GIF (89a) with one global colour table.
 
-const MOST = 256; // colours of a table
-const [CLEAR, END, FIRST] = [256, 257, 258]; // codes that follow those of the colours
-const LONGEST = 4096; // codes until the dictionary is reset
+const MOST = 256; // maximum number of colours
+const [CLEAR, END, FIRST] = [256, 257, 258]; // LZW codes after those of the colours
+const LONGEST = 4096; // number of LZW codes at which the dictionary is reset
 
-/** The bytes of a file from frames of one size, {pixels: Uint8ClampedArray of red, green, blue, alpha; delay: milliseconds}. */
+/** Encodes frames of one size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
 export function encodeGif(frames, width, height) {
   const { colours, indexOf } = tableOf(frames);
   const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
   for (let place = 0; place < MOST; place++) out.push(...channels(colours[place] ?? 0));
-  out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // over and over
+  out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
   const parts = [Uint8Array.from(out)];
   for (const { pixels, delay } of frames) {
     const head = [0x21, 0xf9, 4, 4, ...short(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...short(width), ...short(height), 0, 8];
@@ -24,7 +24,7 @@ const short = (number) => [number & 255, number >> 8];
 const channels = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
 const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
 
-/** The most frequent colours of all frames, and of any colour the nearest of them. */
+/** Table of the most frequent colours of all frames, and a function that returns the index of the nearest one. */
 function tableOf(frames) {
   const counts = new Map();
   for (const { pixels } of frames) {
@@ -56,7 +56,7 @@ function indices(pixels, indexOf) {
   return Uint8Array.from({ length: pixels.length / 4 }, (_, place) => indexOf(colourAt(pixels, 4 * place)));
 }
 
-/** LZW with codes of 9 to 12 bits, in blocks of at most 255 bytes; an empty one ends them. */
+/** LZW compression with codes of 9 to 12 bits, in blocks of at most 255 bytes, terminated by an empty block. */
 function compress(values) {
   const bytes = [];
   let [bits, filled, size] = [0, 0, 9];
@@ -83,7 +83,7 @@ function compress(values) {
     write(prefix);
     if (next < LONGEST) {
       codes.set(key, next);
-      if (next === 1 << size) size += 1; // the reader knows this code one step later
+      if (next === 1 << size) size += 1; // the decoder adds this code one step later
       next += 1;
     } else {
       write(CLEAR);

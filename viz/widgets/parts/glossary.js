@@ -1,8 +1,8 @@
-// The page's terms: how each is written in phrases of the page, and where in a text one stands. What a visitor typed is never searched: a
-// text counts only as far as it is one of our phrases, and of a phrase with values in it, only what stands between them. What is nothing but
-// terms is no phrase: visitors type "head" and "token", too.
+// Finds terms in texts of the page. User text must not be searched: a text counts only if it matches a phrase, and
+// within a phrase only the literal parts between the values. Texts that only consist of terms do not count, because
+// visitors type "head" and "token", too.
 
-/** In the order in which one meets them. */
+/** In the order of the list of all terms. */
 export const TERMS = [
   ...['attention', 'token', 'start', 'end', 'head', 'layer', 'encoder', 'decoder', 'cross', 'masked', 'query', 'score', 'softmax'],
   ...['embedding', 'positions', 'stream', 'norm', 'logits', 'log_probability', 'odds', 'greedy', 'beam', 'chrf', 'bleu'],
@@ -14,9 +14,9 @@ const SHORTEST = 4; // minimum characters other than terms that make a fragment 
 const NO_LETTERS = /[^\p{L}\p{N}]/gu;
 const LETTER = '[\\p{L}\\p{N}_-]';
 
-/** What finds terms in phrases of one table of words. */
+/** Finds the terms of one language. */
 export class Glossary {
-  /** @param {Record<string, string>} words phrases by key; `term_X_in`: forms of a term, with `-` what only looks like one */
+  /** @param {Record<string, string>} words phrases by key; `term_X_in`: forms of a term, `-` marks text that is not the term */
   constructor(words) {
     this.byForm = new Map(); // form in lower case → term, or null
     for (const term of TERMS) {
@@ -34,7 +34,7 @@ export class Glossary {
     for (const [key, phrase] of Object.entries(words)) if (!key.startsWith('term_')) this.learn(phrase);
   }
 
-  /** A phrase as texts hold it: whole, or in runs of what stands between its values, some of which are elements of their own. */
+  /** Registers a phrase: each literal part, and runs of parts with values, since some values are separate elements. */
   learn(phrase) {
     const literals = phrase.split(VALUE);
     const explains = literals.map((literal) => this.matches(literal).length > 0);
@@ -55,7 +55,7 @@ export class Glossary {
     return text.replace(NO_LETTERS, '').length - terms;
   }
 
-  /** Every term in a text that is ours: `[{term, start, end}]`. */
+  /** All terms in a text: `[{term, start, end}]`. */
   matches(text) {
     const found = [];
     for (const match of text.matchAll(this.form)) {
@@ -65,7 +65,7 @@ export class Glossary {
     return found;
   }
 
-  /** The terms of a text on the page, as far as it is one of our phrases. */
+  /** The terms in the literal parts of a text that matches a phrase. */
   find(text) {
     const all = this.matches(text);
     if (!all.length || this.whole.has(text.trim())) return all;

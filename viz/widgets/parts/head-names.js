@@ -15,23 +15,23 @@ export function headName(layer, head) {
   return t('one_head', { layer: layer + 1, head: head + 1 });
 }
 
-/** "L3·H6"; averages and maxima by their whole names. */
+/** "L3·H6"; averages and maxima have their full names. */
 export function shortName({ layer, head }) {
   const single = typeof layer === 'number' && typeof head === 'number';
   return single ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : headName(layer, head);
 }
 
-/** What rows and columns of a kind are, in a phrase. */
+/** Phrase that explains the rows and columns of a kind. */
 export function kindText(translation, kind) {
   const { source, target } = translation.model;
   if (!source || !target) return t(`figure_any_${kind}`); // the languages of this model are unknown
   return t(`kind_${kind}_says`, { source: languageName(source), target: languageName(target) });
 }
 
-/** "Above all the previous token: 0.91 of each row": text and elements. Nothing for maxima, whose rows sum to no number. */
+/** "Above all the previous token: 0.91 of each row", as text and elements. Maxima have a note instead of a role. */
 export function roleText(translation, kind, layer, head) {
   if (head === 'max') return [t('maximum_note')];
-  // Averages stand after the last layer, and after the last head of each.
+  // Roles of averages come after the last layer and after the last head.
   const row = layer === 'mean' ? translation.layers(kind) : layer;
   const [name, share, spread] = translation.roles[kind][row][head === 'mean' ? translation.heads(kind) : head];
   const [spreadOver, bold] = [spread.toFixed(1), make('b', {}, t(`role_${name}`))];

@@ -1,4 +1,4 @@
-// The server cannot reach the Hub: why no further model is offered, and a button to look again.
+// Note that the server cannot reach the Hub, with a button to retry.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -18,5 +18,5 @@ export class HubAway {
   }
 }
 
-/** Look whether the Hub can be reached; `again`: the visitor asks. */
+/** Check whether the Hub can be reached; `again`: the visitor pressed the button. */
 export const look = (again = false) => dispatchEvent(new CustomEvent('headlight-hub', { detail: { again } }));

@@ -1,4 +1,4 @@
-// Encoder, decoder, cross: which attention one looks at.
+// Buttons for the kind of attention: encoder, decoder, cross.
 
 import { selectionInKind } from '../core/selection.js';
 import { icon, make } from '../core/dom.js';
@@ -18,12 +18,12 @@ const SHAPES = {
   ],
 };
 
-/** A change of kind ends a comparison: maps of two kinds have different shapes. */
+/** Changes the kind. This ends a comparison, because maps of two kinds have different shapes. */
 export function chooseKind({ state, set }, translation, kind) {
   if (kind !== state.kind) set({ pinned: null, preview: null, ...NO_SELECTION, ...selectionInKind(translation, state, kind) });
 }
 
-/** Buttons that change the kind in a store; returns what draws them. `source()`: what there is to see (headview/translation-source.js). */
+/** Buttons that set the kind in a store; returns their render function. `source()`: see `TranslationSource`. */
 export function mountKinds(element, store, source) {
   const { state } = store;
   const choices = make('div', { class: 'choices', role: 'radiogroup' });
@@ -52,7 +52,7 @@ export function mountKinds(element, store, source) {
       const chosen = kind === state.kind;
       const name = make('span', { data: { text: t(`kind_${kind}`) } }, t(`kind_${kind}`));
       const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
-      const explained = kind === 'self' ? {} : { explains: kind }; // a model with one kind has it explained next to its name
+      const explained = kind === 'self' ? {} : { explains: kind }; // explained next to the model's name
       return make('button', { ...attributes, data: { kind, ...explained } }, icon(18, SHAPES[kind], { fill: 'currentColor' }), name);
     });
     reconcile(choices, ...buttons);

@@ -6,7 +6,7 @@ import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { headName } from './head-names.js';
 
-/** The legend of a map as the store shows it; returns what draws it. */
+/** Mounts the legend of a store's map; returns its render function. */
 export function mountLegend(element, { state, set }) {
   element.classList.add('legend');
   const slider = make('input', { type: 'range', min: 0, max: 0.5, step: 0.01 });

@@ -3,16 +3,16 @@
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
-const SEARCH_FROM_ITEMS = 24; // choices that the eye finds without a search
+const SEARCH_FROM_ITEMS = 24; // longer lists have a search field
 const EDGE = 16; // pixels between the list and the window's edge
-const TYPEAHEAD_MS = 800; // milliseconds within which typed letters belong together
+const TYPEAHEAD_MS = 800; // maximum pause between letters of one type-ahead query
 
 let made = 0;
 
 const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
 export class ListBox {
-  /** `choose` gets the value, `opened` is told when the list opens; `end` is what stands below the list. */
+  /** `choose(value)` and `opened()` are callbacks; `end`: element below the list. */
   constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
     made += 1;
     const id = `picker-${made}`;
@@ -75,8 +75,8 @@ export class ListBox {
   }
 
   key(event) {
-    event.stopPropagation(); // letters are keys of the page
-    if (event.isComposing) return; // Enter takes a character then
+    event.stopPropagation(); // the page has letter shortcuts
+    if (event.isComposing) return; // an input method uses Enter
     if (event.key === 'Escape') {
       event.preventDefault();
       this.close(true);
@@ -92,7 +92,7 @@ export class ListBox {
     event.preventDefault();
   }
 
-  /** Letters typed in a row lead to the first choice that begins with them. */
+  /** Type-ahead: go to the first item that starts with the typed letters. */
   letter(key) {
     const now = performance.now();
     this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + plain(key);
@@ -101,7 +101,7 @@ export class ListBox {
     if (found >= 0) this.go(found);
   }
 
-  /** Defer list updates while an item is pressed. */
+  /** Draws the update that was deferred while an item was pressed. */
   release() {
     this.pressed = false;
     if (this.late && !this.panel.hidden) this.draw(this.rows[this.at]?.dataset.value);
@@ -153,7 +153,7 @@ export class ListBox {
     if (back) this.button.focus({ preventScroll: true });
   }
 
-  /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `shown` is what the closed button says. */
+  /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `shown`: text of the closed button. */
   fill({ label, shown, groups, chosen }) {
     const changed = JSON.stringify([groups, chosen]) !== JSON.stringify([this.groups, this.chosen]);
     this.groups = groups;
@@ -169,7 +169,7 @@ export class ListBox {
     else this.draw(this.rows[this.at]?.dataset.value);
   }
 
-  /** `kept`: the choice that one stands at, when the list changes below it. */
+  /** `kept`: value of the active item, which stays active if the list changes. */
   draw(kept = null) {
     const wanted = plain(this.search.value.trim());
     this.rows = [];

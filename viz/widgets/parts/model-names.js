@@ -3,7 +3,7 @@
 import { state } from '../core/state.js';
 import { languageName, t } from '../core/i18n.js';
 
-// Kinds that people know by name; any other model is called as it is on the Hub.
+// Display names of well-known families; other models keep their names of the Hub.
 /** @type {[RegExp, string][]} */
 const KINDS = [
   [/^opus-mt-/i, 'OPUS-MT'],
@@ -15,12 +15,12 @@ const KINDS = [
 export const pairName = ({ source, target }) =>
   source && target ? t('model_languages', { source: languageName(source), target: languageName(target) }) : '';
 
-/** For sorting: models of one pair by its name, then those of many languages by theirs. */
+/** Sort order: models of one language pair by the pair's name, then multilingual models by name. */
 export const byPair = (one, other) =>
   Number(!pairName(one)) - Number(!pairName(other)) ||
   (pairName(one) || kindName(one)).localeCompare(pairName(other) || kindName(other), state.language);
 
-/** "OPUS-MT" or "de-en": a model without its languages. */
+/** "OPUS-MT" for well-known families, else the model's name. */
 export function kindName({ name, where }) {
   const own = name.split('/').at(-1);
   return (where === 'hub' && KINDS.find(([pattern]) => pattern.test(own))?.[1]) || own;
@@ -32,7 +32,7 @@ export function formatSize(bytes) {
   return t(name, { size: number < 10 ? number.toFixed(1) : Math.round(number).toLocaleString(state.language) });
 }
 
-/** A wait in words, rounded as roughly as it is known. */
+/** A waiting time as text, rounded to 5 seconds or to minutes. */
 export function formatWait(seconds) {
   if (seconds < 90) return t('wait_seconds', { count: Math.max(5, 5 * Math.round(seconds / 5)) });
   return t('wait_minutes', { count: Math.round(seconds / 60) });

@@ -1,14 +1,14 @@
-// How far a translation can be relied on, in words: one of three grades, and the reasons that a reader can check.
+// Reliability of a translation as text: one of three grades, and reasons that the reader can check.
 
 import { make, fillElements } from '../core/dom.js';
 import { languageName, t } from '../core/i18n.js';
 
 const GRADES = { right: 'reliable_right', check: 'reliable_check', doubt: 'reliable_doubt' };
-const MAX_REASONS = 3; // reasons that are said
-const QUIET_WHEN_RIGHT = ['unsure']; // those that an answer which is probably right keeps to itself
-const SHADED = ['left_out', 'numbers', 'name']; // those whose words are shaded in the sentence
+const MAX_REASONS = 3; // maximum number of displayed reasons
+const QUIET_WHEN_RIGHT = ['unsure']; // listed after all other reasons
+const SHADED = ['left_out', 'numbers', 'name']; // reasons whose source words are shaded
 
-/** The line below a translation: its grade, and each reason with its words. Empty without a verdict. */
+/** The line below a translation: grade and reasons. Empty without a grade. */
 export function reliabilityLine(reliability) {
   if (!reliability?.grade) return [];
   const { grade, probability } = reliability;
@@ -20,7 +20,7 @@ export function reliabilityLine(reliability) {
   return [shown, ...said.flatMap((reason) => [' · ', reason])];
 }
 
-/** The places in the sentence that reasons are about: `[start, end]` each, in order. */
+/** Spans of the sentence that the reasons refer to, `[start, end]` each, in order. */
 export function shadedSpans(reliability) {
   if (!reliability?.grade || reliability.grade === 'right') return [];
   const spans = shownReasons(reliability).flatMap((reason) => (SHADED.includes(reason.kind) ? reason.source_spans : []));

@@ -2,13 +2,13 @@
 
 import { make } from '../core/dom.js';
 
-/** The clipboard API needs https and permission; fall back to `execCommand`. Within a dialog, `host` is that. */
+/** The clipboard API needs https and permission; fall back to `execCommand`. Pass an open dialog as `host`. */
 export async function copyText(text, host = document.body) {
   try {
     await navigator.clipboard.writeText(text);
     return;
   } catch {
-    // The older way, then.
+    // Fall back to `execCommand`.
   }
   const before = /** @type {HTMLElement} */ (document.activeElement);
   const field = make('textarea', { readonly: true, 'aria-hidden': 'true', style: 'position: fixed; opacity: 0' });
@@ -21,10 +21,10 @@ export async function copyText(text, host = document.body) {
   if (!copied) throw new Error('The clipboard is closed.');
 }
 
-/** A file whose content the page has. */
+/** Saves data as a file. */
 export const saveBytes = (name, parts, type) => download(name, URL.createObjectURL(new Blob(parts, { type })));
 
-/** A file at an address. */
+/** Downloads a URL as a file. */
 export function download(name, address) {
   const anchor = make('a', { href: address, download: name });
   document.body.append(anchor);

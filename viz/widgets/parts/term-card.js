@@ -5,14 +5,14 @@ import { pageZoom } from '../core/page-zoom.js';
 import { on } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
-const OPEN_DELAY_MS = 160; // milliseconds that the pointer rests on a term before its meaning shows
-const CLOSE_DELAY_MS = 220; // milliseconds in which the pointer may go from the term to the card
+const OPEN_DELAY_MS = 160; // hover delay before the card opens
+const CLOSE_DELAY_MS = 220; // time to move the pointer from the term to the card
 const GAP = 8;
 
 export class TermCard {
   constructor() {
-    this.term = null; // the element whose meaning is shown
-    this.held = false; // by a tap or a key: it stays when the pointer leaves
+    this.term = null; // the element whose term is shown
+    this.held = false; // opened by a tap or a key, so it stays when the pointer leaves
     this.timer = 0;
     this.element = make('div', { class: 'headlight term-card', 'aria-hidden': 'true', hidden: true });
     this.meanings = make('div', { hidden: true }); // the accessible description of a term
@@ -32,7 +32,7 @@ export class TermCard {
       else if (!inside(event)) this.close();
     });
     document.addEventListener('click', (event) => {
-      const over = /** @type {any} */ (event.target).closest('.term'); // a button that explains a term is pressed for its own sake
+      const over = /** @type {any} */ (event.target).closest('.term'); // buttons keep their action
       if (over) this.press(over, event);
       else if (!inside(event)) this.close();
     });
@@ -45,7 +45,7 @@ export class TermCard {
     });
   }
 
-  /** The accessible description of a term. */
+  /** Adds the accessible description of a term. */
   describe(term, says) {
     const id = `term-${term}`;
     if (!document.getElementById(id)) this.meanings.append(make('span', { id }, says));
@@ -89,7 +89,7 @@ export class TermCard {
     this.element.hidden = true;
   }
 
-  /** Below the term or, without room, above it; never on it. */
+  /** Places the card below the term, or above it if there is no space. */
   place() {
     if (!this.term) return;
     if (!this.term.isConnected) {

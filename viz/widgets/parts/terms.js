@@ -1,5 +1,5 @@
-// Terms explained where they stand: in each view the first of each carries a dotted line and its meaning, whoever draws that view.
-// A button that names a term has `data-explains`.
+// Explains terms in the page's text: the first occurrence of a term in each view gets a dotted underline and a card.
+// Buttons that name a term have `data-explains`.
 
 import { tables } from '../core/boot.js';
 import { make } from '../core/dom.js';
@@ -14,9 +14,9 @@ const VIEWS = '.headlight.translate, [role=tabpanel]';
 const EXCLUDED =
   'button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .text, .token, .label, .plot, ' +
   '.all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
-const SPLIT = /flex|grid/; // whose texts would become separate items
+const SPLIT = /flex|grid/; // layouts in which a wrapped term would become a separate item
 
-/** Once for a page. */
+/** Call this once per page. */
 export function mountTerms() {
   new Terms();
 }
@@ -32,7 +32,7 @@ class Terms {
     this.later();
   }
 
-  /** An answer is painted first; while one types and answers follow each other, terms are looked for now and then. */
+  /** Restarts the debounce, so that a new translation is painted first. Live translations keep the running timer. */
   answered() {
     if (!state.translation?.live) {
       clearTimeout(this.timer);
@@ -41,7 +41,7 @@ class Terms {
     this.later();
   }
 
-  /** Look again, once the page has been left alone for a moment: what changes at every move of the pointer is looked at now and then. */
+  /** Schedules a search for terms. Further changes within `IDLE_MS` do not delay it. */
   later() {
     this.observer.disconnect();
     if (this.timer) return;
@@ -52,7 +52,7 @@ class Terms {
     }, IDLE_MS);
   }
 
-  /** The glossary of the page's language; phrases of lessons come later. */
+  /** The glossary of the page's language, rebuilt when the phrases of the lessons have been loaded. */
   glossary() {
     const words = tables.words[state.language];
     const count = Object.keys(words).length;
@@ -96,7 +96,7 @@ class Terms {
     span.append(rest);
   }
 
-  /** The id of a term's meaning. */
+  /** Id of the element with a term's meaning. */
   described(term) {
     this.card.describe(term, t(`term_${term}_says`));
     return `term-${term}`;
@@ -109,7 +109,7 @@ function unwrap(span) {
   parent.normalize();
 }
 
-/** The texts of a view in which a term may stand, collected before any of them is changed. */
+/** Text nodes of a view in which terms are explained, collected before the DOM changes. */
 function texts(view) {
   const accept = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.data.trim() ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP;

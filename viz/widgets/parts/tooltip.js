@@ -1,4 +1,4 @@
-// Colours of numbers, and the tooltip with a value.
+// Tooltip with a value, and colours of values.
 
 import { make } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
@@ -19,11 +19,11 @@ export function showTooltip(event, text) {
   tooltip.style.top = `${y - height - TOOLTIP_OFFSET < 4 ? y + TOOLTIP_OFFSET : y - height - TOOLTIP_OFFSET / 2}px`;
 }
 
-/** Nothing is pointed at any more. */
+/** Hide the tooltip. */
 export const hideTooltip = () => {
   tooltip.hidden = true;
 };
 
-/** The colour of a value: orange to blue around zero, or pale to dark from zero on. */
+/** Colour of a value: diverging around zero if `scale` is 'signed', else sequential. */
 export const valueColour = (value, scale, most) =>
   scale === 'signed' ? scaleColour('difference', 0.5 + value / most / 2) : scaleColour('headlight', value / most);

@@ -1,4 +1,4 @@
-// The translation, token by token: doubt is grey, alternatives open on a token, and one of them goes on from there.
+// The translation as tokens: improbable ones are shaded grey, and hovering a token lists alternatives to continue from.
 
 import { prefersReducedMotion, make, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
@@ -6,16 +6,16 @@ import { readsAs } from '../core/translation.js';
 import { fourDecimals, threeDecimals, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const NO_SHADE_FROM = 0.9; // from here on no shade
+const NO_SHADE_FROM = 0.9; // tokens of this probability or more are not shaded
 
-/** The shade of doubt behind a written token. */
+/** Background of a token: the less probable, the darker. */
 export function doubtShade(probability) {
   if (probability === undefined || probability >= NO_SHADE_FROM) return '';
-  return `color-mix(in srgb, var(--ink) ${((36 * (NO_SHADE_FROM - probability)) / NO_SHADE_FROM).toFixed(1)}%, transparent)`; // it begins at nothing
+  return `color-mix(in srgb, var(--ink) ${((36 * (NO_SHADE_FROM - probability)) / NO_SHADE_FROM).toFixed(1)}%, transparent)`;
 }
 
 export class TranslatedText {
-  /** `choose(place, id)`: the reader wants another token at a place. */
+  /** `choose(place, id)` is called when an alternative token is selected. */
   constructor(choose) {
     this.choose = choose;
     this.element = make('div', { class: 'text', 'aria-live': 'polite' });
@@ -24,7 +24,7 @@ export class TranslatedText {
     on(['written'], () => this.hideUnwritten());
   }
 
-  /** Tokens as far as they are written. Those that stood here before don't arrive again. */
+  /** Shows the tokens written so far. Only new tokens are animated. */
   show(tokens, text, { forced = null, language = '' } = {}) {
     this.close();
     const before = this.tokens?.map((token) => token.id) ?? [];
@@ -56,7 +56,7 @@ export class TranslatedText {
     this.hideUnwritten();
   }
 
-  /** While one watches it being written, later words keep their places and do not show. */
+  /** While the player runs, hide words that are not written yet, without changing the layout. */
   hideUnwritten() {
     const count = state.written ?? Number.POSITIVE_INFINITY;
     for (const word of /** @type {NodeListOf<HTMLElement>} */ (this.element.querySelectorAll('.word')))

@@ -3,7 +3,7 @@
 import { make, fillElements } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
-const NAMED = 8; // words that a note names
+const NAMED = 8; // maximum number of words in a note
 
 /** The distinct unknown words, as typed. */
 export function unknownWords(tokens, text) {
@@ -12,7 +12,7 @@ export function unknownWords(tokens, text) {
   return found.size > NAMED ? `${named} · …` : named;
 }
 
-/** A note that names them, or empty. `language`: that of the text. */
+/** The note on unknown words, or empty. `language`: language of the text. */
 export function unknownNote(tokens, text, language) {
   const words = unknownWords(tokens, text);
   return words ? fillElements(t('unknown_words'), { words: make('bdi', { lang: language }, words) }) : [];

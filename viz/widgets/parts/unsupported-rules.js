@@ -2,7 +2,7 @@
 
 import { t } from '../core/i18n.js';
 
-/** Of the model that answered; nothing where all of its rules are applied. */
+/** The note for a model, or empty if all of its settings are supported. */
 export function unsupportedText(model) {
   const rules = model?.left_out ?? [];
   return rules.length ? t('model_left_out', { rules: rules.join('; ') }) : '';

@@ -1,6 +1,6 @@
-// Links between the words of two sentences: as a person draws them, as a head has them, and how many of a head's are right. The
-// same rules as `model/measures/alignment.py`: a test compares the two. These rates do not come with the translation, because they
-// change with every link that is drawn, and the table follows each click.
+// Word alignment: links drawn by the visitor, links of a head, and the head's alignment error rate, by the rules of
+// `model/measures/alignment.py`; a test compares the two. The rates do not come with the translation, because they change
+// with every link that is drawn.
 
 /** Words or tokens of one sentence, without special tokens. */
 export function linkUnits(tokens, text, byWords) {
@@ -17,7 +17,7 @@ export function linkUnits(tokens, text, byWords) {
   return units.map(({ places, label }) => ({ places, label }));
 }
 
-/** The source unit with the highest weight of each written one, `[source, target]`; `shift` 1: read off the next row. */
+/** Links `[source, target]`: the source unit with the largest weight per target unit. `shift` 1: use the next row. */
 export function attentionLinks(map, targets, sources, shift) {
   if (!sources.length) return [];
   return targets.map((unit, target) => {
@@ -26,7 +26,7 @@ export function attentionLinks(map, targets, sources, shift) {
   });
 }
 
-/** What the rows of a written unit give to a source unit, together. */
+/** Sum of the weights from a target unit to a source unit. */
 function weightOf({ weights, rows, columns }, { places }, source, shift) {
   let sum = 0;
   for (const place of places) {
@@ -36,7 +36,7 @@ function weightOf({ weights, rows, columns }, { places }, source, shift) {
   return sum;
 }
 
-/** The mean weight that a head gives to the links of `gold`. */
+/** Mean weight of a head on the links of `gold`. */
 function weightOn(map, targets, sources, shift, gold) {
   let sum = 0;
   for (const name of gold.keys()) {
@@ -48,7 +48,7 @@ function weightOn(map, targets, sources, shift, gold) {
 
 const key = (source, target) => `${source}-${target}`;
 
-/** `gold`: a map from `source-target` to whether the link is a sure one. */
+/** Alignment error rate, precision and recall. `gold`: map from `source-target` to whether the link is sure. */
 export function linkCounts(links, gold) {
   const sure = [...gold.values()].filter(Boolean).length;
   const right = links.filter(([source, target]) => gold.has(key(source, target))).length;
@@ -61,7 +61,7 @@ export function linkCounts(links, gold) {
   };
 }
 
-/** Every head in both readings of a row, best first. Few links leave many heads with one rate: what they give to these ranks them. */
+/** All heads with both shifts, the lowest error rate first; ties are broken by the mean weight on the links. */
 export function rankHeads(translation, sources, targets, gold) {
   const found = [];
   for (let layer = 0; layer < translation.layers('cross'); layer++) {
@@ -78,7 +78,7 @@ export function rankHeads(translation, sources, targets, gold) {
 
 const ENTRY = /^(\d+)([-?])(\d+)(p?)$/;
 
-/** Pharaoh: `0-0` is a sure link, `1-2p` or `1?2` a possible one. What makes no sense comes back as `fault`. */
+/** Parses Pharaoh format: `0-0` is a sure link, `1-2p` or `1?2` a possible one. Invalid text returns a `fault`. */
 export function readPharaoh(text, sources, targets) {
   const gold = new Map();
   for (const entry of text.split(/\s+/).filter(Boolean)) {

@@ -1,10 +1,10 @@
-// Arrays by the names that they have in files of many makers → one array a kind, [layers, heads, rows, columns].
+// Named arrays of a file → one array per kind, [layers, heads, rows, columns].
 
 import { FileError } from './npz.js';
 
 export const MOST_WEIGHTS = 8_000_000;
 
-/** Names of arrays, ours and those of transformers' outputs; of two for one kind the first counts. */
+/** Array names of Headlight and of outputs of `transformers`. If a kind has several, the first is used. */
 const KIND_OF = {
   encoder: 'encoder',
   encoder_attentions: 'encoder',
@@ -16,10 +16,10 @@ const KIND_OF = {
   attentions: 'self',
   attention: 'self',
 };
-const LAYER = /^(?:(.*?\D)[_.-]?)?(\d+)$/; // attentions_0, layer.0, arr_0 as np.savez counts arrays without names
+const LAYER = /^(?:(.*?\D)[_.-]?)?(\d+)$/; // attentions_0, layer.0, or arr_0 of np.savez
 const OF_LAYERS = { ...KIND_OF, layer: 'self', layers: 'self', arr: 'self' };
 
-/** What an array of this name holds: a kind, and the number of its one layer; nothing where the name says neither. */
+/** Kind of an array by its name, and its layer if it has a single one; null for other names. */
 export function kindOf(name) {
   if (Object.hasOwn(KIND_OF, name)) return { kind: KIND_OF[name], layer: null };
   const [, base = 'layer', layer] = name.match(LAYER) ?? [];
@@ -48,7 +48,7 @@ export function kindArrays(arrays) {
   return found;
 }
 
-/** The array of all layers; with an axis for a batch of one behind the layers, as stacked outputs have it. */
+/** An array of all layers. Stacked outputs have a batch axis of 1 after the layers, which is removed. */
 function wholeArray(kind, { shape, numbers }) {
   const [layers, batch, ...map] = shape;
   if (shape.length !== 5) return checked(kind, { shape, numbers });
@@ -56,7 +56,7 @@ function wholeArray(kind, { shape, numbers }) {
   return checked(kind, { shape: [layers, ...map], numbers });
 }
 
-/** One array a layer, [heads, rows, columns] or with a batch of one before it; a single array may hold all layers. */
+/** Stacks an array per layer, each with or without a batch axis of 1. A single array may hold all layers. */
 function stacked(kind, layers) {
   const [{ shape }] = layers;
   const alone = layers.length === 1 && (shape.length === 5 || (shape.length === 4 && shape[0] !== 1));
@@ -79,7 +79,7 @@ function checked(kind, array) {
   return array;
 }
 
-/** Nested lists of numbers, all of one shape, as one array. */
+/** Converts nested lists to an array; raises if they are ragged. */
 export function flat(lists, kind) {
   const shape = [];
   for (let inner = lists; Array.isArray(inner) && shape.length < 6; inner = inner[0]) shape.push(inner.length);

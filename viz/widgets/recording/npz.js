@@ -1,8 +1,8 @@
-// Archives of NumPy (`.npz`), read in the browser: a zip of arrays, stored or deflated. Input is untrusted; nothing is uploaded.
+// Reads NumPy archives (`.npz`: a zip of arrays, stored or deflated) in the browser. The input is untrusted.
 
-export const MOST_BYTES = 160_000_000; // of all arrays together, once they are inflated
+export const MOST_BYTES = 160_000_000; // inflated size of all arrays
 
-/** An error about a file: a phrase `opened_WORD` with its values. */
+/** An invalid file. The message is the phrase `opened_WORD` with `values`. */
 export class FileError extends Error {
   /** @param {string} word @param {Record<string, any>} values */
   constructor(word, values = {}) {
@@ -12,12 +12,12 @@ export class FileError extends Error {
   }
 }
 
-const END = 0x06054b50; // of the archive: offset of its central directory
+const END = 0x06054b50; // end record, which has the offset of the central directory
 const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 
 /**
- * The files of a zip archive by name, inflated. Those that `wanted` refuses are passed over.
+ * The inflated files of a zip archive by name. Files for which `wanted` returns false are skipped.
  * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {(name: string) => boolean} wanted
  */
@@ -84,7 +84,7 @@ const READ = {
 };
 
 /**
- * An array of NumPy (`.npy`): its shape, and its numbers or texts.
+ * Parses a NumPy array (`.npy`) into its shape and its numbers or texts.
  * @param {Uint8Array<ArrayBuffer>} bytes
  */
 export function parseNpy(bytes) {
@@ -116,7 +116,7 @@ export function parseNpy(bytes) {
   return { shape, texts: Array.from({ length: count }, (_, place) => readText(view, from + place * size, Number(width))) };
 }
 
-/** A text of `count` UTF-32 characters without trailing zeros. */
+/** A text of at most `width` UTF-32 characters, terminated by zero. */
 function readText(view, from, width) {
   let text = '';
   for (let place = 0; place < width; place++) {

@@ -1,4 +1,4 @@
-// A file of attention → a recording: `.npz` or `.json` as the page exports them, `headlight inspect` and `view.save` write them.
+// Parses an attention file into a recording: `.npz` or `.json` from the page, `headlight inspect` or `view.save`.
 
 import { MAP_KINDS, Recording } from '../core/recording.js';
 import { sideOf } from '../core/translation.js';
@@ -6,9 +6,9 @@ import { levelOf } from '../core/weight-decoding.js';
 import { FileError, MOST_BYTES, parseNpy, unzip } from './npz.js';
 import { MOST_WEIGHTS, flat, kindArrays, kindOf } from './kind-arrays.js';
 
-const MAX_LABEL_CHARACTERS = 16; // letters of a label
-const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // of a refused file
-const SUM_TOLERANCE = 1e-3; // how far the sum of a row may be from one
+const MAX_LABEL_CHARACTERS = 16;
+const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // array names in an error message: count and characters
+const SUM_TOLERANCE = 1e-3; // maximum deviation of a row's sum from 1
 const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 
 /** @param {File} file */
@@ -54,13 +54,13 @@ function fromJson(bytes) {
   return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])) };
 }
 
-/** The first names of a file, each cut: a file may hold any. */
+/** The first array names of a file, truncated, for an error message. */
 function listOf(names) {
   const shown = names.slice(0, MOST_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
   return [...shown, ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ');
 }
 
-/** Arrays and names, checked against each other. */
+/** Builds a recording; raises if weights are invalid or token counts do not match the arrays. */
 function buildRecording(arrays, values, name) {
   const kinds = MAP_KINDS.filter((kind) => arrays[kind]);
   const all = kinds.reduce((sum, kind) => sum + arrays[kind].numbers.length, 0);
@@ -112,7 +112,7 @@ function unnormalisedRows([, , , columns], weights) {
   return { rows: sums.length, low: rounded(low), high: rounded(high) };
 }
 
-/** How many tokens each side has, by every array that has it on an axis. */
+/** Token counts of source and target; raises if two arrays disagree. */
 function sideLengths(about, kinds) {
   const found = { source: 0, target: 0 };
   for (const kind of kinds) {
@@ -129,7 +129,7 @@ function sideLengths(about, kinds) {
   return found;
 }
 
-/** Names with their places: in the text that came along, else in one that they make. Without names tokens are numbered. */
+/** Locates tokens in the text, else in their joined names. Without names the tokens are numbered. */
 function tokensFromNames(given, text, count) {
   const names = given ?? Array.from({ length: count }, (_, place) => String(place + 1));
   if (!Array.isArray(names) || !names.every((each) => typeof each === 'string')) throw new FileError('no_names');
@@ -140,7 +140,7 @@ function tokensFromNames(given, text, count) {
 }
 
 function locateTokens(names, text) {
-  const letters = [...text]; // places count characters, as those of the server do
+  const letters = [...text]; // positions count code points, as in Python
   const tokens = [];
   let [end, word] = [0, 0];
   for (const name of names) {

@@ -1,4 +1,4 @@
-// The maps of a recording as a source of a head view, derived from the arrays alone.
+// The source of a head view for a recording, which has no data other than its arrays.
 
 import { sideOf } from '../core/translation.js';
 import { t } from '../core/i18n.js';
@@ -14,7 +14,7 @@ export class RecordingSource extends TranslationSource {
     this.merges = [recording.source, recording.target].some((tokens) => tokens.some(({ special }) => special) || joins(tokens));
   }
 
-  /** Layer numbers in the model; equal for all kinds unless layers were selected. */
+  /** Layer numbers in the model, taken from the first kind. */
   get numbers() {
     return this.recording.recorded[this.kinds[0]].layers;
   }
@@ -49,7 +49,7 @@ export class RecordingSource extends TranslationSource {
     return t(written ? `figure_any_${kind}` : `recorded_${kind}`);
   }
 
-  /** How many tokens a row covers: two to the power of its entropy, on average. */
+  /** Caption with the effective number of tokens per row: 2 to the power of the row's entropy, averaged over rows. */
   shownCaption({ kind, layer, head }) {
     if (head === 'max') return [t('maximum_note')];
     const { weights, rows, columns } = this.recording.map(kind, layer, head);

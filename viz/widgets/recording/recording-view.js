@@ -1,4 +1,4 @@
-// A view of any model's attention, on a page and in a notebook alike: kinds, wall, one head large, and how it is shown.
+// A head view of any model's attention, for the page and for notebooks: kinds, head wall, map and display options.
 
 import { Recording } from '../core/recording.js';
 import { make, isNarrow, replace } from '../core/dom.js';
@@ -12,9 +12,9 @@ import { mountDisplayOptions } from '../parts/display-options.js';
 import { RecordingSource } from './recording-source.js';
 
 const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
-const PAUSE = 80; // milliseconds in which pictures of heads are gathered before they are drawn
+const PAUSE = 80; // milliseconds in which arriving thumbnails are batched before they are drawn
 
-/** The fields of a store in which a recording is looked at. */
+/** Creates the store for a view of a recording. */
 export function initialState(recording, changes = {}) {
   const { tab, interventions, ...showing } = DEFAULTS;
   const kind = recording.kinds.includes('cross') ? 'cross' : recording.kinds[0];
@@ -24,7 +24,7 @@ export function initialState(recording, changes = {}) {
 
 export class RecordingView {
   /**
-   * `about`: where the view stands: `store` from `lookAt`, `keys()`: whether keys are for it, `heading` of its name,
+   * `store` comes from `initialState`; `keys()`: whether the view handles keys; `name`: its heading.
    * @param {HTMLElement} element
    * @param {Recording} recording
    * @param {{ store: import('../core/store.js').Store, keys?: () => boolean, name?: string }} about
@@ -33,7 +33,7 @@ export class RecordingView {
     element.classList.add('explorer', 'recorded');
     this.recording = recording;
     this.store = store;
-    /** @type {Set<string> | null} pictures of heads that have come, and are drawn in a moment */
+    /** @type {Set<string> | null} thumbnails that have arrived and are not drawn yet */
     this.fresh = null;
     /** @type {any} */
     this.waits = null;
@@ -68,7 +68,7 @@ export class RecordingView {
     this.remarks.hidden = !said.length;
   }
 
-  /** Maps that were asked for have come: large ones at once, small ones when a few are there. */
+  /** Draws maps that have arrived: full maps at once, thumbnails in batches. */
   onMaps({ kind, small, heads }) {
     const { store } = this;
     if (!small) {
@@ -91,7 +91,7 @@ export class RecordingView {
   }
 }
 
-/** Bytes of a kind's maps, inflated → numbers, `FULL` for one. */
+/** Inflates and decodes the maps of a kind; `LEVEL_OF_ONE` is a weight of one. */
 export async function inflated(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return decodeCodes(new Uint8Array(await new Response(stream).arrayBuffer()));

@@ -1,16 +1,16 @@
-// The classes of a classifier: their names, how sure it is of each, and which of them words are weighed for.
+// Class names, predictions and probabilities, and the class that word contributions are shown for.
 
 import { make, replace } from '../core/dom.js';
 import { fourDecimals, threeDecimals } from '../core/map-view.js';
 import { hasPhrase, t } from '../core/i18n.js';
 
-const SHOWN_CLASSES = 8; // classes that are shown at once, the likeliest first
-const NAMED_CLASSES = 3; // classes that a verdict names; more are counted
+const SHOWN_CLASSES = 8; // the most probable classes; the others are collapsed
+const NAMED_CLASSES = 3; // a verdict with more classes shows their number
 
-/** A class in the reader's words, where we have some. */
+/** The translated name of a class, or the model's own name if we have no translation. */
 export const className = (name) => (hasPhrase(`sentiment_class_${name.toLowerCase()}`) ? t(`sentiment_class_${name.toLowerCase()}`) : name);
 
-/** Whether a text is one of two: then what speaks for the second speaks against the first. */
+/** Whether the classifier is binary, so that evidence for one class is evidence against the other. */
 export const isPair = ({ classes, exclusive }) => exclusive && classes.length === 2;
 
 /** "toward positive", "away from joy": direction of a word. For two classes, each direction names a class. */
@@ -21,7 +21,7 @@ export function directionName(review, about, sign) {
   return hasPhrase(key) ? t(key) : t('sentiment_toward', { name: className(name) });
 }
 
-/** The places of the classes that hold, the likeliest first: of classes that exclude each other one, else all above one half. */
+/** Indices of the predicted classes: the most probable one if classes are exclusive, else all with p > 0.5. */
 export function predictedClasses({ probabilities, exclusive }) {
   const order = likeliestFirst(probabilities);
   return exclusive ? order.slice(0, 1) : order.filter((place) => probabilities[place] > 0.5);
@@ -37,13 +37,13 @@ function likeliestFirst(probabilities) {
   return probabilities.map((_, place) => place).sort((one, other) => probabilities[other] - probabilities[one] || one - other);
 }
 
-/** The class that words are weighed for at first: of a pair the second, else the likeliest. */
+/** Initial class for word contributions: the second of two, else the most probable. */
 export function defaultClass(review) {
   if (isPair(review)) return 1;
   return likeliestFirst(review.probabilities)[0];
 }
 
-/** A line for each class: its name, a bar, its probability; a click weighs the words for it. */
+/** A row per class with its probability. A click shows the word contributions for this class. */
 export class ClassBars {
   /** @param {(about: number) => void} choose */
   constructor(choose) {

@@ -5,7 +5,7 @@ import { t } from '../core/i18n.js';
 import { kindName } from '../parts/model-names.js';
 
 export class ClassifierMenu {
-  /** `changed` is called on a new choice, also if the model was opened elsewhere on the page. */
+  /** `changed` is called when another model is selected, here or in the Models tab. */
   constructor(models, changed) {
     this.models = models.filter(({ downloaded }) => downloaded);
     this.model = this.models[0];
@@ -28,14 +28,14 @@ export class ClassifierMenu {
     return this.model?.linear ?? true;
   }
 
-  /** By its name, empty for the first; whether it is there. */
+  /** Selects a model by name (empty: the first). Returns false if it is unknown. */
   choose(name) {
     const found = name ? this.models.find((model) => model.name === name) : this.models[0];
     if (found) this.model = found;
     return Boolean(found) || !name;
   }
 
-  /** The name of the selected one; empty for the first. */
+  /** Name of the selected model; empty for the first. */
   get name() {
     return this.model === this.models[0] ? '' : this.model.name;
   }

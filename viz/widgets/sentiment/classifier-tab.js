@@ -1,4 +1,4 @@
-// The Sentiment tab: type a text, read the verdict of a classifier, and see word contributions and attention.
+// The Sentiment tab: a text, the classifier's verdict, word contributions and attention.
 
 import { withPositions } from '../core/translation.js';
 import { callLatest } from '../core/boot.js';
@@ -91,14 +91,14 @@ class ClassifierTab {
     this.examples.addEventListener('change', () => this.take(this.config.examples[Number(this.examples.value)]));
   }
 
-  /** Another model classifies the current text. */
+  /** Classifies the current text with the newly selected model. */
   change() {
     this.draw();
     this.heads.reset();
     if (this.text.value.trim()) this.judge();
   }
 
-  /** Words are weighed for another class. */
+  /** Shows the word contributions for another class. */
   weigh(about) {
     this.about = about;
     this.drawVerdict();
@@ -111,7 +111,7 @@ class ClassifierTab {
     this.judge();
   }
 
-  /** On the first visit, classify the permalink's text or an example. */
+  /** Draws the tab; when it is first opened, classifies the text of the permalink or the first example. */
   open() {
     if (state.tab !== 'sentiment') return;
     this.draw();
@@ -131,7 +131,7 @@ class ClassifierTab {
     } else if (text) this.take({ text });
   }
 
-  /** Apply a new permalink; missing values are the defaults. */
+  /** Applies a new permalink; missing values are the defaults. */
   follow({ review, classifier }) {
     const known = review === this.linked.review && classifier === this.linked.classifier;
     if (known || state.tab !== 'sentiment') return;
@@ -174,7 +174,7 @@ class ClassifierTab {
     return undefined;
   }
 
-  /** Word contributions that take a while to compute. */
+  /** Loads word contributions that are too slow to compute with the verdict. */
   async erase(turn, asked) {
     let erased = null;
     this.shares.element.setAttribute('aria-busy', 'true');
@@ -190,7 +190,7 @@ class ClassifierTab {
   }
 
   /**
-   * Shows an error. A pending result must not replace it.
+   * Shows an error, and discards a pending result.
    * @param {{ word: string, values?: any }} fault
    */
   fail({ word, values = {} }) {
@@ -203,7 +203,7 @@ class ClassifierTab {
 
   // ---------------------------------------------------------------- drawing
 
-  /** Label of the field: our own model was trained on film reviews, others on any text. */
+  /** Name of the text field in messages: our own model was trained on film reviews, others on any text. */
   get textName() {
     return this.menu.isBuiltIn ? 'review' : 'text';
   }
@@ -263,7 +263,7 @@ class ClassifierTab {
     this.heads.show(this.review);
   }
 
-  /** The field is as high as its text; long texts are smaller. */
+  /** Fits the field's height to its text; long texts get smaller letters. */
   fit() {
     this.text.classList.toggle('middle', this.text.value.length > 110);
     this.text.classList.toggle('small', this.text.value.length > 240);

@@ -1,4 +1,4 @@
-// Header of the classifier's head view.
+// The classifier's head view.
 
 import { make, isTouch } from '../core/dom.js';
 import { pageStore, state } from '../core/state.js';
@@ -8,7 +8,7 @@ import { mount as mountHeadView } from '../headview/head-view.js';
 import { mountKeyboard } from '../headview/keyboard.js';
 import { ReviewSource } from './review-source.js';
 
-/** A review has no kinds and no other forms; colours and scale are the page's. */
+/** Local state of the view. Colours and scale are shared with the page. */
 const REVIEW_VIEW_STATE = {
   ...VIEW_STATE,
   kind: 'encoder',
@@ -36,7 +36,7 @@ export class ReviewHeads {
     mountKeyboard(() => (open() ? this.view : null));
   }
 
-  /** Another review: nothing is pointed at. */
+  /** Clears the selection, for a new review. */
   reset() {
     this.store.set({ ...NO_SELECTION, preview: null });
   }

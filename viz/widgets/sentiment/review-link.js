@@ -1,8 +1,8 @@
 // Permalink of a text and its model.
 
-const LONGEST = 4000; // characters of a text as an address writes it: with a sentence beside it, that stays a link one can send
+const LONGEST = 4000; // characters of the URL-encoded text; the link also contains the sentence and must stay shareable
 
-/** A text that is `long` is left out of it. */
+/** Permalink fields of a text. A `long` text and the first example are omitted. */
 export function reviewLink(text, first, classifier) {
   const long = new URLSearchParams({ text }).toString().length > LONGEST;
   return { review: long || text === first ? '' : text, classifier, long };

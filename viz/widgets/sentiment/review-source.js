@@ -1,4 +1,4 @@
-// The maps of a review, as a view of heads takes them (headview/translation-source.js). Of long reviews only averages came.
+// The source of a head view for a review (see headview/translation-source.js). Long reviews only have average rows.
 
 import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
 import { make, fillElements } from '../core/dom.js';
@@ -7,8 +7,8 @@ import { t } from '../core/i18n.js';
 import { maxWeight } from '../headview/highlights.js';
 import { headName } from '../parts/head-names.js';
 
-const HEADS_PER_ROW = 3; // heads side by side on the wall of a small model
-const FLAT_UP_TO_HEADS = 24; // heads of one layer: a wall of more, or of several layers, has a row for each, with averages at its ends
+const HEADS_PER_ROW = 3; // in the head wall of a small model
+const FLAT_UP_TO_HEADS = 24; // more heads, or several layers, get a wall with a row per layer and averages at the ends
 const LONG = 120; // tokens; a longer strip scrolls
 
 export class ReviewSource {
@@ -61,7 +61,7 @@ export class ReviewSource {
     return this.views.find((view) => view.layer === layer && view.head === head);
   }
 
-  /** An average row has no weight near one: its strongest takes the strongest colour. */
+  /** The weights of an average row are small, so they are normalised to their maximum. */
   thumbnailMap(kind, head) {
     const view = this.view(kind, head);
     if (this.mapped) return view;
@@ -90,7 +90,7 @@ export class ReviewSource {
     return head === 'mean' ? t('sentiment_mean_short') : String(head + 1);
   }
 
-  /** Values that shade the text. */
+  /** Caption of the values that shade the text. */
   shownCaption(view, { rows, columns }) {
     if (rows) {
       const strongest = maxWeight(rowOf(view, rows[0]));
@@ -106,7 +106,7 @@ export class ReviewSource {
     return columns ? fillElements(t('list_column'), this.token(view, 'columns', columns)) : [t('sentiment_most')];
   }
 
-  /** What an average row gives to each token. */
+  /** Average weight per token, for shading when nothing is highlighted. */
   rest(view) {
     return view.average;
   }

@@ -1,15 +1,15 @@
-// Words on a line: a bar above a word that speaks for praise, below one that speaks for complaint.
+// Words in a row, each with a bar of its contribution: positive above the word, negative below it.
 
 import { make } from '../core/dom.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { signed } from '../core/map-view.js';
 
-const [HIGHEST, STRONG] = [56, 0.25]; // pixels; of the largest: from here on, a word is bold
+const [HIGHEST, STRONG] = [56, 0.25]; // bar height in pixels; a word is bold from this fraction of the largest value
 
 /**
- * A cell for each word, to be laid out in lines. Its `.token` carries the places of its tokens.
+ * A cell per word. `data-keys` of its `.token` lists the positions of its tokens.
  * @param {{ label: string, places: number[], value: number, unknown?: boolean }[]} words
- * @param {number} most the largest value there is, by amount
+ * @param {number} most largest absolute value
  */
 export function wordBars(words, most) {
   return words.map(({ label, places, value, unknown }) => {

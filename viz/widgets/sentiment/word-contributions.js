@@ -1,6 +1,5 @@
-// What each word of a text does for the verdict, by either of two accounts: what the log-odds lose when it is left out, or
-// the share of its place, less the mean of all shares, where the verdict is their sum. Words stand on a line with bars; long
-// texts are text in two colours.
+// Contribution of each word to the verdict, by one of two methods: the drop of the log-odds without the word; or, if
+// the log-odds are a sum over tokens, the token's share minus the mean. Short texts get bars, long texts two colours.
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
@@ -14,9 +13,9 @@ import { className, isPair, directionName } from './class-bars.js';
 import { wordBars } from './word-bars.js';
 
 const LISTED = 6;
-const MOST_BARS = 60; // words: of a longer review bars would fill the screen
+const MOST_BARS = 60; // words; bars of longer reviews would fill the screen
 const METHODS = ['erased', 'shares'];
-const MIN_SHADE = 0.08; // of the strongest share: below, a token stays unshaded
+const MIN_SHADE = 0.08; // tokens below this fraction of the largest value are not shaded
 
 export class WordContributions {
   constructor() {
@@ -73,7 +72,7 @@ export class WordContributions {
     return event.target.closest('.token');
   }
 
-  /** @param {number} about the class that words are weighed for */
+  /** @param {number} about class that the contributions are for */
   show(review, about) {
     const same = review.tokens === this.review?.tokens && about === this.about;
     if (!same) this.kept = null;
@@ -83,7 +82,7 @@ export class WordContributions {
     this.strip.lang = review.language;
     const account = this.methodFor(review);
     this.values = this.valuesOf(account);
-    this.whole = account === 'erased'; // a value belongs to a word as a whole, and those of its tokens are not summed
+    this.whole = account === 'erased'; // values are per word and are not summed over its tokens
     const found = this.wordValues();
     this.most = Math.max(1e-9, ...found.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
@@ -120,7 +119,7 @@ export class WordContributions {
     return shares ? 'shares' : '';
   }
 
-  /** A number for each token. */
+  /** Value per token. */
   valuesOf(account) {
     const { tokens, shares, erased } = this.review;
     if (!account) return tokens.map(() => 0);
@@ -136,7 +135,7 @@ export class WordContributions {
     return t('sentiment_erased_class', { name: className(this.review.classes[this.about]) });
   }
 
-  /** Which account is given: two buttons, where both are there. */
+  /** Two buttons for the method, if both are available. */
   drawAccounts(account) {
     this.accounts.hidden = !this.review.erased || !this.review.shares;
     this.accounts.setAttribute('aria-label', t('sentiment_accounts'));
@@ -164,7 +163,7 @@ export class WordContributions {
     span.style.color = rgb ? textColourOn(rgb) : '';
   }
 
-  /** The token under the pointer, else the one kept. */
+  /** Highlights the token under the pointer, else the pinned one. */
   point(pointed) {
     const span = pointed ?? this.kept;
     for (const each of this.strip.querySelectorAll('.token.chosen')) each.classList.remove('chosen');
@@ -184,7 +183,7 @@ export class WordContributions {
     return directionName(this.review, this.about, sign < 0 ? -1 : 1);
   }
 
-  /** Whole words, since readers think in them: each with its places among the tokens. */
+  /** Whole words with the positions and the value of their tokens. */
   wordValues() {
     const found = new Map();
     for (const [place, token] of this.review.tokens.entries()) {
@@ -240,5 +239,5 @@ export class WordContributions {
   }
 }
 
-/** The places of the tokens that a span stands for. */
+/** Token positions of a span. */
 export const placesOf = (span) => span.dataset.keys.split(' ').map((key) => Number(key.slice(1)));
