@@ -1,1 +1,1 @@
-"""The ground floor: text → translation, with every number the Transformer used on the way. No Gradio, no Plotly."""
+"""The lower layer: text → translation, with every tensor of the computation. No Gradio, no Plotly.

@@ -61,8 +61,8 @@ class DecodingOptions:
     seed: int = 0
     no_repeat: int = 0  # no n-gram of this length is written twice; 0: no such rule
     alternatives: int = 5  # how many candidates of each step are reported
-    # A beam's hypotheses are ranked by score + back_weight × how well the sentence can be guessed from them, which
-    # a model of the way back tells (`model/translate/reranking.py`). 0: by their score alone.
+    # A beam's hypotheses are ranked by score + back_weight × the sentence's log probability given the hypothesis, from a
+    # reverse model (`model/translate/reranking.py`). 0: by their score alone.
     back_weight: float = 0.0
 
     def __post_init__(self) -> None:
@@ -145,7 +145,9 @@ class AttentionMap:
     allowed: BoolArray  # [rows, columns]: False if masked; the weight is then exactly zero
     rows: tuple[Token, ...]  # decoder, cross: the tokens being written
     columns: tuple[Token, ...]
-    previous_tokens: tuple[Token, ...]  # what each row's query was computed from: itself, or the token written before
+    previous_tokens: tuple[
+        Token, ...
+    ]  # the token from whose state each row's query was computed: itself, or the previous token
     kind: MapKind
     layer: int
     head: int | None  # None: the average of all heads

@@ -1,4 +1,4 @@
-// Beside the player: the word being written, what else the model thought of, and what became of the other candidates of the beam.
+// Next to the player: the word being written, its alternatives, and the outcome of the other beam candidates.
 
 import { make, fillElements, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
@@ -9,7 +9,7 @@ const SPEEDS = [0.5, 1, 2, 4];
 const LISTED = 6; // candidates of a step
 const TAIL = 16; // characters of a candidate's path
 
-/** The nodes that were written, and from which token on: a beginning that the reader gave was not searched for. */
+/** The nodes of the translation, and its first searched token: a forced prefix was not searched. */
 function pathOf(nodes, target) {
   for (const from of target.keys()) {
     const chosen = new Set();
@@ -25,7 +25,7 @@ function pathOf(nodes, target) {
 }
 
 /**
- * The candidates of the step that writes a token, best first: what each path reads, its score, its outcome, whether it was chosen.
+ * The candidates of the step that writes a token, best first: text of the path, score, outcome, whether it was chosen.
  * @param {any} translation with its tree
  * @param {number} token
  */
@@ -46,7 +46,7 @@ export function candidatesOf({ tree, target }, token) {
 const truncateStart = (text) => (text.length > TAIL ? `…${text.slice(-TAIL)}` : text);
 
 export class CandidatePanel {
-  /** `pace(speed)`: the reader wants another speed. */
+  /** `pace(speed)` sets the speed. */
   constructor(pace) {
     this.title = make('h3', {});
     this.name = make('span', {});

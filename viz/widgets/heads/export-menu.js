@@ -94,7 +94,7 @@ export function mountExportMenu(server) {
   };
 }
 
-/** Below its button, as long as all of it is in the window there; else it moves up and to the right. What is too high scrolls. */
+/** Place the menu below its button, or further up and right to keep it inside the window. A taller menu scrolls. */
 function keepInWindow(menu) {
   menu.style.cssText = `max-width:${document.body.clientWidth - 2 * EDGE}px`;
   const { left, bottom } = menu.getBoundingClientRect();
@@ -106,8 +106,8 @@ function keepInWindow(menu) {
 const formatName = (form) => (hasPhrase(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());
 
 /**
- * Lines of Python for what is shown. A translation that another model chose, too, is asked for with that model; where
- * its name is not known, by its tokens: alone, its own model would choose otherwise.
+ * Python code for the current view. If a reverse model reranked the translation, the code names that model, or forces the
+ * tokens if its name is unknown: without it, the model would choose another translation.
  */
 function pythonOfShown(translation) {
   const asked = translation.requestValues();
@@ -137,13 +137,13 @@ async function save(form, server) {
   return saveBytes(answer.name, [bytes], TYPES[form]);
 }
 
-/** The translation being written, drawn here. */
+/** The translation being written, as an animation rendered in the browser. */
 async function saveAnimation() {
   const { name, parts } = await renderGif();
   saveBytes(name, parts, 'image/gif');
 }
 
-/** The figure as Python draws it, at the size of print. */
+/** Python's figure at print size. */
 async function savePicture(form, { name, figure }) {
   const plotly = await loadPlotly();
   const { width, height } = figure.layout;

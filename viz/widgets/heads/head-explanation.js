@@ -1,5 +1,5 @@
-// "Explain this head": a short paragraph from its numbers in this sentence and over a corpus, and the sentences in which it does
-// what it does most. The numbers over the corpus come from the server, once for each model, when somebody asks.
+// "Explain this head": a short paragraph from its numbers in this sentence and over a corpus, with typical sentences. The
+// corpus numbers are fetched once per model, on demand.
 
 import { isShiftedHead } from '../core/default-head.js';
 import { callLatest } from '../core/boot.js';
@@ -35,14 +35,14 @@ export function paragraph(here, corpus, count) {
   return said;
 }
 
-/** Sentences one after the other: with a space between, but after a full stop that brings its own. */
+/** Join sentences with spaces; a full-width full stop needs none. */
 export const joinSentences = (sentences) => sentences.reduce((all, each) => (/[。！？]$/.test(all) ? `${all}${each}` : `${all} ${each}`));
 
 export class HeadExplanation {
   constructor(server, view) {
     this.server = server;
     this.view = view;
-    this.known = new Map(); // what is known over the corpus, by the model's name
+    this.known = new Map(); // corpus records by model name
     this.summary = make('summary', {});
     this.text = make('p', { class: 'explained' });
     this.title = make('h3', {});

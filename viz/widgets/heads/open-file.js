@@ -1,4 +1,4 @@
-// Open your own: a file of attention of any model, read here and nowhere else, in a view of its own below that of the page.
+// "Open your own": shows a file with attention of any model in a second view. The browser reads the file; nothing is uploaded.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -54,7 +54,7 @@ export class OpenedFile {
     this.shown.replaceChildren();
   }
 
-  /** Whether the focus is here: then keys are for this view, and not for the page's. */
+  /** Whether the focus is in this view, so that keys apply to it. */
   hasFocus() {
     return this.shown.contains(document.activeElement);
   }

@@ -27,7 +27,7 @@ export function selectionAt(translation, look, count) {
 }
 
 export class Player {
-  /** `open()`: whether anybody sees it. */
+  /** `open()`: whether the tab is visible. */
   constructor(open) {
     this.open = open;
     this.speed = 1;
@@ -38,7 +38,7 @@ export class Player {
     this.element = make('div', { class: 'player', role: 'group' }, this.button, this.slider, this.far);
     this.slider.addEventListener('input', () => {
       const count = this.slider.valueAsNumber;
-      this.pause(); // draws the slider where it was
+      this.pause(); // restores the slider's position
       this.go(count);
     });
     document.addEventListener('keydown', (event) => this.key(event), true);
@@ -75,7 +75,7 @@ export class Player {
     this.draw();
   }
 
-  /** Another pace; a run goes on with it. */
+  /** Change the speed, also during playback. */
   setSpeed(speed) {
     this.speed = speed;
     if (this.playing) this.play();
@@ -99,7 +99,7 @@ export class Player {
     set({ written: null });
   }
 
-  /** Before other keys: Escape ends this before anything that it may let go of. */
+  /** Runs before other key handlers: Escape first ends the playback. */
   key(event) {
     if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const { target } = event;

@@ -43,7 +43,7 @@ export function headsByRole(translation, kind) {
 export const nextIndex = (heads, at) => (at + 1 < heads.length ? at + 1 : -1);
 
 export class RoleChips {
-  /** `view`: the view of heads whose wall it outlines; `open()`: whether anybody sees it. */
+  /** `view`: the head view whose wall shows the outlines; `open()`: whether the tab is visible. */
   constructor(view, open) {
     this.view = view;
     this.role = null;
@@ -122,7 +122,7 @@ export class RoleChips {
   }
 }
 
-/** Three rows and columns, dark where the role's weight lies. */
+/** A 3 × 3 icon of the role's attention pattern. */
 function picture(role) {
   const cells = [...PICTURES[role]].map((mark, place) => {
     const opacity = { 0: 0.18, 1: 1, 2: 0.45 }[mark];

@@ -20,11 +20,11 @@ export function toPythonLiteral(value) {
 }
 
 /**
- * Lines that give the very map that is shown, with what differs from Python's defaults alone.
- * `asked` is the translation's request with all its options; `wayBack` the model that helped to choose, if any.
+ * Python code that reproduces the displayed map; options at their defaults are omitted.
+ * `asked` is the translation's request with all options; `wayBack` is the reverse model that reranked it, if any.
  */
 export function pythonSnippet({ model, text, ...asked }, { kind, layer, head }, defaults = {}, wayBack = '') {
-  // Nothing is searched for where the translation is given; and without the model a weight of the way back is an error.
+  // A forced translation needs no search options, and `back_weight` without a reverse model is an error.
   const isSaid = (name) => !(name in defaults && asked.target) && (name !== 'back_weight' || wayBack);
   const differs = ([name, value]) => value !== null && value !== undefined && value !== '' && value !== defaults[name];
   const given = Object.entries(asked).filter(([name, value]) => isSaid(name) && differs([name, value]) && String(value));

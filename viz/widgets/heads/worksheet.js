@@ -1,5 +1,5 @@
-// A sheet for a class: the sentence, one map of each kind, and questions made from its numbers, with the answers on the last page. It is
-// made when the page is printed from Heads, and shows the heads that one looked at.
+// A worksheet: the sentence, one map of each kind, questions generated from the weights, and the answers on the last page.
+// Printing from Heads creates it with the selected heads.
 
 import { make, tableHead } from '../core/dom.js';
 import { selectionInKind } from '../core/selection.js';
@@ -14,12 +14,12 @@ import { columnClass } from '../parts/column-name.js';
 import { headName } from '../parts/head-names.js';
 
 const MAX_WORDS = 32; // words of a side that fit on paper
-const MIN_MARGIN = 0.3; // by which the strongest weight of a row leads, so that one sees it in print
+const MIN_MARGIN = 0.3; // lead of the strongest weight of a row that is visible in print
 const QUESTIONS_PER_MAP = 3; // questions about a map
 const DISPLAY_OPTIONS = { words: true, special: true, rescale: false };
 
 /**
- * Rows of a map whose strongest word can be read off it: `{query, key, weight}`, the first ones. Where the head is read one word
+ * The first rows of a map whose strongest word is clearly visible: `{query, key, weight}`. For a head that is read one word
  * `late`, the query is the word above the row.
  */
 export function clearRows({ rows, columns, weights }, late = false) {

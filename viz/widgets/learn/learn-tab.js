@@ -1,4 +1,4 @@
-// The door to the lessons: their modules, words and style are fetched when the tab is opened, and not before.
+// Loads the lessons (modules, phrases, styles) when the tab is first opened.
 
 import { loadLazy } from '../core/boot.js';
 import { make } from '../core/dom.js';

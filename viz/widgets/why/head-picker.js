@@ -1,4 +1,4 @@
-// Which head is explained: its kind, its layer and its number, one by one or by leafing through all of them.
+// Selects the head to explain by kind, layer and number, or by stepping through all heads.
 
 import { KINDS } from '../core/translation.js';
 import { make, replace } from '../core/dom.js';
@@ -8,7 +8,7 @@ import { chooseKind } from '../parts/kind-buttons.js';
 import { stepButtons } from '../parts/step-buttons.js';
 
 export class HeadPicker {
-  /** `leave()`: another kind is chosen, so that query and key are others, too. */
+  /** `leave()` is called when the kind changes, because query and key change with it. */
   constructor(leave) {
     this.leave = leave;
     this.kinds = make('div', { class: 'segments', role: 'group' });
@@ -53,7 +53,7 @@ export class HeadPicker {
   }
 }
 
-/** The head so many steps on, among single heads alone; an average begins at the first. */
+/** The single head `steps` further; an average counts as the first. */
 function leaf(step) {
   const { translation, kind } = state;
   const heads = translation.heads(kind);
@@ -65,7 +65,7 @@ function leaf(step) {
 
 const place = (text) => (/^\d+$/.test(text) ? Number(text) : text);
 
-/** The numbers to choose from; an average only while it is what one looks at. */
+/** The options; an average is one only while it is selected. */
 function fill(select, count, chosen) {
   const options = [...Array(count).keys()].map((number) => make('option', { value: number }, number + 1));
   if (typeof chosen !== 'number') options.push(make('option', { value: chosen }, t(`why_${chosen}`)));

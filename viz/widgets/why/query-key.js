@@ -1,16 +1,16 @@
-// Which query and key are meant: from what is pinned in whole words or hidden tokens to single tokens, and back.
+// Maps pins (words, or tokens with some hidden) to a single query token and key token, and back.
 
 import { set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
 
-/** The tokens of the pinned row and column. `before`: where a pin stands for several tokens, one of them may stay. */
+/** The tokens of the pinned row and column. `before`: keeps the previous token if the pin covers it. */
 function placesOf(translation, kind, selection, [row, column]) {
   const { rows, columns } = axes(translation, kind, selection);
   const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
   return [token(rows[selection.row], row), token(columns[selection.column], column)];
 }
 
-/** The pins for two tokens, as far as they are shown. */
+/** The pins for two tokens; a hidden token has none. */
 function selectionOf(translation, kind, row, column) {
   const { rows, columns } = axes(translation, kind, state);
   const pin = (items, place) => {
@@ -21,7 +21,7 @@ function selectionOf(translation, kind, row, column) {
   return { row: pin(rows, row), column: pin(columns, column), hoverRow: null, hoverColumn: null };
 }
 
-/** The query and the key that are looked at, as places of single tokens. */
+/** The selected query and key, as token positions. */
 export class QueryKeyPair {
   constructor() {
     this.reset();
@@ -31,10 +31,10 @@ export class QueryKeyPair {
   reset() {
     this.row = null;
     this.column = null;
-    this.unpinned = null; // a choice that no pin can hold, since its token is hidden elsewhere
+    this.unpinned = null; // a selection without a pin, because its token is hidden in the other tabs
   }
 
-  /** What is pinned, and where nothing is, the strongest cell of the head on show. */
+  /** The pinned cell, or by default the strongest cell of the displayed head. */
   resolve(translation, kind, layer, head) {
     const [pinnedRow, pinnedColumn] = placesOf(translation, kind, state, [this.row, this.column]);
     if (pinnedRow !== null || this.unpinned?.translation !== translation) this.unpinned = null;
@@ -56,7 +56,7 @@ export class QueryKeyPair {
   }
 }
 
-/** The strongest cell, within a row or a column where one is given. */
+/** The strongest cell, optionally within a row or a column. */
 export function strongestCell({ weights, columns }, row, column) {
   let best = -1;
   for (let cell = 0; cell < weights.length; cell++) {

@@ -1,4 +1,4 @@
-// One row of a head: the query on top, and of every key the products with it, their sum, the score, its power, the weight.
+// One row of a head: the query, then for every key the products with it, their sum, the score, its exponential, the weight.
 
 import { make, replace } from '../core/dom.js';
 import { fourDecimals, formatSigned } from '../core/map-view.js';
@@ -19,7 +19,7 @@ export class RowTable {
     this.element = make('section', {}, this.table, this.legend);
   }
 
-  /** What the server told of the row of `query`; `to` is the place of the chosen key. */
+  /** Show the server's answer for the row of `query`; `to` is the position of the selected key. */
   draw(told, to, query, keys, querySays) {
     const { width } = told;
     const products = told.own.map((_, at) => told.query.map((each, dimension) => each * told.keys[at * width + dimension]));
@@ -66,7 +66,7 @@ function queryLine(told, query, says, numbers) {
     says: (dimension) => `${dimension}: ${formatSigned(told.query[dimension])}`,
   });
   const name = label('', make('bdi', {}, query.label));
-  const blank = Array.from({ length: numbers + 1 }, () => tableCell('')); // the first line of a table says how wide its columns are
+  const blank = Array.from({ length: numbers + 1 }, () => tableCell('')); // the first row sets the column widths
   blank.at(-1).className = 'bar';
   return tableRow('query', name, tableCell('strip', strip, make('small', {}, says)), ...blank);
 }
@@ -77,8 +77,8 @@ function headLine(numbers) {
 }
 
 /**
- * The columns of numbers, which differ from model to model. Of each its head, a key's cell, and the cell of several keys
- * together: `null` stands for all.
+ * The numeric columns, which depend on the model: header, cell of a key, cell of several keys. `null` stands for all
+ * keys.
  */
 function columnsOf(told) {
   /** @type {(places: number[] | null) => HTMLElement} */

@@ -1,4 +1,4 @@
-// What each key of a row writes into the stream through its head, and how far that alone moves the written word's logit.
+// Each key's contribution to the residual stream through its head, and its effect on the logit of the target token.
 
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, signed, threeDecimals } from '../core/map-view.js';
@@ -8,7 +8,7 @@ import { tableCell, columnHeader, keyName, label, tableRow, numberCell, restName
 import { colourLimit, vectorStrip } from './vector.js';
 
 const [WRITTEN, TOTAL] = [18, 22]; // pixels
-const HALF = 44; // percent of its cell that the longest bar takes: it ends before the number beside it
+const HALF = 44; // maximum length of a bar in percent of its cell, which leaves room for the number
 
 export class StreamTable {
   constructor(choose, open) {
@@ -23,7 +23,7 @@ export class StreamTable {
     this.element = make('section', {}, this.title, this.says, this.table, this.legend, this.lifted, this.direct);
   }
 
-  /** `word`: the token that is written, as an element; nothing where the encoder reads. */
+  /** `word`: the target token as an element; none for the encoder. */
   draw(told, to, keys, word) {
     const { moved, width } = told;
     const { own, rest } = splitKeys(told.own, keys.length);
@@ -73,7 +73,7 @@ function tokensOf(lifted) {
   return make('span', { class: 'numeric' }, ...named);
 }
 
-/** Three decimals; what is zero with these has no sign. */
+/** Three decimals; a value rounded to zero has no sign. */
 const by3 = (value) => (Math.abs(value) < 0.0005 ? threeDecimals(0) : signed(value, 3));
 
 function barOf(share) {

@@ -1,4 +1,4 @@
-// A vector as a strip of colours: orange below zero, blue above, and each number beside the pointer.
+// A vector as a strip of colours: orange for negative, blue for positive values; hovering shows the number.
 
 import { make } from '../core/dom.js';
 import { cssColour } from '../core/theme.js';
@@ -7,7 +7,7 @@ import { showTooltip, valueColour, hideTooltip } from '../parts/tooltip.js';
 const PARTED = 64; // numbers up to which cells are parted by a line
 const WIDEST = 2048; // pixels of a picture, which the page stretches
 
-/** `most`: the number with the strongest colour; `says(dimension)`: what one reads there. */
+/** `most`: the value with the strongest colour; `says(dimension)`: the tooltip. */
 export function vectorStrip(numbers, { most, height, says }) {
   const count = numbers.length;
   const cell = Math.max(1, Math.min(16, Math.floor(WIDEST / count)));
@@ -25,7 +25,7 @@ export function vectorStrip(numbers, { most, height, says }) {
   return canvas;
 }
 
-/** The largest size among some vectors: few numbers come near it, so that the strongest colour stands for less. */
+/** A colour limit for several vectors: below the largest absolute value, because few values come near it. */
 export function colourLimit(vectors, share) {
   let most = 0;
   for (const numbers of vectors) for (const number of numbers) most = Math.max(most, Math.abs(number));

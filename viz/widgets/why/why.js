@@ -1,4 +1,4 @@
-// The Why tab: one row of a head from its query to its weights, and what each key then writes into the stream.
+// The Why tab: one row of a head from its query to its weights, and each key's contribution to the residual stream.
 
 import { callLatest } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
@@ -25,7 +25,7 @@ class WhyTab {
     this.root = root;
     this.server = server;
     this.pair = new QueryKeyPair();
-    this.every = false; // a line for each key of a long sentence
+    this.every = false; // show a row for each key of a long sentence
     this.build();
     on(['tab', 'translation', 'kind', 'layer', 'head', 'row', 'column', 'words', 'special', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -81,7 +81,7 @@ class WhyTab {
     this.none.hidden = single;
     this.found.hidden = !single;
     if (!single) {
-      for (const waiting of [this.row, this.written]) waiting.cancel(); // what is on its way belongs to another head
+      for (const waiting of [this.row, this.written]) waiting.cancel(); // pending responses belong to another head
       this.drawNone();
       return;
     }
