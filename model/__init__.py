@@ -1,1 +1,1 @@
-"""The lower layer: text → translation, with every tensor of the computation. No Gradio, no Plotly.
+"""The lower layer: text → translation, with every tensor of the computation. No Gradio, no Plotly."""

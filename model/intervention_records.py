@@ -28,9 +28,9 @@ MAX_INDEX = 10_000  # layers, heads, rows and columns are below
 class Intervention:
     """One change to where heads look.
 
-    `remove`: at no key. `uniform`: at all keys equally. `scale`: all weights times the amount. `temperature`: the scores
-    divided by the amount, so that a row is flatter above one and sharper below. `previous`, `next`, `same`: at the token
-    before, the token after, or the same position. If that key is masked, the row looks at its own position; if that is
+    `remove`: at no key. `uniform`: at all keys equally. `scale`: all weights times the amount. `temperature`: the
+    scores divided by the amount, so that a row is flatter above one and sharper below. `previous`, `next`, `same`: at
+    the token before, the token after, or the same position. If that key is masked, the row looks at its own position; if that is
     masked as well, at all keys equally.
     """
 

@@ -61,8 +61,8 @@ class DecodingOptions:
     seed: int = 0
     no_repeat: int = 0  # no n-gram of this length is written twice; 0: no such rule
     alternatives: int = 5  # how many candidates of each step are reported
-    # A beam's hypotheses are ranked by score + back_weight × the sentence's log probability given the hypothesis, from a
-    # reverse model (`model/translate/reranking.py`). 0: by their score alone.
+    # A beam's hypotheses are ranked by score + back_weight × the sentence's log probability given the hypothesis, from
+    # a reverse model (`model/translate/reranking.py`). 0: by their score alone.
     back_weight: float = 0.0
 
     def __post_init__(self) -> None:
