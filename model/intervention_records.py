@@ -30,8 +30,8 @@ class Intervention:
 
     `remove`: at no key. `uniform`: at all keys equally. `scale`: all weights times the amount. `temperature`: the
     scores divided by the amount, so that a row is flatter above one and sharper below. `previous`, `next`, `same`: at
-    the token before, the token after, or the same position. If that key is masked, the row looks at its own position; if that is
-    masked as well, at all keys equally.
+    the token before, the token after, or the same position. If that key is masked, the row looks at its own position;
+    if that is masked as well, at all keys equally.
     """
 
     kind: Kind

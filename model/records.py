@@ -145,9 +145,8 @@ class AttentionMap:
     allowed: BoolArray  # [rows, columns]: False if masked; the weight is then exactly zero
     rows: tuple[Token, ...]  # decoder, cross: the tokens being written
     columns: tuple[Token, ...]
-    previous_tokens: tuple[
-        Token, ...
-    ]  # the token from whose state each row's query was computed: itself, or the previous token
+    # From whose states the queries of the rows are computed: of the rows themselves, or of the tokens before.
+    previous_tokens: tuple[Token, ...]
     kind: MapKind
     layer: int
     head: int | None  # None: the average of all heads

@@ -51,7 +51,7 @@ def has_nvidia_driver() -> bool:
 
 
 def chosen_index() -> str | None:
-    """Where a user's own settings of pip name an index: the setting's name."""
+    """The name of a pip setting of the user that names an index."""
     listed = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True, check=False).stdout
     settings = re.findall(r"^(\S+?\.(?:index-url|no-index))=", listed, re.MULTILINE)
     return next(iter(settings), None)
@@ -83,7 +83,7 @@ def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
 
 
 def reason_against_cpu_build(index: str) -> str | None:
-    """Why PyTorch comes as the package index gives it; None where the CPU build comes."""
+    """Why PyTorch comes from the package index; `None` for the CPU build."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return f"it has one build for {platform.system()} on {platform.machine()}"
     if has_nvidia_driver():
@@ -96,12 +96,12 @@ def reason_against_cpu_build(index: str) -> str | None:
 
 
 def install_torch(version: str, index: str) -> None:
-    """The CPU build where that is possible. What is not installed here, pip installs with everything else."""
+    """Install the CPU build if possible; pip installs the other packages afterwards."""
     if reason := reason_against_cpu_build(index):
         print(f"PyTorch {version}: as the package index has it, because {reason}.", flush=True)
         return
     print(f"PyTorch {version}: the CPU build of {index}, because this machine has no NVIDIA driver.", flush=True)
-    # PyTorch alone: what it needs comes from the package index, like everything else.
+    # Install PyTorch alone; its dependencies come from the package index with the other packages.
     command = [*PIP, *INSTALL, "--no-deps", "--index-url", index, f"torch=={version}"]
     if subprocess.run(command, check=False).returncode:
         print(f"PyTorch {version}: that failed, so it comes as the package index has it.", flush=True)

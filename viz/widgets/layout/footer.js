@@ -27,7 +27,7 @@ export async function mount({ element, props }) {
   const programs = make('button', { type: 'button', class: 'link', onclick: openPanel });
   element.classList.add('last-line');
   element.append(line, licence);
-  if (hasServer()) element.append(programs); // a saved page has no server
+  if (hasServer()) element.append(programs); // not on a saved page
   element.append(doubt);
   const whole = make('a', { class: 'link whole', target: '_blank', rel: 'noopener' });
   const lead = () => whole.setAttribute('href', urlOf(formatPermalink(), { alone: false }));

@@ -52,7 +52,7 @@ export async function mount({ element }) {
     help.focus();
   };
   const draw = () => {
-    const leads = Boolean(hasServer() && document.getElementById('panel-heads')); // a saved page has no tabs
+    const leads = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
     help.hidden = !leads;
     if (leads && !isDone()) mountOffer(line, { start, refuse });
     else line.textContent = t('line');
