@@ -266,6 +266,7 @@ def faults_in(folder: Path) -> dict[str, str]:
     return dict(json.loads(line) for line in ran.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_something_new_touches_few_files(copy: Path) -> None:
     for name, (changes, most, _) in CASES.items():
         assert len(changes) <= most, name
@@ -274,6 +275,7 @@ def test_something_new_touches_few_files(copy: Path) -> None:
     assert all(faults_in(ROOT).values())  # it was not there
 
 
+@pytest.mark.slow
 def test_a_lesson_is_a_file_a_line_and_its_words(copy: Path) -> None:
     (copy / "viz/lessons/greeting.py").write_text(GREETING, encoding="utf-8")
     change(copy, LESSON)
@@ -307,6 +309,7 @@ assert found["numbers"] == {"all": "6"} and found["figures"][0]["values"] == [1,
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.slow
 def test_a_family_is_a_file_and_a_line(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     from tests.model.families.folders import marian  # here, because it imports transformers
 

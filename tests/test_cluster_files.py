@@ -132,6 +132,7 @@ def test_the_image_of_a_cluster_has_the_packages_that_are_tested() -> None:
     assert RAY["rayClusterConfig"]["rayVersion"] == installed["ray"]
 
 
+@pytest.mark.slow
 def test_ray_takes_the_application_as_the_manifest_describes_it() -> None:
     pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so its own check of the manifest is left out")
     check = """

@@ -110,6 +110,7 @@ def test_its_page_on_pypi_leads_to_the_repository_where_one_is_named(tmp_path: P
         assert [link for link in re.findall(r"\]\(([^)]*)\)", text) if not link.startswith("https://")] == []
 
 
+@pytest.mark.slow
 def test_a_model_that_a_user_puts_beside_ours_stays_out(tmp_path: Path) -> None:
     mine = ROOT / "assets" / "models" / f"mine-{tmp_path.parent.name}-{tmp_path.name}"
     mine.mkdir()
@@ -240,13 +241,6 @@ def test_the_hub_gets_the_files_as_they_are(space: Path) -> None:
     assert not {path.split("/")[0] for path in sent} & {"tests", "workshop", "typings", ".github"}
 
 
-def test_a_space_imports_its_page(space: Path) -> None:
-    code = "import app, headlight; print(type(app.page).__name__, headlight.__file__)"
-    kind, where = quiet([sys.executable, "-c", code], space).split()
-    assert kind == "Blocks"
-    assert Path(where).parent == space.resolve()
-
-
 def test_a_space_serves_its_page(space: Path) -> None:
     with served_at(space, "python", "app.py") as url:
         assert answers(url)["text"] == STATION
@@ -284,6 +278,7 @@ def GPU(task=None, *, duration=None, size=None):
 """
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(("zero_gpu", "decorated"), [("true", [["compute", 15]]), ("", [])])
 def test_on_zerogpu_the_package_spaces_comes_first_and_finds_the_function(
     space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zero_gpu: str, decorated: list[list[object]]
@@ -291,6 +286,9 @@ def test_on_zerogpu_the_package_spaces_comes_first_and_finds_the_function(
     (tmp_path / "spaces.py").write_text(SPACES, encoding="utf-8")
     monkeypatch.setenv("SPACES_ZERO_GPU", zero_gpu)
     code = (
-        f"import sys; sys.path.append({str(tmp_path)!r}); import app, json, spaces; print(json.dumps(spaces.decorated))"
+        f"import sys; sys.path.append({str(tmp_path)!r}); import app, headlight, json, spaces; "
+        "print(json.dumps([spaces.decorated, headlight.__file__]))"
     )
-    assert json.loads(quiet([sys.executable, "-c", code], space)) == decorated
+    lent, where = json.loads(quiet([sys.executable, "-c", code], space))
+    assert lent == decorated
+    assert Path(where).parent == space.resolve()  # the package of the Space, not one that is installed

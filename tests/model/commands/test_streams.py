@@ -151,6 +151,7 @@ def test_a_port_that_is_none_is_told_by_the_name_of_its_argument(port: str, caps
     assert "HEADLIGHT_PORT" not in said
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
