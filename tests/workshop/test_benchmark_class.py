@@ -55,8 +55,8 @@ def test_what_a_pupil_is_told_is_counted_as_the_page_takes_it(
     assert found.told == told
     assert len(found.seconds) == told.get("answered", 0)
     bodies = [json.loads(request.content) for request in asked]
-    assert {(body["component_id"], body["session_hash"]) for body in bodies} == {(7, "pupil")}
-    assert [json.loads(body["data"])["turn"] for body in bodies] == list(range(1, len(bodies) + 1))
+    assert {(body["session"], body["values"]["beam_size"]) for body in bodies} == {("pupil", 4)}
+    assert [body["values"]["turn"] for body in bodies] == list(range(1, len(bodies) + 1))
     assert {request.headers["x-forwarded-for"] for request in asked} == {SCHOOL}
 
 
@@ -70,7 +70,7 @@ def test_a_lesson_of_a_served_page_is_counted_whole() -> None:
 
     async def attended() -> dict[str, Any]:
         client = httpx.AsyncClient(base_url="http://page", transport=httpx.MockTransport(told))
-        return await classroom._lesson((client, 7, {}), sentences(), 5, 3, 11)
+        return await classroom._lesson((client, {}), sentences(), 5, 3, 11)
 
     found = asyncio.run(attended())
     assert (found["answered"], found["refused"], found["again"]) == (15, 0, 0)

@@ -22,7 +22,7 @@ from workshop.data.templates.reviews import (
     reviews,
 )
 
-HELD_OUT = Path(__file__).resolve().parents[3] / "assets" / "corpora" / "reviews.tsv"
+HELD_OUT = Path(__file__).resolve().parents[2] / "assets" / "corpora" / "reviews.tsv"
 
 
 def test_every_slot_has_words_of_both_verdicts() -> None:
