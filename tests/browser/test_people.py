@@ -31,6 +31,7 @@ UNSEEN = """() => {
 # ---------------------------------------------------------------- what axe finds
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.journey
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_axe_finds_nothing_serious_on_any_tab_in_light_and_dark(visit: Visit, size: dict[str, int]) -> None:

@@ -150,6 +150,7 @@ def _work(tokens: int = 7) -> Workload:
     return Workload([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HERE)
 def test_every_engine_writes_as_much_as_is_asked_and_what_ours_writes(name: str, folder: Path) -> None:
     entry = CPU_ENGINES[name]
@@ -171,6 +172,7 @@ def test_both_ways_of_the_tutorial_write_the_same(folder: Path) -> None:
     assert written["tutorial"] == written["tutorial-whole"]
 
 
+@pytest.mark.slow
 def test_cases_run_in_worker_processes_and_absent_engines_are_skipped_with_a_word() -> None:
     engines = {
         "headlight": CPU_ENGINES["headlight"],
@@ -508,6 +510,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 
+@pytest.mark.slow
 def test_training_measures_the_same_sentences_in_every_loop() -> None:
     sentences = training.random_pairs(150)
     ours = plan_epoch(sentences, training.recipe().batching, seed=0, epoch=0)

@@ -74,6 +74,7 @@ def test_the_loss_is_the_shown_models_own(default: tuple[Snapshot, ...]) -> None
     assert losses(LiveRunSettings())[0] == pytest.approx(float(-np.log(chances).mean()), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_each_time_and_beside_another() -> None:
     other = replace(SMALL, corpus="order", positions=False)
     alone = losses(SMALL)
@@ -162,6 +163,7 @@ TRAINED_WITH = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize(("name", "learns"), TRAINED_WITH.items())
 def test_what_a_mistake_does_to_the_toy_that_is_trained_with_it(name: str, learns: bool) -> None:
     run = LiveRunSettings(mistake=name)

@@ -229,6 +229,7 @@ def test_a_model_without_a_rule_is_told_what_needs_no_fitting(german: Translator
     assert not unread.reasons  # no number of French is read
 
 
+@pytest.mark.slow
 def test_the_command_fits_measures_and_writes_into_the_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
