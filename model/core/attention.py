@@ -48,6 +48,11 @@ def attention_weights(
     return masked_softmax(scores if added is None else scores + added, allowed)
 
 
+def weighted_sum(weights: Tensor, value: Tensor) -> Tensor:
+    """The values of all keys, weighted: `[batch, heads, queries, width]`."""
+    return weights.to(value.dtype) @ value
+
+
 def fused_attention(
     query: Tensor,
     key: Tensor,
@@ -169,9 +174,7 @@ class MultiHeadAttention(Watchable):
                 keys, values = cache.update(KeyValues(keys, values))
         else:
             query, (keys, values) = self.queries(self.split_heads(self.query(x))), memory
-        mixed = self.mixed(self.weighted_values(query, keys, values, mask, bias))
-        output: Tensor = self.output(self.merge_heads(mixed))
-        return output
+        return self.join_heads(self.mixed(self.weighted_values(query, keys, values, mask, bias)))
 
     def weighted_values(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
@@ -188,8 +191,7 @@ class MultiHeadAttention(Watchable):
             allowed = self.allowed(everywhere if allowed is None else allowed & everywhere)
         scores = self.scores(scores if added is None else scores + added)
         weights = self.weights(masked_softmax(scores, allowed))
-        kept: Tensor = self.dropout(weights)
-        return kept.to(values.dtype) @ values
+        return weighted_sum(self.dropout(weights), values)
 
     def project_qkv(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of one sequence, each `[batch, heads, tokens, width]`."""
@@ -203,6 +205,11 @@ class MultiHeadAttention(Watchable):
         """`[batch, tokens, heads × width]` → `[batch, heads, tokens, width]`."""
         batch, tokens, _ = x.shape
         return x.view(batch, tokens, self.heads, self.head_width).transpose(1, 2)
+
+    def join_heads(self, mixed: Tensor) -> Tensor:
+        """Concatenate the heads, then mix them with W_O: `[batch, tokens, d_model]`."""
+        output: Tensor = self.output(self.merge_heads(mixed))
+        return output
 
     def merge_heads(self, x: Tensor) -> Tensor:
         """`[batch, heads, tokens, width]` → `[batch, tokens, heads × width]`."""

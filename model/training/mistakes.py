@@ -71,8 +71,7 @@ class SwappedCrossAttention(MultiHeadAttention):
         """As many vectors as the source has tokens, not as many as are written."""
         assert memory is not None  # noqa: S101 - it is cross-attention
         keys, values = self.split_heads(self.key(x)), self.split_heads(self.value(x))
-        output: Tensor = self.output(self.merge_heads(self.weighted_values(memory.keys, keys, values, None, None)))
-        return output
+        return self.join_heads(self.weighted_values(memory.keys, keys, values, None, None))
 
 
 class MaskAfterSoftmax(MultiHeadAttention):

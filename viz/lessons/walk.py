@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headlight.model.core.attention import MultiHeadAttention, attention_scores, masked_softmax
+from headlight.model.core.attention import MultiHeadAttention, attention_scores, masked_softmax, weighted_sum
 from headlight.model.core.blocks import Embedding, FeedForward, OutputProjection, Residual
 from headlight.model.core.masks import causal_mask
 from headlight.model.core.positions import AddedPositions
@@ -168,7 +168,7 @@ STEPS = (
     Step(
         "mix",
         node="e.mix",
-        code=Code(MultiHeadAttention.weighted_values, "@ values"),
+        code=Code(weighted_sum, "@ value"),
         figures=(
             Figure(
                 "stack",
@@ -188,7 +188,7 @@ STEPS = (
     Step(
         "join",
         node="e.join",
-        code=Code(MultiHeadAttention.forward, "self.output(self.merge_heads("),
+        code=Code(MultiHeadAttention.join_heads, "self.output(self.merge_heads("),
         figures=(
             Figure("heat", (TensorView("joined", "joined"),), heads=True),
             Figure("heat", (TensorView("attended", "attended"),)),
