@@ -17,6 +17,7 @@ from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
 from headlight.model.text.byte_tokens import BYTE_BY_CHARACTER, BYTE_CHARACTERS, ByteTokens
 from headlight.model.text.library import LibraryVocabulary
+from headlight.model.text.vocabulary import reading_vocabulary
 
 FORMAT_NAME = "headlight-byte-pairs"
 WHOLE, SPECIAL, LETTERS = "whole", "special", "letters"
@@ -78,7 +79,7 @@ class BytePairTokenizer(LibraryVocabulary, ByteTokens):
     @classmethod
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> BytePairTokenizer:
         """From what `to_json` gave; `name` is what complaints call it."""
-        try:
+        with reading_vocabulary(name, "bytes"):
             content = json.loads(text)
             rules = BytePairVocabulary(
                 entries=tuple(_entry(*each) for each in content["entries"]),
@@ -86,13 +87,6 @@ class BytePairTokenizer(LibraryVocabulary, ByteTokens):
                 **{setting: content[setting] for setting in SETTINGS},
             )
             return cls(rules)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
-            raise TokenizerError(
-                f"{name}: is not a sound vocabulary of bytes ({type(error).__name__}: {error}). "
-                "Save or download it again."
-            ) from error
-        except TokenizerError as error:
-            raise TokenizerError(f"{name}: {error}") from error
 
 
 SETTINGS = ("pad_id", "start_id", "end_id", "splits", "spaced")

@@ -7,7 +7,6 @@ much of it was replaced on the way.
 from __future__ import annotations
 
 import base64
-import binascii
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from headlight.model.text.library import JsonVocabulary
 from headlight.model.text.offsets import OffsetId, tokens_from_offsets
 from headlight.model.text.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel
 from headlight.model.text.subwords import SPACE, SentencePieceSegmenter
-from headlight.model.text.vocabulary import require_id
+from headlight.model.text.vocabulary import reading_vocabulary, require_id
 
 FORMAT = "headlight-pieces"
 Kind = Literal["text", "byte", "silent", "special"]
@@ -204,16 +203,9 @@ class PieceTokenizer(JsonVocabulary):
     @classmethod
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> PieceTokenizer:
         """From what `to_json` gave; `name` is what complaints call it."""
-        try:
+        with reading_vocabulary(name, "pieces"):
             content = json.loads(text)
             return cls(_model(content), _entries(content), **{setting: content[setting] for setting in SETTINGS})
-        except (
-            KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, binascii.Error
-        ) as error:  # fmt: skip
-            raise TokenizerError(
-                f"{name}: is not a sound vocabulary of pieces ({type(error).__name__}: {error}). "
-                "Save or download it again."
-            ) from error
 
 
 SETTINGS = ("pad_id", "start_id", "end_id", "unknown_id", "trims", "cleans", "codes")

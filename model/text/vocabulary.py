@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -71,3 +72,16 @@ class Vocabulary(Protocol):
 
     def to_json(self) -> str:
         """All of it as text: what `save` writes."""
+
+
+@contextmanager
+def reading_vocabulary(name: str, kind: str) -> Iterator[None]:
+    """Parse a vocabulary of this kind, such as "bytes", from the file `name`: any fault becomes a `TokenizerError`."""
+    try:
+        yield
+    except TokenizerError as error:
+        raise TokenizerError(f"{name}: {error}") from error
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+        raise TokenizerError(
+            f"{name}: is not a sound vocabulary of {kind} ({type(error).__name__}: {error}). Save or download it again."
+        ) from error

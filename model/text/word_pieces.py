@@ -19,7 +19,7 @@ from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
 from headlight.model.text.library import LibraryVocabulary
 from headlight.model.text.offsets import OffsetId, tokens_from_offsets
-from headlight.model.text.vocabulary import require_id, require_valid_unicode
+from headlight.model.text.vocabulary import reading_vocabulary, require_id, require_valid_unicode
 
 FORMAT = "headlight-word-pieces"
 CONTINUATION_PREFIX = "##"
@@ -132,17 +132,10 @@ class WordPieceTokenizer(LibraryVocabulary):
     @classmethod
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> WordPieceTokenizer:
         """From what `to_json` gave; `name` is what complaints call it."""
-        try:
+        with reading_vocabulary(name, "word pieces"):
             content = json.loads(text)
             settings = {setting: content[setting] for setting in SETTINGS}
             return cls(WordPieceVocabulary(entries=tuple(_stored(*each) for each in content["entries"]), **settings))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
-            raise TokenizerError(
-                f"{name}: is not a sound vocabulary of word pieces ({type(error).__name__}: {error}). "
-                "Save or download it again."
-            ) from error
-        except TokenizerError as error:
-            raise TokenizerError(f"{name}: {error}") from error
 
 
 SETTINGS = ("pad_id", "start_id", "end_id", "lowercase", "strip_accents", "splits_han")
