@@ -59,7 +59,7 @@ def change(page: Page) -> None:
     page.wait_for_selector(".headlight-whatif .answer:not(.unchanged)")
     page.click('.headlight-whatif .thumb[data-layer="2"][data-head="2"]')
     page.wait_for_timeout(3000)  # the answer of both
-    page.click(".headlight-whatif .brushes button:has-text('only look')")
+    page.click(".headlight-whatif .brushes button:has-text('inspect')")
     page.click('.headlight-whatif .thumb[data-layer="1"][data-head="4"]')
 
 

@@ -213,7 +213,7 @@ def test_under_load_live_backs_off_says_so_and_comes_back(
     says = page.locator(".translate .live-says")
     with translate_widget.service.line.enqueue(Visitor("198.51.100.7", "s")):
         write(page, SENTENCE)
-        expect(says).to_have_text("Others are served first: Live follows more slowly.")
+        expect(says).to_have_text("The server is busy: Live updates more slowly.")
         assert state(page, "busy") is False
     monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", PATIENCE / 1000)  # nobody is ahead, however slow it goes
     settled(page, SENTENCE)

@@ -415,7 +415,7 @@ def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: P
     panel.get_by_role("button", name="Stop").click()
     until(page, stop.is_set)  # the server has heard of it, before the few bytes that are left may come
     hub.going.set()
-    expect(panel).to_contain_text("are kept: the download continues from there.")
+    expect(panel).to_contain_text("kept; the download resumes from there.")
     panel.get_by_role("button", name="Not now").click()
     expect(panel).to_be_hidden()
     choose(page, STOPPED)

@@ -236,7 +236,7 @@ def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translat
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
     kept = [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step <= nodes[best].step]
     page = visit("#" + urlencode({"text": text, "tab": "decoding", "back_weight": 0}), drawn=NODE)
-    hide = page.get_by_label("Hide what can no longer win")
+    hide = page.get_by_label("Hide candidates that can no longer win")
     expect(hide).to_be_visible()
     assert len(shown(page)) > len(kept)  # the search went on behind the best
     hide.check()
@@ -253,7 +253,7 @@ def test_what_was_read_back_could_win_until_the_last_of_it_ended(visit: Visit, a
 
     text = next(each.text for each in EXAMPLES if each.model == "de-en" and another_ended_last(each.text))
     page = visit("#" + urlencode({"text": text, "tab": "decoding"}), drawn=NODE)
-    expect(page.get_by_label("Hide what can no longer win")).to_be_hidden()
+    expect(page.get_by_label("Hide candidates that can no longer win")).to_be_hidden()
 
 
 def test_the_search_is_played_step_by_step_and_a_token_is_lit_in_tree_and_bars(
@@ -374,7 +374,7 @@ def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: 
     look_at(page, "decoder", 0, 0)
     open_tab(page, "why")
     choose(page, 1, 4)
-    expect(page.locator(".headlight-why h2")).to_contain_text("may not look at")
+    expect(page.locator(".headlight-why h2")).to_contain_text("is masked for")
     expect(page.locator(".headlight-why .answer .note")).to_contain_text("Masked")
     masked = page.locator(".headlight-why .row tr.masked")
     expect(masked).to_have_count(len(example.target_tokens) - 2)

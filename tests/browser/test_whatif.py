@@ -94,7 +94,7 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
 
 def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
     says = page.locator(f"{TAB} .total p").last
-    expect(says).to_have_text("Nothing is changed yet.")
+    expect(says).to_have_text("No interventions yet.")
     hold_calls(page, "answer_changed")
     thumb(page, 0, 3)
     expect(says).to_have_text("Translating without Cross L1·H4…")
@@ -125,10 +125,10 @@ def test_what_is_compared_is_the_models_own_first_choice(visit: Visit, translato
 @pytest.mark.journey
 def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
     thumb(page, 1, 0)
-    page.click(f"{TAB} .brushes button:has-text('flatter')")
+    page.click(f"{TAB} .brushes button:has-text('softer')")
     thumb(page, 2, "mean")
     told(page)
-    assert chips(page) == ["Cross L2·H1: off", "Cross layer 3: flatter (temperature 4)"]
+    assert chips(page) == ["Cross L2·H1: off", "Cross layer 3: softer (temperature 4)"]
     both = sum_of(page)
     page.click(f"{TAB} .steps button:has-text('Undo')")
     at_rest(page)
@@ -144,7 +144,7 @@ def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
     assert sum_of(again) == both
     page.click(f"{TAB} .chip >> nth=0")
     at_rest(page)
-    assert chips(page) == ["Cross layer 3: flatter (temperature 4)"]
+    assert chips(page) == ["Cross layer 3: softer (temperature 4)"]
     page.click(f"{TAB} .steps button:has-text('Reset')")
     expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
     page.wait_for_function("!location.hash.includes('interventions')")
@@ -359,7 +359,7 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     loss = example.log_probability - held(translator, example, off).log_probability
     cell = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="3"]')
     assert float(cell.locator(".loss").inner_text().replace("−", "-")) == pytest.approx(loss, abs=0.06)
-    page.click(f"{TAB} .brushes button:has-text('only look')")
+    page.click(f"{TAB} .brushes button:has-text('inspect')")
     thumb(page, 1, 0)
     expect(together).to_contain_text("L2·H1")
     thumb(page, 0, 3)
@@ -436,8 +436,8 @@ def test_a_click_counts_where_an_answer_comes_between_press_and_release(
     monkeypatch.setattr(whatif_tab, "compare_words", waits)
     try:
         thumb(page, 0, 3)
-        press(f"{TAB} .brushes button:has-text('flatter')")
-        expect(page.locator(f"{TAB} .brushes [aria-pressed=true]")).to_have_text("flatter")
+        press(f"{TAB} .brushes button:has-text('softer')")
+        expect(page.locator(f"{TAB} .brushes [aria-pressed=true]")).to_have_text("softer")
         thumb(page, 1, 0)
         press(f"{TAB} .source-word:has-text('Hund')")
         page.click(f"{TAB} .asks button:has-text('Mask')")
