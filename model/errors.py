@@ -40,17 +40,17 @@ class TranslatableError(ModelError):
         self.field = field
         self.detail = detail
         self.values: Mapping[str, Value] = MappingProxyType(dict(values))
-        said = fill(phrases()[f"error_{word}"], values)
-        super().__init__(f"{said} ({detail})" if detail else said)
+        message = fill(phrases()[f"error_{word}"], values)
+        super().__init__(f"{message} ({detail})" if detail else message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Not the arguments of a subclass: with ZeroGPU the error is pickled in another process.
         return _again, (type(self), self.word, self.field, dict(self.values), self.detail)
 
 
-def _again(kind: type[TranslatableError], *given: Any) -> TranslatableError:
+def _again(kind: type[TranslatableError], *arguments: Any) -> TranslatableError:
     error = kind.__new__(kind)
-    TranslatableError.__init__(error, *given)
+    TranslatableError.__init__(error, *arguments)
     return error
 
 
@@ -100,26 +100,26 @@ class NoMemoryError(TranslatableError, DeviceError):
         super().__init__("no_memory", "text", {}, detail)
 
 
-def choice_error(name: str, given: object, choices: Iterable[str]) -> RequestError:
+def choice_error(name: str, value: object, choices: Iterable[str]) -> RequestError:
     """The error for a value that is not one of the given choices."""
-    return RequestError("not_choice", field=name, name=name, given=repr_short(given), choices=", ".join(choices))
+    return RequestError("not_choice", field=name, name=name, given=repr_short(value), choices=", ".join(choices))
 
 
-def range_error(name: str, given: object, low: int, high: int) -> RequestError:
+def range_error(name: str, value: object, low: int, high: int) -> RequestError:
     """Error for a value that is not an integer or is out of range."""
-    return RequestError("not_whole", field=name, name=name, given=repr_short(given), low=low, high=high)
+    return RequestError("not_whole", field=name, name=name, given=repr_short(value), low=low, high=high)
 
 
-def repr_short(given: Any, longest: int = 40) -> str:
+def repr_short(value: Any, longest: int = 40) -> str:
     """A value for an error message: short, on one line, and printable."""
-    if isinstance(given, str):
-        text = '"' + given[:longest] + ('"' if len(given) <= longest else "…")
-    elif isinstance(given, int | float) and not isinstance(given, bool):
+    if isinstance(value, str):
+        text = '"' + value[:longest] + ('"' if len(value) <= longest else "…")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         # Python refuses to print a whole number of thousands of digits.
-        text = repr(given) if isinstance(given, float) or abs(given) < 10**18 else "a huge number"
-    elif given is None or isinstance(given, bool):
-        text = json.dumps(given)
+        text = repr(value) if isinstance(value, float) or abs(value) < 10**18 else "a huge number"
+    elif value is None or isinstance(value, bool):
+        text = json.dumps(value)
     else:
         names: dict[type, str] = {dict: "an object", list: "a list", tuple: "a tuple"}
-        text = names.get(type(given), f"a value of type {type(given).__name__}")
+        text = names.get(type(value), f"a value of type {type(value).__name__}")
     return "".join(letter if letter.isprintable() else "�" for letter in text)

@@ -199,15 +199,15 @@ def parse_change(values: Any) -> Change:
     for name in values:
         if name not in known:
             raise RequestError("unknown_name", field="interventions", given=repr_short(name), choices=", ".join(known))
-    given = {name: _normalise_number(value) for name, value in values.items()}
+    argument = {name: _normalise_number(value) for name, value in values.items()}
     if record is Intervention:
-        given = {"layer": None, "head": None} | given
+        argument = {"layer": None, "head": None} | argument
     if record is BorrowMap:
-        given = {"head": None} | given
+        argument = {"head": None} | argument
     for name, field in known.items():
-        if name not in given and field.default is field.default_factory:  # both are MISSING
+        if name not in argument and field.default is field.default_factory:  # both are MISSING
             raise RequestError("missing", field="interventions", name=name)
-    made: Change = record(**given)
+    made: Change = record(**argument)
     return made
 
 

@@ -62,7 +62,7 @@ def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
 
     A thread asks, because the search for a host's address knows no time limit.
     """
-    found = threading.Event()
+    result = threading.Event()
     certificates = os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE")
 
     def ask() -> None:
@@ -70,7 +70,7 @@ def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
         try:
             context = ssl.create_default_context(cafile=certificates)
             with urllib.request.urlopen(request, timeout=wait_seconds, context=context):  # noqa: S310
-                found.set()
+                result.set()
         except (OSError, ValueError):
             pass
         finally:
@@ -79,7 +79,7 @@ def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
     done = threading.Event()
     threading.Thread(target=ask, daemon=True).start()
     done.wait(wait_seconds)
-    return found.is_set()
+    return result.is_set()
 
 
 def reason_against_cpu_build(index: str) -> str | None:

@@ -24,14 +24,14 @@ def cross_heads(folder: Path) -> CrossHeads:
 
 def _readings(ranked: list[dict[str, Any]]) -> tuple[AlignmentHead, ...]:
     """The best reading of each head: a file may rank both of one."""
-    found: dict[tuple[int, int], AlignmentHead] = {}
+    results: dict[tuple[int, int], AlignmentHead] = {}
     for each in ranked:
         head = AlignmentHead(*(int(each[name]) for name in AlignmentHead._fields))
-        found.setdefault((head.layer, head.head), head)
-    return tuple(found.values())
+        results.setdefault((head.layer, head.head), head)
+    return tuple(results.values())
 
 
 def _losses(pruning: dict[str, Any]) -> dict[tuple[int, int], float]:
     ranked = zip(pruning.get("order", []), pruning.get("losses", []), strict=True)
-    found = {(int(layer), int(head)): float(loss) for (kind, layer, head), loss in ranked if kind == "cross"}
-    return {place: loss for place, loss in found.items() if math.isfinite(loss)}
+    results = {(int(layer), int(head)): float(loss) for (kind, layer, head), loss in ranked if kind == "cross"}
+    return {place: loss for place, loss in results.items() if math.isfinite(loss)}

@@ -102,5 +102,5 @@ def revision(folder: Path) -> str:
     if not (folder / CHECKSUMS_FILE).exists():
         return ""
     lines = (folder / CHECKSUMS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
-    said = "\n".join(line for line in lines if not line.endswith(DESCRIPTIVE_FILES))
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    listed = "\n".join(line for line in lines if not line.endswith(DESCRIPTIVE_FILES))
+    return hashlib.sha256(listed.encode()).hexdigest()[:16]

@@ -73,10 +73,10 @@ def parse_head(text: str) -> AlignmentHead:
 
 def measured_head(folder: Path) -> AlignmentHead:
     """The head that `headlight heads` measured to align words best."""
-    found = best_head(folder)
-    if found is None:
+    result = best_head(folder)
+    if result is None:
         raise CommandError(f"{folder} does not say which head aligns words. Name one with --head.")
-    return found
+    return result
 
 
 def pharaoh(translator: Translator, source: SegmentedText, target: SegmentedText, place: AlignmentHead) -> str:

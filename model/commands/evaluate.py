@@ -102,8 +102,10 @@ def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     predictions = _classes(probabilities)
     result = confusion_matrix(labelled.labels, predictions, judge.model.config.classes)
     if arguments.hypotheses:
-        told = [row[-1:] if len(row) == 2 else row for row in probabilities]  # of two classes, the second says it all
-        written = ("\t".join(f"{each:.4f}" for each in row) for row in told)
+        columns = [
+            row[-1:] if len(row) == 2 else row for row in probabilities
+        ]  # of two classes, the second says it all
+        written = ("\t".join(f"{each:.4f}" for each in row) for row in columns)
         write_text(arguments.hypotheses, "".join(f"{line}\n" for line in written))
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
     lines = [f"{arguments.model} on {arguments.source}", str(result), *_by_kind(labelled, predictions), speed]

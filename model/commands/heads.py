@@ -72,18 +72,18 @@ def run(arguments: argparse.Namespace) -> int:
             _rate_with_interval(list(in_length_band(counts[head], lengths, band))) for band in LENGTH_BANDS
         )
         print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_rate_with_interval(counts[head])}  {bands}")
-    kept = best_heads(counts, lengths)
+    best = best_heads(counts, lengths)
     print("Chosen by every other sentence, told by the rest:")
-    for each in kept:
+    for each in best:
         bounds = f"[{each['low']:.3f} {each['high']:.3f}]"
         print(f"{each['layer']:5}  {each['head']:4}  {each['shift']:5}  {each['error_rate']:.3f} {bounds}")
     folder = model_folder(arguments.model)
-    text = json.dumps({KEY: weights_digest(folder), "heads": kept}, indent=1) + "\n"
+    text = json.dumps({KEY: weights_digest(folder), "heads": best}, indent=1) + "\n"
     if arguments.output is not None:
         arguments.output.write_text(text, encoding="utf-8")
     if arguments.write:
         (folder / HEADS).write_text(text, encoding="utf-8")
-        replace_section(folder, SECTION, in_words(kept, folder.resolve().name, path.name, len(pairs)))
+        replace_section(folder, SECTION, in_words(best, folder.resolve().name, path.name, len(pairs)))
         refresh_checksums(folder)
     return 0
 
@@ -104,7 +104,7 @@ def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[He
     counts: dict[HeadReading, list[AlignmentCounts]] = {}
     for pair in pairs:
         result = translator.translate(pair.source.text, target=pair.target.text)
-        found = count_heads_of_one(
+        outcome = count_heads_of_one(
             result.attention.cross,
             result.target_tokens,
             pair.target.spans,
@@ -112,7 +112,7 @@ def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[He
             pair.source.spans,
             pair.gold,
         )
-        for place, errors in found.items():
+        for place, errors in outcome.items():
             counts.setdefault(HeadReading(*place), []).append(errors)
     return counts
 
@@ -151,9 +151,9 @@ def in_words(kept: Sequence[Mapping[str, Any]], model: str, table: str, sentence
     rows = []
     for each in kept[:SAID]:
         rates = (each, *each["by_words"].values())
-        told = " | ".join(f"{rate['error_rate']:.2f} ({rate['low']:.2f} to {rate['high']:.2f})" for rate in rates)
+        cells = " | ".join(f"{rate['error_rate']:.2f} ({rate['low']:.2f} to {rate['high']:.2f})" for rate in rates)
         row = "after the word" if each["shift"] else "that writes it"
-        rows.append(f"| layer {each['layer'] + 1}, head {each['head'] + 1} | {row} | {told} |")
+        rows.append(f"| layer {each['layer'] + 1}, head {each['head'] + 1} | {row} | {cells} |")
     return f"""## {SECTION}
 
 **Layer {best["layer"] + 1}, head {best["head"] + 1} of cross-attention** ({counted}) {reading} No
@@ -192,8 +192,8 @@ def _rate_with_interval(sentences: Sequence[AlignmentCounts]) -> str:
 
 def _languages(arguments: argparse.Namespace) -> tuple[str, str]:
     """The two languages of the arguments, or else those of the model's name."""
-    said = languages_from_name(Path(arguments.model).name)
-    source, target = arguments.source or said[:1], arguments.target or said[1:]
+    languages = languages_from_name(Path(arguments.model).name)
+    source, target = arguments.source or languages[:1], arguments.target or languages[1:]
     if not (source and target):
         raise CommandError(f"The name {arguments.model!r} does not say its languages. Name --source and --target.")
     return "".join(source), "".join(target)

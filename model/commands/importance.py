@@ -65,28 +65,28 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.curve is not None:
         return _curve(arguments)
     translator = load(arguments)
-    given = {} if arguments.target is None else {"target": arguments.target}
-    answer = translator.translate(arguments.text, **given, **decoding_options(arguments))
+    value = {} if arguments.target is None else {"target": arguments.target}
+    answer = translator.translate(arguments.text, **value, **decoding_options(arguments))
     parts = all_parts(translator.model.config)
     started = time.perf_counter()
     if arguments.together is None:
-        found = all_ablation_losses(translator, answer, [(part,) for part in parts])
+        result = all_ablation_losses(translator, answer, [(part,) for part in parts])
         title = "log probability lost (nats)"
     else:
         parts = [part for part in parts if part.head is not None]
-        found = interactions(translator, answer, _part(arguments.together), parts)
+        result = interactions(translator, answer, _part(arguments.together), parts)
         title = f"lost without both, minus what is lost without each: {arguments.together} and (nats)"
     seconds = time.perf_counter() - started
-    order = sorted(range(len(parts)), key=lambda place: -abs(found[place]))[: arguments.top or None]
+    order = sorted(range(len(parts)), key=lambda place: -abs(result[place]))[: arguments.top or None]
     if arguments.json:
-        losses = [{**asdict(parts[place]), "loss": round(found[place], 6)} for place in order]
-        told = {"source": answer.source_text, "text": answer.text, "with": arguments.together, "unit": "nats"}
-        print(json.dumps(told | {"losses": losses, "measured": len(parts)}, ensure_ascii=False))
+        losses = [{**asdict(parts[place]), "loss": round(result[place], 6)} for place in order]
+        values = {"source": answer.source_text, "text": answer.text, "with": arguments.together, "unit": "nats"}
+        print(json.dumps(values | {"losses": losses, "measured": len(parts)}, ensure_ascii=False))
         return 0
     print(answer.text)
     print(title)
     for place in order:
-        print(f"{found[place]:+9.3f}  {_name(parts[place])}")
+        print(f"{result[place]:+9.3f}  {_name(parts[place])}")
     print(f"{len(parts)} measured in {seconds:.2f} s.")
     return 0
 
@@ -99,14 +99,14 @@ def _curve(arguments: argparse.Namespace) -> int:
     progress = ProgressLine(len(texts))
     ranked = rank_heads(translator, texts, progress.add, **options)
     order = tuple(part for part, _ in ranked)
-    told = not arguments.json
-    if told:
+    show_progress = not arguments.json
+    if show_progress:
         print(f"{len(pairs)} sentences of {arguments.curve.name}; heads ranked on {len(texts)}, least important first")
         print("heads off  heads left   chrF  sentences unchanged")
     points: list[PruningPoint] = []
     for point in measure_points(translator, pairs, order, pruning_counts(len(order)), **options):
         points.append(point)
-        if told:
+        if show_progress:
             print(f"{point.off:9}  {len(order) - point.off:10}  {point.chrf:5.1f}  {point.same:19.0%}", flush=True)
     folder = model_folder(arguments.model)
     command = (

@@ -37,11 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{arguments.output}: the name must end in {', '.join(WRITER_BY_SUFFIX)}.")
     if not arguments.output.absolute().parent.is_dir():
         raise CommandError(f"{arguments.output}: there is no folder {arguments.output.parent}. Make it first.")
-    given = {name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None}
+    value = {name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None}
     reverse, choosing = load_reverse_model(arguments)
     translator = load(arguments)
     options = decoding_options(arguments) | choosing
-    translation = translator.translate(arguments.text, way_back=reverse, **given, **options)
+    translation = translator.translate(arguments.text, way_back=reverse, **value, **options)
     arguments.output.write_bytes(write(translation))
     layers, heads, rows, columns = translation.attention.cross.shape
     print(translation.text)

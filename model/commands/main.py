@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
 
     `more` adds commands of the upper floors, each as its purpose and its module.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    value = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the default encoding of a pipe on Windows has neither "ł" nor "的"
             stream.reconfigure(encoding="utf-8")
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
     higher = more or {}
     for name, purpose in ({name: purpose for name, (purpose, _) in higher.items()} | COMMANDS).items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
-        if name in given[:1]:
+        if name in value[:1]:
             file = "importing" if name == "import" else name  # a module cannot be called `import`
             with ended_by_interrupt():
                 module = importlib.import_module(
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
                 )
             module.add(command)
             command.set_defaults(run_command=module.run)
-    chosen, unknown = parser.parse_known_args(given)
+    chosen, unknown = parser.parse_known_args(value)
     if unknown:  # told with the usage of the command itself
         commands.choices[chosen.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:

@@ -91,9 +91,9 @@ def list_reports(folder: Path, data: Path | None = None, texts: Path | None = No
     yield Report(folder / ROLES, "steadiness", (*chosen, "--texts", str(table), "--write"), lacks)
     curve = (*chosen, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
     yield Report(folder / PRUNING, "importance", curve, lacks)
-    kept = FAITHFULNESS / f"{folder.name}.json" if folder.parent == MODELS else folder / "faithfulness.json"
-    told = (*chosen, "--file", str(table), "--column", source, "--output", str(kept))
-    yield Report(kept, "faithfulness", told, lacks)
+    path = FAITHFULNESS / f"{folder.name}.json" if folder.parent == MODELS else folder / "faithfulness.json"
+    command = (*chosen, "--file", str(table), "--column", source, "--output", str(path))
+    yield Report(path, "faithfulness", command, lacks)
     fitted = (*chosen, "--data", str(data), "--write")
     yield Report(folder / RELIABILITY, "reliability", fitted, "" if data else "give --data")
 

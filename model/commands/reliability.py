@@ -83,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{folder.name!r} names no two languages. Say --languages, e.g. de-en.")
     translator = Translator.load(folder, arguments.device)
     reverse = _reverse(arguments, source, target)
-    given = [*JUDGED, *([arguments.verdicts] if arguments.verdicts else [])]
-    verdicts = read_verdicts(given, f"{source}-{target}")
+    value = [*JUDGED, *([arguments.verdicts] if arguments.verdicts else [])]
+    verdicts = read_verdicts(value, f"{source}-{target}")
     if arguments.plain:
         known = translator.rule
         if not isinstance(known, FittedRule):
@@ -201,14 +201,14 @@ def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mappin
     right = [verdicts[each.fingerprint] for each in read]
     if len(set(right)) < 2:
         return {"read": len(read), "sentences": len(answers)}
-    found: dict[str, Any] = {"read": len(read), "sentences": len(answers), "right": sum(right)}
+    results: dict[str, Any] = {"read": len(read), "sentences": len(answers), "right": sum(right)}
     for name, weights in (("alone", rule.alone), ("with_back", rule.with_back)):
         if weights is None or (name == "with_back" and not any(each.back for each in read)):
             continue
         judged = [rule.judge(each.translation, each.back if name == "with_back" else None) for each in read]
         chances = [each.probability if each and each.probability is not None else 0.0 for each in judged]
-        found[name] = measure(chances, right, [each.grade if each else None for each in judged])
-    return found
+        results[name] = measure(chances, right, [each.grade if each else None for each in judged])
+    return results
 
 
 def _write_unread(path: Path | None, direction: str, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> None:
@@ -232,9 +232,9 @@ def _plain_rows(plain: dict[str, Any]) -> str:
     rows = []
     for name, title in (("alone", "alone"), ("with_back", "read back")):
         if name in plain:
-            found = plain[name]
+            result = plain[name]
             label = f"plain sentences, {plain['read']} read, {title}"
-            rows.append(_row(label, found))
+            rows.append(_row(label, result))
     return "\n".join(rows)
 
 
@@ -249,11 +249,11 @@ def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
     """The section of the model's card."""
     known = rule.measured
     rows = [
-        _row(f"{kind}, {title}", found)
+        _row(f"{kind}, {title}", result)
         for name, title in (("alone", "alone"), ("with_back", "read back"))
         if name in known
-        for kind, found in (("held out", known[name]), ("of these as visitors type", known[name].get("typed")))
-        if found
+        for kind, result in (("held out", known[name]), ("of these as visitors type", known[name].get("typed")))
+        if result
     ]
     judge = f"chrF of {known['bound']:g} or more against the reference, with its numbers and names"
     how = (
@@ -267,13 +267,13 @@ def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
     table = "\n".join(f"| {chance:.2f} | {right:.2f} | {answers:,} |" for answers, chance, right in best["calibration"])
     texts = f" --texts {' '.join(arguments.texts)}" if arguments.texts else " --data DATA"
     back = f" --way-back {arguments.way_back}" if arguments.way_back else ""
-    told = f"""Each answer gets a probability that it is right, and reasons where it may not be (`{RELIABILITY_FILE}`,
+    text = f"""Each answer gets a probability that it is right, and reasons where it may not be (`{RELIABILITY_FILE}`,
     fitted by logistic regression). {how} A fifth of the answers is held out from each of five fits and judged by it;
     where the grades begin was chosen on these. The plain sentences were in no fit, but helped to choose what is looked
     at, so take their rows as optimistic. Their answers were judged by reading."""
     return f"""## Reliability
 
-{textwrap.fill(" ".join(told.split()), 120)}
+{textwrap.fill(" ".join(text.split()), 120)}
 
 | answers | number | wrong | area under ROC | wrong flagged | right flagged | calibration error |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |

@@ -45,11 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
     column = arguments.column or (*languages_from_name(folder.resolve().name), "")[0]
     texts = sample_sentences(arguments.texts, column, arguments.sentences)
     progress = ProgressLine(len(texts))
-    found = head_roles(Translator.load(folder, arguments.device), texts, arguments.texts.name, progress.add)
-    section = card_section(found)
+    result = head_roles(Translator.load(folder, arguments.device), texts, arguments.texts.name, progress.add)
+    section = card_section(result)
     print(section)
     if arguments.write:
-        (folder / ROLES_FILE).write_text(to_json({KEY: weights_digest(folder), **found}), encoding="utf-8")
+        (folder / ROLES_FILE).write_text(to_json({KEY: weights_digest(folder), **result}), encoding="utf-8")
         replace_section(folder, "Roles of heads", section)
         refresh_checksums(folder)
     return 0

@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise TokenizerError(
                 "--measure compares with the words of a segmenter: say of which language by --segment."
             )
-        kept, there = boundary_recall(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
-        print(f"{arguments.measure}: {kept:,} of {there:,} borders of words kept, {100 * kept / max(1, there):.2f}%")
+        hits, there = boundary_recall(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
+        print(f"{arguments.measure}: {hits:,} of {there:,} borders of words kept, {100 * hits / max(1, there):.2f}%")
         return 0
     tokenizer = Tokenizer.train(_lines(arguments.files), arguments.size, segment=segment)
     tokenizer.save(arguments.output)

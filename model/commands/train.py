@@ -32,10 +32,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train until the budget or the time is spent, or the user stops the run."""
     for name in ("minutes", "keep", "report_every", "cool_down", "until"):
-        given = getattr(arguments, name)
-        if given is not None and not given > 0:
+        value = getattr(arguments, name)
+        if value is not None and not value > 0:
             option = "--" + name.replace("_", "-")
-            raise CommandError(f"{option} is {given:g}, but must be above 0. Choose another number.")
+            raise CommandError(f"{option} is {value:g}, but must be above 0. Choose another number.")
     recipe = load_recipe(arguments.recipe)
     folder = arguments.run or Path("runs") / recipe.name
     session = RunSession(

@@ -99,8 +99,8 @@ def _translate(
         refused[place] = f"{error}{encoding}"
         print(f"Line {before + place + 1} stays blank: {refused[place]}", file=sys.stderr)
 
-    found = write(lines, on_progress=progress.add if progress else None, on_refused=tell)
-    written = [form(lines[place], best, refused.get(place, "")) for place, best in enumerate(found)]
+    result = write(lines, on_progress=progress.add if progress else None, on_refused=tell)
+    written = [form(lines[place], best, refused.get(place, "")) for place, best in enumerate(result)]
     sys.stdout.write("".join(f"{line}\n" for line in written))
     sys.stdout.flush()
     return len(refused)

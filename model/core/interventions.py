@@ -65,10 +65,10 @@ class _MaskRecorder:
 
     def take(self) -> Tensor:
         """`[batch, queries, keys]`, once a pass."""
-        kept, self.kept = self.kept, None
-        if kept is None:
+        mask, self.kept = self.kept, None
+        if mask is None:
             raise RuntimeError("Weights passed before their mask.")
-        return kept.any(dim=1)
+        return mask.any(dim=1)
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,14 @@ def _score_edit(change: Intervention, rows: _RowCounter) -> Edit:
 
 def _factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict[str, Tensor]:
     """Factor of each head, by probe path: one product for any number of heads."""
-    found: dict[str, Tensor] = {}
+    factors_by_path: dict[str, Tensor] = {}
     for change in interventions:
         if isinstance(change, Intervention) and change.action in SCALING_ACTIONS:
             for layer in _layers(config, change.kind, change.layer):
                 path = f"{attention_path(change.kind, layer)}.weights"
-                factors = found.setdefault(path, torch.ones(config.heads))
+                factors = factors_by_path.setdefault(path, torch.ones(config.heads))
                 factors[_heads(change.head)] *= change.amount if change.action == "scale" else 0.0
-    return found
+    return factors_by_path
 
 
 def _scale_weights_edit(factors: Tensor) -> Edit:
@@ -274,14 +274,14 @@ def _set_weight_edit(change: SetWeight, rows: _RowCounter, allowed: _MaskRecorde
     return edit
 
 
-def _borrowed_map_edit(change: BorrowMap, given: Tensor, rows: _RowCounter, allowed: _MaskRecorder) -> Edit:
+def _borrowed_map_edit(change: BorrowMap, borrowed: Tensor, rows: _RowCounter, allowed: _MaskRecorder) -> Edit:
     """`given`: the head's own weights in the other sentence, `[heads, rows, columns]`."""
 
     def edit(weights: Tensor, name: str) -> Tensor:
         may = allowed.take()
         start = rows.start if change.kind != "encoder" else 0
         queries, keys = weights.shape[-2:]
-        theirs = given[_heads(change.head), start : start + queries, :keys].to(weights)
+        theirs = borrowed[_heads(change.head), start : start + queries, :keys].to(weights)
         changed = weights.clone()
         for row in range(theirs.shape[1]):
             width = theirs.shape[2]

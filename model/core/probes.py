@@ -165,9 +165,9 @@ class _WatchContext:
             return None
         edited = self.edit(value, name)
         if not isinstance(edited, Tensor) or _describe_shape(edited) != _describe_shape(value):
-            given = _join_names(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
+            shape = _join_names(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
             raise ProbeError(
-                f"The edit of {name} returned {given}, but {_join_names(value)} ({' '.join(probe.axes)}) must go on."
+                f"The edit of {name} returned {shape}, but {_join_names(value)} ({' '.join(probe.axes)}) must go on."
             )
         self.seen._add(name, edited)
         return edited

@@ -91,7 +91,7 @@ class SpeculativeSearch:
     @property
     def rows(self) -> list[HypothesisState]:
         """Unfinished hypotheses."""
-        return [self.best(sentence) for sentence, found in enumerate(self.results) if not found]
+        return [self.best(sentence) for sentence, outcome in enumerate(self.results) if not outcome]
 
     def advance(self) -> bool:
         """Draft one more word, and verify drafts that are whole by it; False when no sentence is open any more."""
@@ -122,8 +122,8 @@ class SpeculativeSearch:
             rows = [draft.best(sentence) for sentence in sentences]
             logits = self.exact(sentences, [row.ids for row in rows])
             self.verification_passes += 1
-            for row, found in zip(rows, logits, strict=True):
-                verified, whole = self._accept(row, found[: len(row.ids)])
+            for row, outcome in zip(rows, logits, strict=True):
+                verified, whole = self._accept(row, outcome[: len(row.ids)])
                 known = len(self._best[row.sentence].ids)
                 wrong = verified.ids != row.ids
                 self.drafters.record(draft.plan.decoder, len(verified.ids) - known, wrong)

@@ -93,8 +93,8 @@ class Attribution:
 def _aligned(question: AttributionQuery) -> Numbers:
     layer, head, shift = question.aligning
     rows = [min(place + shift, len(question.translation.target_tokens) - 1) for place in question.places]
-    found: Numbers = question.translation.attention.cross[layer, head, rows].mean(axis=0, dtype=np.float64)
-    return found
+    result: Numbers = question.translation.attention.cross[layer, head, rows].mean(axis=0, dtype=np.float64)
+    return result
 
 
 def _flow(question: AttributionQuery) -> list[float | None]:
@@ -131,10 +131,10 @@ def _erasure(question: AttributionQuery) -> list[float | None]:
     places = removable_words(question.translation)
     sets = single_sets([question.words[place].places for place in places])
     losses = erasure_losses(question.translator, question.translation, question.places, sets)
-    found: list[float | None] = [None] * len(question.words)
+    results: list[float | None] = [None] * len(question.words)
     for place, loss in zip(places, losses, strict=True):
-        found[place] = loss
-    return found
+        results[place] = loss
+    return results
 
 
 WORD_METHODS: dict[str, Callable[[AttributionQuery], list[float | None]]] = {"flow": _flow, "erasure": _erasure}
@@ -198,8 +198,8 @@ def attribute(question: AttributionQuery, name: str) -> Attribution:
         scores = WORD_METHODS[name](question)
     else:
         if name == "integrated":
-            found = _integrated_gradients(question)
-            tokens, gap = found.scores, CompletenessGap(abs(found.completeness_gap), found.difference)
+            result = _integrated_gradients(question)
+            tokens, gap = result.scores, CompletenessGap(abs(result.completeness_gap), result.difference)
         else:
             tokens = TOKEN_METHODS[name](question)
         scores = [float(sum(tokens[place] for place in word.places)) for word in question.words]

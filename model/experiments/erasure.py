@@ -39,12 +39,12 @@ def erasure_losses(
     translator: Translator, translation: Translation, places: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> list[float]:
     """The log probability that these written tokens lose together without each set; a negative loss is a gain."""
-    found = [
+    results = [
         row
         for batch in scores_with_masked_words(translator, translation, places, [(), *sets])
         for row in batch.sum(axis=1)
     ]
-    return [float(found[0] - each) for each in found[1:]]
+    return [float(results[0] - each) for each in results[1:]]
 
 
 def _batch(
@@ -60,8 +60,8 @@ def _batch(
         memory = translator.passes.encode(batch.source_ids.expand(len(sets), -1), mask)
         inputs = decoder_inputs(translator, translation, max(places) + 1, len(sets))
         logits = translator.passes.decoder(inputs, translator.passes.decoder.new_state(memory, cached=False))
-        found: Numbers = log_probabilities(logits, translation, places).double().cpu().numpy()
-    return found
+        result: Numbers = log_probabilities(logits, translation, places).double().cpu().numpy()
+    return result
 
 
 def _apply_masks(mask: Tensor, sets: Sequence[MaskedTokens]) -> Tensor:

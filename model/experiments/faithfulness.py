@@ -73,8 +73,8 @@ def erasure_curve(question: AttributionQuery, order: Sequence[int]) -> list[floa
     batches = scores_with_masked_words(
         question.translator, question.translation, question.places, [sets[at] for at in chosen]
     )
-    found = np.interp(range(len(sets)), chosen, [float(np.exp(row.sum())) for batch in batches for row in batch])
-    return [float(each) for each in found]
+    result = np.interp(range(len(sets)), chosen, [float(np.exp(row.sum())) for batch in batches for row in batch])
+    return [float(each) for each in result]
 
 
 def removal_order(question: AttributionQuery, scores: Sequence[float | None]) -> list[int]:

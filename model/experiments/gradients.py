@@ -128,8 +128,8 @@ def _score_endpoints(
         some = ends[start : start + at_once]
         shares = torch.tensor(some, dtype=embedded.dtype, device=embedded.device)[:, None, None]
         with torch.inference_mode(mode=False), torch.no_grad(), translator.intervention_context(translation.request)():
-            found = _scores(translator, translation, places, shares * embedded)
-        known.update(zip(some, found.tolist(), strict=True))
+            result = _scores(translator, translation, places, shares * embedded)
+        known.update(zip(some, result.tolist(), strict=True))
 
 
 def _integrate(
@@ -190,5 +190,5 @@ def _scores(translator: Translator, translation: Translation, places: Sequence[i
 
 
 def _numbers(tensor: Tensor) -> Numbers:
-    found: Numbers = tensor.detach().double().cpu().numpy()
-    return found
+    result: Numbers = tensor.detach().double().cpu().numpy()
+    return result

@@ -44,11 +44,11 @@ def head_roles(
     parts = []
     for start in range(0, len(texts), BATCH):
         batch = [SurveyLine(start + place, text) for place, text in enumerate(texts[start : start + BATCH])]
-        found = survey_batch(translator, batch, (*STATISTICS, "roles"))
-        refused = [text for text in found.sentences["refused"] if text]
+        result = survey_batch(translator, batch, (*STATISTICS, "roles"))
+        refused = [text for text in result.sentences["refused"] if text]
         if refused:
             raise CommandError(f"A sentence cannot be measured: {refused[0]}")
-        parts.append(found.heads)
+        parts.append(result.heads)
         if on_progress:
             on_progress(len(batch))
     table: Columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -95,7 +95,7 @@ def _of_kind(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, 
 
     shares = np.stack([values(f"role_{name}") for name in ROLES[kind]], axis=-1)  # [sentence, layer, head, role]
     chances = np.stack([values(f"chance_{name}") for name in ROLES[kind]], axis=-1)[:, 0, 0]  # [sentence, role]
-    names, given = assign_roles(kind, _mean(shares), _mean(chances), _mean(values("coverage")))
+    names, value = assign_roles(kind, _mean(shares), _mean(chances), _mean(values("coverage")))
     held = (values("role") == names).mean(axis=0)  # [layer, head]
     means = np.stack([_mean(values(name)) for name in STATISTICS], axis=-1)  # [layer, head, measure]
     spreads = np.stack([_deviation(values(name)) for name in STATISTICS], axis=-1)
@@ -103,7 +103,7 @@ def _of_kind(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, 
         [
             {
                 "role": str(names[layer, head]),
-                "share": round(float(given[layer, head]), 3),
+                "share": round(float(value[layer, head]), 3),
                 "held": round(float(held[layer, head]), 3),
                 "means": _rounded(means[layer, head]),
                 "spreads": _rounded(spreads[layer, head]),
@@ -133,13 +133,13 @@ def _mean(values: FloatArray) -> FloatArray:
     has = ~np.isnan(values)
     count = has.sum(axis=0)
     total = np.where(has, values, 0).sum(axis=0, dtype=np.float64)
-    found: FloatArray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return found
+    result: FloatArray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return result
 
 
 def _deviation(values: FloatArray) -> FloatArray:
-    found: FloatArray = np.sqrt(_mean((values - _mean(values)) ** 2))
-    return found
+    result: FloatArray = np.sqrt(_mean((values - _mean(values)) ** 2))
+    return result
 
 
 def _rounded(values: FloatArray) -> list[float | None]:

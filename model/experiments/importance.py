@@ -85,8 +85,8 @@ def ablation_losses(
             else:
                 shared = shared or _encode_rows(translator, batch, 1, {})
                 memory = shared
-            found = _score(translator, translation, memory, len(rows), factors)
-        yield [translation.log_probability - each for each in found]
+            result = _score(translator, translation, memory, len(rows), factors)
+        yield [translation.log_probability - each for each in result]
 
 
 def all_ablation_losses(translator: Translator, translation: Translation, sets: Sequence[SwitchedOff]) -> list[float]:
@@ -157,8 +157,8 @@ def _score(
     written = torch.tensor(ids, device=translator.device).expand(rows, -1)[..., None]
     logits = logits.float()  # [rows, tokens, vocabulary]
     chosen = logits.gather(2, written)[..., 0] - logits.logsumexp(dim=-1)
-    found: list[float] = chosen.double().sum(dim=-1).tolist()
-    return found
+    results: list[float] = chosen.double().sum(dim=-1).tolist()
+    return results
 
 
 def _check(config: TransformerConfig, part: AttentionPart) -> None:

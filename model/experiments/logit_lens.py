@@ -117,8 +117,8 @@ def promoted_tokens(
 
 
 def _rows(weight: Any, ids: Sequence[int]) -> Numbers:
-    found: Numbers = weight.detach()[list(ids)].double().cpu().numpy()
-    return found
+    result: Numbers = weight.detach()[list(ids)].double().cpu().numpy()
+    return result
 
 
 def _biases(bias: Any, ids: Sequence[int]) -> Numbers:

@@ -82,15 +82,15 @@ def force_with_relaxed_mask(
     translator: Translator, source: Sequence[int], target: Sequence[int], counts: Sequence[int]
 ) -> list[ForcedReading]:
     """Score a translation with each number of visible later tokens."""
-    model, found = translator.model, []
+    model, result = translator.model, []
     paths = [f"{attention_path('decoder', layer)}.weights" for layer in range(model.config.decoder_layers)]
     with torch.inference_mode():
         memory = model.encode(torch.tensor([list(source)], device=translator.device), padded=False)
         for count in counts:
             with relaxed_causal_mask(model, count), watch(model, *paths) as seen:
                 log_probabilities = _read(model, memory, target)
-            found.append(ForcedReading(log_probabilities, _maps(seen, paths)))
-    return found
+            result.append(ForcedReading(log_probabilities, _maps(seen, paths)))
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +124,14 @@ def translate_in_all_modes(
     recomputed (`anew`).
     """
     model, batch = translator.model, translator.checker.prepare([request])
-    found: dict[CacheMode, GreedyOutput] = {}
+    results: dict[CacheMode, GreedyOutput] = {}
     with torch.inference_mode():
         memory = model.encode(batch.source_ids, padded=batch.padded)
         for way in CACHE_MODES:
             step = UncachedDecoder(model.decoder, memory) if way == "anew" else model.decoder
             with relaxed_causal_mask(model, 0 if way == "masked" else ALL_LATER_TOKENS):
-                found[way] = _greedy(translator, batch, step, memory, most)
-    return found
+                results[way] = _greedy(translator, batch, step, memory, most)
+    return results
 
 
 # ---------------------------------------------------------------- the mask of padding
@@ -190,7 +190,7 @@ def translate_padded(
     """The first sentence of each batch: it is encoded, its given translation read, and a new one of so many tokens
     written.
     """
-    model, prepared, found = translator.model, translator.checker.prepare([request]), []
+    model, prepared, result = translator.model, translator.checker.prepare([request]), []
     own = [f"{attention_path('encoder', layer)}.weights" for layer in range(model.config.encoder_layers)]
     across = [f"{attention_path('cross', layer)}.weights" for layer in range(model.config.decoder_layers)]
     for batch in batches:
@@ -200,8 +200,8 @@ def translate_padded(
             log_probabilities = _read(model, memory, target)
         with torch.inference_mode():
             written = _greedy(translator, prepared, model.decoder, memory, most)
-        found.append(PaddedResult(_maps(seen, own)[:, :, :tokens], log_probabilities, _maps(seen, across), written))
-    return found
+        result.append(PaddedResult(_maps(seen, own)[:, :, :tokens], log_probabilities, _maps(seen, across), written))
+    return result
 
 
 # ---------------------------------------------------------------- what these share

@@ -151,7 +151,7 @@ def _translate_group(translator: Translator, group: Sequence[SurveyLine]) -> lis
     except RequestError as error:
         if len(group) == 1:
             return [str(error)]
-        return [found for each in group for found in _translate_group(translator, [each])]
+        return [item for each in group for item in _translate_group(translator, [each])]
 
 
 def _rows(
@@ -162,23 +162,23 @@ def _rows(
     for kind in KINDS:
         layers, heads = answer.attention.of(kind).shape[:2]
         layer, head = np.divmod(np.arange(layers * heads), heads)
-        found: Columns = {
+        results: Columns = {
             "sentence": np.full(layers * heads, sentence.number, dtype=np.int32),
             "kind": np.full(layers * heads, kind, dtype=object),
             "layer": layer.astype(np.int16),
             "head": head.astype(np.int16),
         }
-        found |= {name: values.ravel() for name, values in _statistics(answer, kind, measures).items()}
+        results |= {name: values.ravel() for name, values in _statistics(answer, kind, measures).items()}
         if "roles" in measures:
-            found |= _roles(answer, kind)
+            results |= _roles(answer, kind)
         if gold is not None:
-            found |= _aligned(answer, kind, *gold)
+            results |= _aligned(answer, kind, *gold)
         if "importance" in measures:
             parts = [(AttentionPart(kind, place // heads, place % heads),) for place in range(layers * heads)]
-            found["importance"] = np.array(all_ablation_losses(translator, answer, parts), dtype=np.float32)
+            results["importance"] = np.array(all_ablation_losses(translator, answer, parts), dtype=np.float32)
         if "looks" in measures:
-            found |= _strongest_keys(answer, kind)
-        yield found
+            results |= _strongest_keys(answer, kind)
+        yield results
 
 
 def _statistics(answer: Translation, kind: Kind, measures: Sequence[str]) -> Columns:
@@ -192,14 +192,14 @@ def _statistics(answer: Translation, kind: Kind, measures: Sequence[str]) -> Col
 def _roles(answer: Translation, kind: Kind) -> Columns:
     shares = role_shares(answer, kind)
     names, values = assign_roles(kind, shares.shares, shares.chances, shares.coverage)
-    found: Columns = {"role": names.ravel(), "share": values.ravel().astype(np.float32)}
-    found["coverage"] = shares.coverage.ravel()
+    results: Columns = {"role": names.ravel(), "share": values.ravel().astype(np.float32)}
+    results["coverage"] = shares.coverage.ravel()
     for name in EVERY_ROLE:
         place = ROLES[kind].index(name) if name in ROLES[kind] else None
         nothing = np.full(names.size, np.nan, dtype=np.float32)
-        found[f"role_{name}"] = nothing if place is None else shares.shares[..., place].ravel()
-        found[f"chance_{name}"] = nothing if place is None else np.full_like(nothing, shares.chances[place])
-    return found
+        results[f"role_{name}"] = nothing if place is None else shares.shares[..., place].ravel()
+        results[f"chance_{name}"] = nothing if place is None else np.full_like(nothing, shares.chances[place])
+    return results
 
 
 def _gold(sentence: SurveyLine, answer: Translation) -> tuple[GoldLinks, SegmentedText, SegmentedText]:
@@ -217,18 +217,18 @@ def _gold(sentence: SurveyLine, answer: Translation) -> tuple[GoldLinks, Segment
 
 def _aligned(answer: Translation, kind: Kind, gold: GoldLinks, source: SegmentedText, target: SegmentedText) -> Columns:
     count = int(np.prod(answer.attention.of(kind).shape[:2]))
-    found: Columns = {name: np.zeros(count, dtype=np.int32) for name in ALIGNMENT_COLUMNS}
+    results: Columns = {name: np.zeros(count, dtype=np.int32) for name in ALIGNMENT_COLUMNS}
     if kind != "cross":
-        return found
+        return results
     tokens = answer.target_tokens, answer.source_tokens
     heads = answer.attention.cross.shape[1]
     counts = count_heads(answer.attention.cross, tokens[0], target.spans, tokens[1], source.spans, gold)
     for (layer, head, shift), errors in counts.items():
         place = layer * heads + head
-        found["linked"][place], found["sure"][place] = errors.linked, errors.sure
-        found[f"right_sure_{shift}"][place] = errors.linked_and_sure
-        found[f"right_possible_{shift}"][place] = errors.linked_and_possible
-    return found
+        results["linked"][place], results["sure"][place] = errors.linked, errors.sure
+        results[f"right_sure_{shift}"][place] = errors.linked_and_sure
+        results[f"right_possible_{shift}"][place] = errors.linked_and_possible
+    return results
 
 
 def _strongest_keys(answer: Translation, kind: Kind) -> Columns:

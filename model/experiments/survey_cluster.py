@@ -43,8 +43,8 @@ class SurveyWorker:
         """The tables of one part, computed as its own batch."""
         (row,) = rows.to_pylist()
         lines = row["text"].split("\n")
-        found = measure_part(self.begun, row["number"], lines, self.model, self.device)
-        made = {"number": row["number"], "lines": len(lines), "heads": found.heads, "sentences": found.sentences}
+        result = measure_part(self.begun, row["number"], lines, self.model, self.device)
+        made = {"number": row["number"], "lines": len(lines), "heads": result.heads, "sentences": result.sentences}
         return type(rows).from_pylist([made])
 
 
@@ -111,5 +111,5 @@ def _in_words(error: BaseException) -> CommandError:
         if isinstance(cause, CommandError | ModelError):
             return CommandError(str(cause).splitlines()[-1])
         cause = getattr(cause, "cause", None) or cause.__cause__
-    said = str(error).strip().splitlines()
-    return CommandError(f"The cluster could not measure a part: {said[-1] if said else type(error).__name__}")
+    lines = str(error).strip().splitlines()
+    return CommandError(f"The cluster could not measure a part: {lines[-1] if lines else type(error).__name__}")

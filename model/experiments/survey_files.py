@@ -206,8 +206,8 @@ def measure_part(begun: SurveyPlan, number: int, lines: Sequence[str], model: Pa
     sentences = [
         sentence for place, line in enumerate(lines) if (sentence := _sentence(first + place, line)) is not None
     ]
-    found = survey_batch(_translator(model, device), sentences, begun.measures)
-    return SurveyPart(_parquet(found.heads), _parquet(found.sentences))
+    result = survey_batch(_translator(model, device), sentences, begun.measures)
+    return SurveyPart(_parquet(result.heads), _parquet(result.sentences))
 
 
 def write_part(folder: Path, number: int, part: SurveyPart) -> None:

@@ -57,7 +57,7 @@ def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[L
     if "looks" not in begun.measures:
         raise CommandError(f"{folder} was surveyed without looks, which a search needs. Add it to --measure.")
     wanted, looked_at = start.casefold(), end.casefold()
-    found: dict[Head, LookStatistics] = {}
+    results: dict[Head, LookStatistics] = {}
     for heads, sentences in _tables(folder):
         texts = {row["sentence"]: row for row in sentences.iter_rows(named=True) if not row["refused"]}
         sides = {
@@ -76,10 +76,10 @@ def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[L
                 continue
             rows, keys = sides[row["sentence"]][row["kind"]]
             head = Head(row["kind"], row["layer"], row["head"])
-            one = found.setdefault(head, LookStatistics(head))
+            one = results.setdefault(head, LookStatistics(head))
             _count(one, row, rows, keys, wanted, looked_at, least, texts[row["sentence"]])
     return sorted(
-        (each for each in found.values() if each.looks), key=lambda each: (-each.share, -each.weight, each.head)
+        (each for each in results.values() if each.looks), key=lambda each: (-each.share, -each.weight, each.head)
     )
 
 
@@ -144,14 +144,14 @@ def summarise(folder: Path) -> dict[Kind, SurveySummary]:
             for name in _measured(table):
                 values = table[name].to_numpy().astype(np.float64).reshape(-1, *shape)  # [sentence, layer, head]
                 has = ~np.isnan(values)
-                kept = np.where(has, values, 0)
-                sums = [has.sum(axis=0), kept.sum(axis=0), (kept**2).sum(axis=0)]
+                filled = np.where(has, values, 0)
+                sums = [has.sum(axis=0), filled.sum(axis=0), (filled**2).sum(axis=0)]
                 before = totals.setdefault((kind, name), [np.zeros(shape) for _ in sums])
                 totals[kind, name] = [old + new for old, new in zip(before, sums, strict=True)]
             if "role" in table.columns:
                 for layer, head, name in table.select("layer", "head", "role").iter_rows():
                     roles[Head(kind, layer, head)][name] += 1
-    found = {}
+    results = {}
     for kind in (kind for kind in KINDS if kind in shapes):
         means, spreads = {}, {}
         for (of, name), (count, total, squares) in totals.items():
@@ -161,8 +161,8 @@ def summarise(folder: Path) -> dict[Kind, SurveySummary]:
                 spreads[name] = np.sqrt(np.maximum(squares / some - means[name] ** 2, 0))
         layers, heads_of = shapes[kind]
         named = [[dict(roles[Head(kind, layer, head)]) for head in range(heads_of)] for layer in range(layers)]
-        found[kind] = SurveySummary(counted[kind], means, spreads, named)
-    return found
+        results[kind] = SurveySummary(counted[kind], means, spreads, named)
+    return results
 
 
 class AlignmentResult(NamedTuple):

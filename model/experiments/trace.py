@@ -119,10 +119,10 @@ def traced_norm(norm: nn.Module, inputs: Numbers) -> NormTrace:
 def _parameter(parameter: Any, width: int) -> Numbers:
     if parameter is None:
         return np.zeros(width)
-    found: Numbers = parameter.detach().double().cpu().numpy()
-    return found
+    result: Numbers = parameter.detach().double().cpu().numpy()
+    return result
 
 
 def _array(tensor: torch.Tensor) -> Numbers:
-    found: Numbers = tensor[0].double().cpu().numpy()
-    return found
+    result: Numbers = tensor[0].double().cpu().numpy()
+    return result

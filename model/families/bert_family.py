@@ -118,12 +118,12 @@ def class_fields(fields: ConfigFields) -> dict[str, Any]:
         fields.refuse("problem_type is 'regression': the model gives numbers, not classes")
     if problem not in (None, "single_label_classification", "multi_label_classification"):
         fields.refuse(f"problem_type is {problem!r}, which is not known")
-    said = fields.get("id2label")
-    if said is None:
-        said = {str(place): f"LABEL_{place}" for place in range(fields.integer("num_labels"))}
-    if not isinstance(said, dict) or sorted(said) != sorted(map(str, range(len(said)))) or not said:
+    labels = fields.get("id2label")
+    if labels is None:
+        labels = {str(place): f"LABEL_{place}" for place in range(fields.integer("num_labels"))}
+    if not isinstance(labels, dict) or sorted(labels) != sorted(map(str, range(len(labels)))) or not labels:
         fields.refuse("id2label does not name the classes from 0 on")
-    names = [said[str(place)] for place in range(len(said))]
+    names = [labels[str(place)] for place in range(len(labels))]
     if not all(isinstance(name, str | int) and str(name).strip() for name in names):
         fields.refuse("id2label has a class without a name")
     exclusive = len(names) > 1 and problem != "multi_label_classification"

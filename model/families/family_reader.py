@@ -151,15 +151,15 @@ class FamilyReader(FolderReader):
     def config(self, folder: Path, values: dict[str, Any]) -> Any:
         try:
             self._refuse_other_tokenizers(folder, values)
-            found = self.map_config(folder, values)
+            result = self.map_config(folder, values)
             stacks = ("encoder_layers", "decoder_layers", "layers")
             for what, number, most in (
-                ("layers", max(getattr(found, name, 0) for name in stacks), MAX_LAYERS),
-                ("positions", found.max_length, MAX_POSITIONS),
+                ("layers", max(getattr(result, name, 0) for name in stacks), MAX_LAYERS),
+                ("positions", result.max_length, MAX_POSITIONS),
             ):
                 if number > most:
                     raise ConfigError(f"It asks for {number:,} {what}: {most:,} are the most. Choose another model.")
-            return found
+            return result
         except ConfigError as error:
             raise error if str(folder) in str(error) else ConfigError(f"{folder / CONFIG}: {error}") from error
 
@@ -241,11 +241,11 @@ GENERIC_TOKENIZERS = ("PreTrainedTokenizer", "TokenizersBackend", "SentencePiece
 
 def tokenizer_class(folder: Path, values: Mapping[str, Any] | None = None) -> str:
     """The tokenizer class of `transformers` for this folder, without "Fast"; empty if no file names it."""
-    for said in (
+    for setting in (
         read_optional_json(folder, TOKENIZER_CONFIG),
         values if values is not None else read_optional_json(folder, CONFIG),
     ):
-        named = said.get("tokenizer_class")
+        named = setting.get("tokenizer_class")
         if isinstance(named, str) and named:
             return named.removesuffix("Fast")
     return ""
@@ -262,21 +262,21 @@ class AddedToken(NamedTuple):
 
 def added_tokens(folder: Path) -> dict[str, AddedToken]:
     """Added tokens of the folder; `tokenizer.json` wins if two files differ."""
-    found: dict[str, AddedToken] = {}
+    results: dict[str, AddedToken] = {}
     for text, token_id in read_optional_json(folder, "added_tokens.json").items():
-        found[text] = AddedToken(token_id, special=True)
+        results[text] = AddedToken(token_id, special=True)
     decoder = read_optional_json(folder, TOKENIZER_CONFIG).get("added_tokens_decoder")
     for number, entry in decoder.items() if isinstance(decoder, dict) else ():
-        found[entry["content"]] = _added(int(number), entry)
+        results[entry["content"]] = _added(int(number), entry)
     listed = read_optional_json(folder, "tokenizer.json").get("added_tokens")
     for entry in listed if isinstance(listed, list) else ():
-        found[entry["content"]] = _added(entry["id"], entry)
-    for text, each in found.items():
+        results[entry["content"]] = _added(entry["id"], entry)
+    for text, each in results.items():
         if type(each.token_id) is not int or each.token_id < 0:
             raise TokenizerError(
                 f"{folder}: the added token {text!r} has no whole number as its id. Download it again."
             )
-    return found
+    return results
 
 
 def _added(token_id: int, entry: Mapping[str, Any]) -> AddedToken:
@@ -287,8 +287,8 @@ def _added(token_id: int, entry: Mapping[str, Any]) -> AddedToken:
 def special_token_name(folder: Path, name: str, default: str) -> str:
     """Name of a special token such as "cls_token", from the first file that has it."""
     for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
-        said = read_optional_json(folder, file).get(name)
-        text = said.get("content") if isinstance(said, dict) else said
+        value = read_optional_json(folder, file).get(name)
+        text = value.get("content") if isinstance(value, dict) else value
         if isinstance(text, str) and text:
             return text
     return default

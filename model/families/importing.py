@@ -51,7 +51,7 @@ def card(source: Path, name: str, origin: str, revision: str, storage: str, left
     theirs = source / CARD_FILE
     stated = licence_in(theirs.read_text(encoding="utf-8", errors="replace") if theirs.exists() else "")
     terms = f"Its makers state the licence: {stated}." if stated else "Its folder states no licence: ask its makers."
-    said = (
+    text = (
         f"\nRules of its makers that are not known here and are left out: {'; '.join(left_out)}.\n" if left_out else ""
     )
     brought = "" if model_type(values) in CLASSIFIERS else " and generation defaults"
@@ -68,11 +68,11 @@ source.
 - Licence: {stated or "not stated"}
 
 {terms}
-{said}"""
+{text}"""
 
 
 def licence_in(text: str) -> str:
     """The licence in the front matter of a card, or an empty string."""
     matter = FRONT_MATTER.match(text)
-    found = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None
-    return found[1] if found else ""
+    match = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None
+    return match[1] if match else ""

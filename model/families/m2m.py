@@ -130,29 +130,29 @@ def _is_m2m(folder: Path) -> bool:
 def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, AddedToken]) -> list[str]:
     """The tokens of the languages: the family's own in the order of their ids, then those that were added."""
     listed = sorted((each.token_id, text) for text, each in added.items() if each.special)
-    found = [text for _, text in listed if CODE.fullmatch(text)]
+    match = [text for _, text in listed if CODE.fullmatch(text)]
     if _is_m2m(folder):
         table = str(settings.get("language_codes") or "m2m100")
         if table not in CODES:
             raise TokenizerError(f"{folder}: language_codes is {table!r}, but known are: {', '.join(CODES)}.")
         codes = [f"__{code}__" for code in CODES[table].split()]
-        return [*codes, *(text for text in found if text not in codes)]
-    if found and (folder / "tokenizer.json").exists():  # which lists them all
-        return found
+        return [*codes, *(text for text in match if text not in codes)]
+    if match and (folder / "tokenizer.json").exists():  # which lists them all
+        return match
     named: Any = None
     for name in ("special_tokens_map.json", TOKENIZER_CONFIG):
         values = read_optional_json(folder, name)
         named = named or values.get("additional_special_tokens") or values.get("extra_special_tokens")
     if not isinstance(named, list) or not named:
-        if found:
-            return found
+        if match:
+            return match
         raise TokenizerError(
             f"{folder}: no file names the languages (tokenizer.json or special_tokens_map.json). Download them, too."
         )
     texts = [entry["content"] if isinstance(entry, dict) else str(entry) for entry in named]
     if len(set(texts)) != len(texts):
         raise TokenizerError(f"{folder}: the languages name one twice. Download it again.")
-    return [*texts, *(text for text in found if text not in texts)]
+    return [*texts, *(text for text in match if text not in texts)]
 
 
 def reader() -> FolderReader:

@@ -63,11 +63,11 @@ class Marian(BartFamilyReader):
     optional_tensors = (STORED_POSITIONS, BIAS)
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
-        given = values | start_fields(folder)
-        if given.get(DECODER_START_KEY) is None and given.get("pad_token_id") is not None:
+        value = values | start_fields(folder)
+        if value.get(DECODER_START_KEY) is None and value.get("pad_token_id") is not None:
             # Missing in the oldest folders, whose start token is padding.
-            given[DECODER_START_KEY] = given["pad_token_id"]
-        fields = ConfigFields(given, DEFAULTS, folder / "config.json")
+            value[DECODER_START_KEY] = value["pad_token_id"]
+        fields = ConfigFields(value, DEFAULTS, folder / "config.json")
         fields.require_neutral(
             normalize_before=False, normalize_embedding=False, add_final_layer_norm=False, add_bias_logits=False,
             static_position_embeddings=True, quantization_config=None,
@@ -84,11 +84,11 @@ class Marian(BartFamilyReader):
         )
 
     def complete_config(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        found = super().complete_config(config, store)
+        result = super().complete_config(config, store)
         stored = [store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store]
         if all(_are_sinusoids(table) for table in stored):
-            return found
-        return replace(found, positions="learned", max_length=min(map(len, stored)))
+            return result
+        return replace(result, positions="learned", max_length=min(map(len, stored)))
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
         side = name.partition(".")[0]
@@ -135,7 +135,7 @@ class Marian(BartFamilyReader):
         """The ">>xxx<<" entries. One is always the default: without any, the model writes nonsense."""
         if not isinstance(source, PieceTokenizer):
             return Languages()
-        found = [
+        match = [
             Language(code=entry.text[2:-2], before=(place,))
             for place, entry in enumerate(source.entries)
             if re.fullmatch(r">>[^<>]+<<", entry.text)
@@ -143,7 +143,7 @@ class Marian(BartFamilyReader):
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
         wished, read = (str(settings.get(f"{side}_lang") or "") for side in ("target", "source"))
         return Languages(
-            targets=tuple(found), target=default_target([language.code for language in found], wished=wished, read=read)
+            targets=tuple(match), target=default_target([language.code for language in match], wished=wished, read=read)
         )
 
 

@@ -203,19 +203,19 @@ class T5(FamilyReader):
         if has_byte_pairs(folder):
             assert isinstance(source, BytePairTokenizer)  # noqa: S101 - made above
             return Languages(before=(special_token_id(folder, source, "cls_token", "<s>"),))
-        found: dict[str, Language] = {}
+        results: dict[str, Language] = {}
         sources: list[str] = []
         for task in _tasks(folder).values():
             match = PREFIX.fullmatch(task["prefix"])
             if match:
                 sources.append(match["source"])
-                found[match["source"] + "→" + match["target"]] = Language(code=match["target"], text=task["prefix"])
-        if not found:
+                results[match["source"] + "→" + match["target"]] = Language(code=match["target"], text=task["prefix"])
+        if not results:
             return Languages()
         if len(set(sources)) > 1:  # then a target alone does not name the pair
-            pairs = tuple(replace(language, code=pair) for pair, language in found.items())
+            pairs = tuple(replace(language, code=pair) for pair, language in results.items())
             return Languages(targets=pairs, target=pairs[0].code)
-        targets = tuple(found.values())
+        targets = tuple(results.values())
         return Languages(
             sources=(Language(code=sources[0]),), source=sources[0], targets=targets, target=targets[0].code
         )

@@ -127,21 +127,21 @@ def _cleaning(folder: Path) -> _Cleaning:
 
     Without such a class, `tokenizer.json` does.
     """
-    said = read_optional_json(folder, TOKENIZER_CONFIG)
+    config = read_optional_json(folder, TOKENIZER_CONFIG)
     name, accents, han = "do_lower_case", "strip_accents", "tokenize_chinese_chars"
     if tokenizer_class(folder) in GENERIC_TOKENIZERS and (folder / TOKENIZER_FILE).exists():
-        said = _content(folder)["normalizer"]
+        config = _content(folder)["normalizer"]
         name, han = "lowercase", "handle_chinese_chars"
-    if said.get("do_basic_tokenize", True) is not True:
+    if config.get("do_basic_tokenize", True) is not True:
         raise ConfigError(f"{folder}: {TOKENIZER_CONFIG} {NOT_WORDPIECE}")
-    found = {key: said.get(key) for key in (name, accents, han)}
-    for key, value in found.items():
+    results = {key: config.get(key) for key in (name, accents, han)}
+    for key, value in results.items():
         if not (value is None or isinstance(value, bool)):
             raise ConfigError(f"{folder}: {key} is {value!r}, but must be true or false. Choose another model.")
-    lowercase = found[name] is not False
+    lowercase = results[name] is not False
     # By default accents are stripped when text is lower-cased.
     return {
         "lowercase": lowercase,
-        "strip_accents": lowercase if found[accents] is None else bool(found[accents]),
-        "splits_han": found[han] is not False,
+        "strip_accents": lowercase if results[accents] is None else bool(results[accents]),
+        "splits_han": results[han] is not False,
     }

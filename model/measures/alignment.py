@@ -141,8 +141,8 @@ def attention_links(
 ) -> Links:
     """The source word with the highest weight of each written word. With `shift` 1, the weights come from the next row,
     in which the written token is the query."""
-    found = strongest_words(weights, rows, row_words, columns, column_words, shift)
-    return frozenset((int(column), row) for row, column in enumerate(found))
+    result = strongest_words(weights, rows, row_words, columns, column_words, shift)
+    return frozenset((int(column), row) for row, column in enumerate(result))
 
 
 def strongest_words(
@@ -173,14 +173,14 @@ def count_heads(
 ) -> dict[tuple[int, int, int], AlignmentCounts]:
     """The counts of every head of cross-attention, `[layer, head, rows, columns]`, in both readings of a row: by layer,
     head and shift."""
-    found = {}
+    results = {}
     for shift in (0, 1):
         sources = strongest_words(weights, rows, row_words, columns, column_words, shift)  # [layer, head, row words]
         for layer, heads in enumerate(sources):
             for head, words in enumerate(heads):
                 links = frozenset((int(source), target) for target, source in enumerate(words))
-                found[layer, head, shift] = count_errors(links, gold)
-    return found
+                results[layer, head, shift] = count_errors(links, gold)
+    return results
 
 
 def parse_links(text: str, source_words: int, target_words: int) -> GoldLinks:

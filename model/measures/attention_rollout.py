@@ -44,8 +44,8 @@ def mixing_of_attention(attention: Attention) -> MixingMatrices:
         return [0.5 * each + np.diag(1 - 0.5 * each.sum(axis=1)) for each in averages]
 
     cross = [0.5 * each for each in attention.cross.mean(axis=1, dtype=np.float64)]
-    kept = [1 - each.sum(axis=1) for each in cross]
-    return MixingMatrices(half(attention.encoder), half(attention.decoder), cross, kept)
+    remainders = [1 - each.sum(axis=1) for each in cross]
+    return MixingMatrices(half(attention.encoder), half(attention.decoder), cross, remainders)
 
 
 def mixing_of_contributions(trace: Trace) -> MixingMatrices:
@@ -63,9 +63,9 @@ def rollout(mixing: MixingMatrices) -> tuple[Numbers, Numbers]:
         read = layer @ read
     targets = len(mixing.kept[0])
     source, written = np.zeros((targets, len(read))), np.eye(targets)
-    for self_shares, cross, kept in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
+    for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
         source, written = self_shares @ source, self_shares @ written
-        source, written = kept[:, None] * source + cross @ read, kept[:, None] * written
+        source, written = remainders[:, None] * source + cross @ read, remainders[:, None] * written
     return source, written
 
 
@@ -88,7 +88,7 @@ def flow(mixing: MixingMatrices, row: int, groups: Sequence[Sequence[int]] | Non
 def _shares(attention: AttentionTrace, *, own: bool) -> Numbers:
     """`[queries, keys]`, rows sum to one; without `own` keys (cross-attention), the residual is one more column."""
     queries, keys = attention.weights.shape[1:]
-    found = np.zeros((queries, keys + (not own)))
+    result = np.zeros((queries, keys + (not own)))
     values = attention.value_outputs()  # [heads, keys, d]
     for row in range(queries):
         parts = np.einsum("hk,hkd->kd", attention.weights[:, row], values)
@@ -103,10 +103,10 @@ def _shares(attention: AttentionTrace, *, own: bool) -> Numbers:
         nearer = np.maximum(0.0, size - np.abs(whole - parts).sum(axis=-1))
         total = nearer.sum()
         if total > 0:
-            found[row] = nearer / total
+            result[row] = nearer / total
         else:  # nothing brings it nearer: the token stands for itself
-            found[row, row if own else -1] = 1.0
-    return found
+            result[row, row if own else -1] = 1.0
+    return result
 
 
 # ---------------------------------------------------------------- the largest flow
@@ -198,11 +198,11 @@ def _graph(mixing: MixingMatrices, row: int) -> _Graph:
     for layer in mixing.encoder:
         below = _add_layer_edges(graph, layer, below)
     written = [graph.node() for _ in range(row + 1)]  # what comes later has no part in this row
-    for self_shares, cross, kept in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
+    for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
         written = _add_layer_edges(graph, self_shares[: row + 1, : row + 1], written)
         looked = [graph.node() for _ in written]
         for place, node in enumerate(looked):
-            graph.edge(node, written[place], kept[place])
+            graph.edge(node, written[place], remainders[place])
             for source, end in enumerate(below):
                 graph.edge(node, end, cross[place, source])
         written = looked

@@ -42,7 +42,7 @@ def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, flo
     if rescale:
         sums = weights.sum(axis=1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    kept = replace(
+    reduced = replace(
         map,
         weights=read_only(weights.astype(np.float32)),
         allowed=read_only(map.allowed[rows][:, columns]),
@@ -50,7 +50,7 @@ def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, flo
         columns=tuple(map.columns[place] for place in columns),
         previous_tokens=tuple(map.previous_tokens[place] for place in rows),
     )
-    return kept, max(0.0, hidden)
+    return reduced, max(0.0, hidden)
 
 
 def mean_map(maps: Sequence[AttentionMap]) -> AttentionMap:
@@ -120,8 +120,8 @@ def _combine(maps: Sequence[AttentionMap], how: Callable[[FloatArray], FloatArra
     first = maps[0]
     shapes = {(each.kind, each.weights.shape) for each in maps}
     if len(shapes) > 1:
-        said = ", ".join(sorted(f"{kind} {rows} × {columns}" for kind, (rows, columns) in shapes))
-        raise RequestError("maps_differ", field="kind", given=said)
+        sizes = ", ".join(sorted(f"{kind} {rows} × {columns}" for kind, (rows, columns) in shapes))
+        raise RequestError("maps_differ", field="kind", given=sizes)
     layers, heads = {each.layer for each in maps}, {each.head for each in maps}
     return replace(
         first,

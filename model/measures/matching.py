@@ -80,7 +80,7 @@ def match_tokens(first: Sequence[Token], first_text: str, second: Sequence[Token
 
 def _words(tokens: Sequence[Token]) -> list[_WordSpan]:
     """The words of a sentence. A token without characters joins the next word, at the end the last one."""
-    found: list[_WordSpan] = []
+    results: list[_WordSpan] = []
     waiting: Positions = ()
     for run in group_tokens(tokens, lambda left, right: left.word is not None and left.word == right.word):
         if tokens[run.start].special:
@@ -90,14 +90,14 @@ def _words(tokens: Sequence[Token]) -> list[_WordSpan]:
         if start == end:
             waiting += tuple(run)
         else:
-            found.append(_WordSpan(start, end, (*waiting, *run)))
+            results.append(_WordSpan(start, end, (*waiting, *run)))
             waiting = ()
-    if waiting and found:
-        last = found.pop()
-        found.append(_WordSpan(last.start, last.end, (*last.places, *waiting)))
+    if waiting and results:
+        last = results.pop()
+        results.append(_WordSpan(last.start, last.end, (*last.places, *waiting)))
     elif waiting:
-        found.append(_WordSpan(0, 0, waiting))
-    return found
+        results.append(_WordSpan(0, 0, waiting))
+    return results
 
 
 def _by_characters(first: list[_WordSpan], second: list[_WordSpan]) -> Iterator[_Both]:

@@ -40,5 +40,5 @@ def area_between(curve: Sequence[float], other: Sequence[float]) -> float:
 
 def resample(curve: Sequence[float], points: int) -> Numbers:
     """The curve at `count` evenly spaced positions."""
-    given = np.asarray(curve, dtype=np.float64)
-    return np.interp(np.linspace(0, len(given) - 1, points), np.arange(len(given)), given)
+    value = np.asarray(curve, dtype=np.float64)
+    return np.interp(np.linspace(0, len(value) - 1, points), np.arange(len(value)), value)

@@ -91,11 +91,11 @@ def assign_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: 
     best = np.where(clear, excess - 2 * wide, excess - 9).argmax(axis=-1)  # [layer, head]; a narrow role goes before
     names = np.array(ROLES[kind], dtype=object)[best]
     has = np.take_along_axis(clear, best[..., None], axis=-1)[..., 0]
-    given = np.nan_to_num(np.take_along_axis(shares, best[..., None], axis=-1)[..., 0])
+    value = np.nan_to_num(np.take_along_axis(shares, best[..., None], axis=-1)[..., 0])
     spreads = ~has & (coverage >= SPREAD_FROM)
     return (
         np.where(has, names, np.where(spreads, "spreads", "unclear")),
-        np.where(spreads, coverage, given),
+        np.where(spreads, coverage, value),
     )
 
 
@@ -111,10 +111,10 @@ def _of_kind(translation: Translation, kind: Kind) -> list[list[Role]]:
     shares, coverage, spread = (
         _with_averages(getattr(heads, name), getattr(means, name)[0]) for name in ("shares", "coverage", "spread")
     )
-    names, given = assign_roles(kind, shares, sentence.chances, coverage)
+    names, value = assign_roles(kind, shares, sentence.chances, coverage)
     return [
         list(map(Role, *each))
-        for each in zip(names.tolist(), given.tolist(), np.nan_to_num(spread).tolist(), strict=True)
+        for each in zip(names.tolist(), value.tolist(), np.nan_to_num(spread).tolist(), strict=True)
     ]
 
 
@@ -152,8 +152,8 @@ class _RoleCells:
         layers, heads, queries, keys = weights.shape
         shares = np.full((layers, heads, len(self.chances)), np.nan, dtype=np.float32)
         if self.means is not None:
-            found = weights.reshape(layers * heads, queries * keys) @ self.means.T
-            shares[..., self.numbers] = found.reshape(layers, heads, -1)
+            result = weights.reshape(layers * heads, queries * keys) @ self.means.T
+            shares[..., self.numbers] = result.reshape(layers, heads, -1)
         if not self.choice.any():
             nothing = np.full((layers, heads), np.nan, dtype=np.float32)
             return RoleShares(shares, self.chances, nothing, nothing)

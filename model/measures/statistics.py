@@ -40,8 +40,8 @@ class MapGeometry:
         """How many tokens each key stands after the row's own place, `[query, key]`; in cross-attention, after the
         straight line from corner to corner."""
         queries, keys = self.allowed.shape
-        found: FloatArray = np.arange(keys, dtype=np.float32) - expected_column(self.kind, queries, keys)[:, None]
-        return found
+        result: FloatArray = np.arange(keys, dtype=np.float32) - expected_column(self.kind, queries, keys)[:, None]
+        return result
 
     @cached_property
     def special(self) -> BoolArray:
@@ -221,8 +221,8 @@ def _share(weights: FloatArray, place: MapGeometry, cells: BoolArray) -> FloatAr
         return np.full(weights.shape[:2], np.nan, dtype=np.float32)
     # One product for all rows and heads is several times as fast as a masked sum of each.
     each = (cells * (rows / rows.sum())[:, None]).astype(np.float32).ravel()  # [query · key]
-    found: FloatArray = weights.reshape(*weights.shape[:2], queries * keys) @ each
-    return found
+    result: FloatArray = weights.reshape(*weights.shape[:2], queries * keys) @ each
+    return result
 
 
 def _one_column(place: MapGeometry, key: int) -> BoolArray:
@@ -241,5 +241,5 @@ def _mean(values: FloatArray, rows: BoolArray) -> FloatArray:
     """The mean over these rows, `[layer, head, query]` → `[layer, head]`."""
     if not rows.any():
         return np.full(values.shape[:2], np.nan, dtype=np.float32)
-    found: FloatArray = values[:, :, rows].mean(axis=-1).astype(np.float32)
-    return found
+    result: FloatArray = values[:, :, rows].mean(axis=-1).astype(np.float32)
+    return result

@@ -31,13 +31,13 @@ def written_words(tokens: Sequence[Token], text: str) -> list[WrittenWord]:
         token = tokens[place]
         return (place, -1) if token.special or token.word is None else (-1, token.word)
 
-    found = []
+    results = []
     for _, group in groupby(range(len(tokens)), key=key):
         places = tuple(group)
         first, last = tokens[places[0]], tokens[places[-1]]
-        said = first.text if first.special else text[first.start : last.end].strip()
-        found.append(WrittenWord(said or first.text, places))
-    return found
+        label = first.text if first.special else text[first.start : last.end].strip()
+        results.append(WrittenWord(label or first.text, places))
+    return results
 
 
 def diff_words(before: Sequence[str], after: Sequence[str]) -> list[WordPair]:

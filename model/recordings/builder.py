@@ -38,7 +38,7 @@ class AxisTokens:
 
 
 def recording_from_arrays(
-    given: Mapping[MapKind, Any],
+    value: Mapping[MapKind, Any],
     *,
     source: Sequence[str] | None = None,
     target: Sequence[str] | None = None,
@@ -52,7 +52,7 @@ def recording_from_arrays(
     )
     read = {
         kind: parse_layers(each, what=kind, numbers=layers, sentence=batch or 0)
-        for kind, each in given.items()
+        for kind, each in value.items()
         if each is not None
     }
     if batch is None and (count := max((each.sentences for each in read.values()), default=1)) > 1:
@@ -111,20 +111,20 @@ def _sides(axes: AxisTokens, sizes: Mapping[MapKind, tuple[int, ...]]) -> dict[s
     for kind, size in sizes.items():
         for axis, side, count in zip(("rows", "columns"), _sides_of_axes(kind), size, strict=True):
             counts[side][f"{axis} of {kind}"] = count
-    found = {}
+    results = {}
     for side, wanted in counts.items():
         if not wanted:
             continue
-        given = getattr(axes, side)
-        if given is not None:
-            wanted = {f"names in {side}": len(given[0])} | wanted
+        value = getattr(axes, side)
+        if value is not None:
+            wanted = {f"names in {side}": len(value[0])} | wanted
         if len(set(wanted.values())) > 1:
             listed = ", ".join(f"{count} {what}" for what, count in wanted.items())
             raise RecordingError(
                 f"The numbers of {side} tokens differ: {listed}. Give arrays and names of one sentence."
             )
-        found[side] = numbered_names(next(iter(wanted.values()))) if given is None else given
-    return found
+        results[side] = numbered_names(next(iter(wanted.values()))) if value is None else value
+    return results
 
 
 def _unpadded_slice(side: str, named: NamedTokens, axes: AxisTokens, seen: Mapping[MapKind, np.ndarray]) -> slice:

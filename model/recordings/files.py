@@ -25,15 +25,15 @@ SIDES = ("tokens", "source_tokens", "target_tokens", "decoder_tokens")
 
 def to_dict(recording: Recording) -> dict[str, Any]:
     """Arrays and lists of names."""
-    found: dict[str, Any] = {kind: recording.attention.of(kind) for kind in recording.kinds}
-    found["source"] = recording.source_text
-    found["tokens" if "self" in recording.maps else "source_tokens"] = [token.text for token in recording.source]
+    results: dict[str, Any] = {kind: recording.attention.of(kind) for kind in recording.kinds}
+    results["source"] = recording.source_text
+    results["tokens" if "self" in recording.maps else "source_tokens"] = [token.text for token in recording.source]
     if recording.target:
-        found["translation"] = recording.text
-        found["target_tokens"] = [token.text for token in recording.target]
+        results["translation"] = recording.text
+        results["target_tokens"] = [token.text for token in recording.target]
     if recording.decoder_inputs is not None:
-        found["decoder_tokens"] = [token.text for token in recording.decoder_inputs]
-    return found
+        results["decoder_tokens"] = [token.text for token in recording.decoder_inputs]
+    return results
 
 
 def to_npz(recording: Recording) -> bytes:

@@ -15,9 +15,9 @@ from headlight.model.recordings.layers import to_numpy
 from headlight.model.recordings.recording import RecordingError
 
 
-def is_stepwise(given: Any) -> bool:
+def is_stepwise(value: Any) -> bool:
     """Whether attention comes as steps × layers."""
-    return isinstance(given, (list, tuple)) and bool(given) and isinstance(given[0], (list, tuple))
+    return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], (list, tuple))
 
 
 def join_steps(

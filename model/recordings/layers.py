@@ -28,19 +28,19 @@ class Layers(NamedTuple):
     low_precision: bool  # the weights had fewer than 32 bits
 
 
-def to_numpy(given: Any) -> np.ndarray:
+def to_numpy(value: Any) -> np.ndarray:
     """An array of any library: what offers `detach` (PyTorch), `__array__` (NumPy, JAX), `numpy` or `__dlpack__`."""
     try:
-        if hasattr(given, "detach"):
-            tensor = given.detach().cpu()
+        if hasattr(value, "detach"):
+            tensor = value.detach().cpu()
             small = "float16" not in str(tensor.dtype) or "bfloat16" in str(tensor.dtype)
             array = (tensor.float() if small and getattr(tensor, "is_floating_point", bool)() else tensor).numpy()
-        elif isinstance(given, (list, tuple)):
-            array = np.stack([to_numpy(each) for each in given]) if given else np.zeros(0)
-        elif hasattr(given, "__array__") or not hasattr(given, "__dlpack__"):
-            array = np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+        elif isinstance(value, (list, tuple)):
+            array = np.stack([to_numpy(each) for each in value]) if value else np.zeros(0)
+        elif hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
+            array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         else:
-            array = np.from_dlpack(given)
+            array = np.from_dlpack(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise RecordingError(
             f"What was given is no array of numbers ({error}). Give arrays, or lists of them."
@@ -54,17 +54,17 @@ def to_numpy(given: Any) -> np.ndarray:
     return numbers
 
 
-def is_low_precision(given: Any) -> bool:
+def is_low_precision(value: Any) -> bool:
     """Whether weights have fewer than 32 bits: their rows sum to one less exactly."""
-    first = given[0] if isinstance(given, (list, tuple)) and given else given
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
     if isinstance(first, (list, tuple)):
         return is_low_precision(first)
     return any(name in str(getattr(first, "dtype", "")) for name in ("float16", "float8"))
 
 
-def parse_layers(given: Any, *, what: str, numbers: Sequence[int] | None = None, sentence: int = 0) -> Layers:
+def parse_layers(value: Any, *, what: str, numbers: Sequence[int] | None = None, sentence: int = 0) -> Layers:
     """`given`: a list of layers, or one array `[layer, head, row, column]`; a batch may stand before the heads."""
-    parts, first_axes = _split_layers(given, what)
+    parts, first_axes = _split_layers(value, what)
     numbers = _numbers(parts, numbers, what)
     arrays, sentences = [], 1
     for number in numbers:
@@ -86,13 +86,13 @@ def parse_layers(given: Any, *, what: str, numbers: Sequence[int] | None = None,
     return Layers(arrays, numbers, len(parts), sentences, is_low_precision([parts[number] for number in numbers]))
 
 
-def _split_layers(given: Any, what: str) -> tuple[list[Any], str]:
+def _split_layers(value: Any, what: str) -> tuple[list[Any], str]:
     """The layers one by one."""
-    if isinstance(given, (list, tuple)):
-        if not given:
+    if isinstance(value, (list, tuple)):
+        if not value:
             raise RecordingError(f"{what} is an empty list. Give one array for each layer.")
-        return list(given), ""
-    array = to_numpy(given)
+        return list(value), ""
+    array = to_numpy(value)
     if array.ndim in (2, 3):
         return [array], ""
     if array.ndim in (4, 5, 6):

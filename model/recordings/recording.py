@@ -47,14 +47,14 @@ class Maps:
 
     def select(self, layer: IndexOrReduction, head: IndexOrReduction) -> FloatArray:
         """One map `[row, column]`: a head's, or the mean or maximum of several. Of layers there is only a mean."""
-        found: FloatArray | None = None
+        result: FloatArray | None = None
         places = range(len(self.layers)) if isinstance(layer, str) else range(layer, layer + 1)
         for place in places:
             heads = self.layer(place) if isinstance(head, str) else self._head(place, head)[None]
             each = heads.max(axis=0) if head == "max" else heads.mean(axis=0, dtype=np.float32)
-            found = each if found is None else np.maximum(found, each) if head == "max" else found + each
-        assert found is not None  # noqa: S101 (a kind has at least one layer)
-        return found if head == "max" else found / np.float32(len(places))
+            result = each if result is None else np.maximum(result, each) if head == "max" else result + each
+        assert result is not None  # noqa: S101 (a kind has at least one layer)
+        return result if head == "max" else result / np.float32(len(places))
 
     def _head(self, layer: int, head: int) -> FloatArray:
         weights: FloatArray = np.clip(self.layers[layer][head], 0.0, 1.0, dtype=np.float32, casting="unsafe")

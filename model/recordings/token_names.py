@@ -63,23 +63,23 @@ def tokens_from_names(
     )
     numbers = list(range(len(names))) if ids is None else ids
     read = _piece_decoder([name for name, mark in zip(names, marks, strict=True) if not mark])
-    text, found = "", []
+    text, result = "", []
     place = 0
     while place < len(names):
         if marks[place]:
-            found.append(Token(names[place], numbers[place], len(text), len(text), special=True))
+            result.append(Token(names[place], numbers[place], len(text), len(text), special=True))
             place += 1
             continue
-        count, said = _character(names, marks, place, read)
-        begun = said.lstrip(" ") if not text else said
+        count, character = _character(names, marks, place, read)
+        begun = character.lstrip(" ") if not text else character
         body = begun.strip(" ") or begun  # a piece may be a space alone
         start = len(text) + begun.index(body)
         text += begun
         for piece in range(count):
             token = Token(body, numbers[place + piece], start, start + len(body), piece=piece, pieces=count)
-            found.append(token)
+            result.append(token)
         place += count
-    return _with_words(found, text), text
+    return _with_words(result, text), text
 
 
 def locate_tokens(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], str] | None:
@@ -87,24 +87,24 @@ def locate_tokens(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], s
 
     A name that stands there once and is listed several times in a row is a character in pieces.
     """
-    found: list[Token] = []
+    results: list[Token] = []
     end = 0
     for number, name in enumerate(names):
         gap = len(text[end:]) - len(text[end:].lstrip())
         if name and text.startswith(name, end + gap):
-            found.append(Token(name, number, end + gap, end + gap + len(name)))
+            results.append(Token(name, number, end + gap, end + gap + len(name)))
             end += gap + len(name)
-        elif found and not found[-1].special and found[-1].text == name:
-            found.append(Token(name, number, found[-1].start, found[-1].end, piece=found[-1].piece + 1))
+        elif results and not results[-1].special and results[-1].text == name:
+            results.append(Token(name, number, results[-1].start, results[-1].end, piece=results[-1].piece + 1))
         elif SPECIAL_TOKEN.fullmatch(name):
-            found.append(Token(name, number, end, end, special=True))
+            results.append(Token(name, number, end, end, special=True))
         else:
             return None
-    for place, token in enumerate(found):
-        pieces = 1 + sum(1 for other in found if other.piece and other.start == token.start)
+    for place, token in enumerate(results):
+        pieces = 1 + sum(1 for other in results if other.piece and other.start == token.start)
         if pieces > 1 and not token.special:
-            found[place] = Token(token.text, token.id, token.start, token.end, piece=token.piece, pieces=pieces)
-    return _with_words(found, text), text
+            results[place] = Token(token.text, token.id, token.start, token.end, piece=token.piece, pieces=pieces)
+    return _with_words(results, text), text
 
 
 def _with_words(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:

@@ -60,14 +60,14 @@ def recording_from_outputs(
     alone = own is not None and cross is not None and encoder is None and decoder is None
     if alone:  # a decoder without its encoder, whose states it was given
         own, decoder = None, own
-    found: dict[MapKind, Any] = {"self": own, "encoder": encoder, "decoder": decoder, "cross": cross}
-    found = {kind: each for kind, each in found.items() if each is not None}
-    if not found:
+    results: dict[MapKind, Any] = {"self": own, "encoder": encoder, "decoder": decoder, "cross": cross}
+    results = {kind: each for kind, each in results.items() if each is not None}
+    if not results:
         raise RecordingError(
             "These outputs hold no attention. Load the model with attn_implementation='eager' and call it with "
             "output_attentions=True."
         )
-    return _Reader(outputs, inputs, layers, batch).read(found, name, alone=alone)
+    return _Reader(outputs, inputs, layers, batch).read(results, name, alone=alone)
 
 
 class _Reader:
@@ -86,11 +86,11 @@ class _Reader:
 
     def read(self, found: Mapping[MapKind, Any], name: str, *, alone: bool) -> Recording:
         axes = AxisTokens(remarks=self.remarks)
-        read = {kind: self._layers(kind, given) for kind, given in found.items()}
+        read = {kind: self._layers(kind, value) for kind, value in found.items()}
         self._remark_batch(read)
         if alone:
             self.inputs = self._of_decoder_alone(*read["cross"].arrays[0].shape[1:])
-        stepwise = any(is_stepwise(given) for given in found.values())
+        stepwise = any(is_stepwise(value) for value in found.values())
         if "self" in read:
             count = read["self"].arrays[0].shape[-1]
             ids = self.sequences[self._sequence()][:count] if stepwise and self.sequences is not None else None
@@ -112,15 +112,15 @@ class _Reader:
 
     # ------------------------------------------------------------ maps
 
-    def _layers(self, kind: MapKind, given: Any) -> Layers:
-        if not is_stepwise(given):
-            return parse_layers(given, what=kind, numbers=self.layers, sentence=self._row(given))
-        beams = beam_rows(self.beams, self._sequence(), len(given))
+    def _layers(self, kind: MapKind, value: Any) -> Layers:
+        if not is_stepwise(value):
+            return parse_layers(value, what=kind, numbers=self.layers, sentence=self._row(value))
+        beams = beam_rows(self.beams, self._sequence(), len(value))
         if self.beams is not None:
             self._remark("beam", {})
-        whole = join_steps(given, beams, growing_columns=kind != "cross", what=kind)
+        whole = join_steps(value, beams, growing_columns=kind != "cross", what=kind)
         read = parse_layers(whole, what=kind, numbers=self.layers)
-        return read._replace(low_precision=parse_layers(given[0], what=kind, sentence=beams[0]).low_precision)
+        return read._replace(low_precision=parse_layers(value[0], what=kind, sentence=beams[0]).low_precision)
 
     def _row(self, layers: Any) -> int:
         """The row of the sentence: an encoder that read each sentence once has fewer rows than there are sequences."""
@@ -157,41 +157,41 @@ class _Reader:
 
         Perceiver's rows are not tokens: there the ids label the columns, as their number shows.
         """
-        given = self.inputs
-        if given.decoder_input_ids is None:
-            count = rows if given.input_ids is None else len(self._of_batch(given.input_ids))
+        value = self.inputs
+        if value.decoder_input_ids is None:
+            count = rows if value.input_ids is None else len(self._of_batch(value.input_ids))
             if count == columns != rows:
-                return given
+                return value
             if count != rows:
                 raise RecordingError(
                     f"input_ids has {count} tokens, but the decoder's maps have {rows} rows. Give the ids of the same "
                     "call."
                 )
-            given = replace(
-                given,
+            value = replace(
+                value,
                 input_ids=None,
-                attention_mask=given.encoder_attention_mask,
-                decoder_input_ids=given.input_ids,
-                decoder_attention_mask=given.attention_mask,
-                target=given.tokens if given.target is None else given.target,
+                attention_mask=value.encoder_attention_mask,
+                decoder_input_ids=value.input_ids,
+                decoder_attention_mask=value.attention_mask,
+                target=value.tokens if value.target is None else value.target,
                 tokens=None,
             )
-        if all(each is None for each in (given.source, given.input_ids, given.pixel_values, given.input_features)):
+        if all(each is None for each in (value.source, value.input_ids, value.pixel_values, value.input_features)):
             self._remark("columns", {"count": columns})
-        return given
+        return value
 
     def _source(self, count: int, ids: np.ndarray | None = None) -> NamedTokens:
-        given = self.inputs
-        if (names := given.tokens if given.source is None else given.source) is not None:
+        value = self.inputs
+        if (names := value.tokens if value.source is None else value.source) is not None:
             return tokens_from_names(names)
-        if ids is None and given.input_ids is not None:
-            ids = self._of_batch(given.input_ids)[:count]
+        if ids is None and value.input_ids is not None:
+            ids = self._of_batch(value.input_ids)[:count]
         if ids is not None and len(ids) == count:
             return self._token_names(ids)
-        if given.pixel_values is not None:
-            return _image_patches(count, to_numpy(given.pixel_values).shape)
-        if given.input_features is not None:
-            return _audio_frames(count, to_numpy(given.input_features).shape)
+        if value.pixel_values is not None:
+            return _image_patches(count, to_numpy(value.pixel_values).shape)
+        if value.input_features is not None:
+            return _audio_frames(count, to_numpy(value.input_features).shape)
         if ids is not None:
             raise RecordingError(
                 f"input_ids has {len(ids)} tokens, but the maps have {count}. Give the ids of the same call."

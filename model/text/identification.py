@@ -82,7 +82,7 @@ def identify(text: str) -> str | None:
         text: Any text.
     """
     text = unicodedata.normalize("NFC", text[:20_000])
-    counts = Counter({name: len(found.findall(text)) for name, found in _scripts().items()})
+    counts = Counter({name: len(result.findall(text)) for name, result in _scripts().items()})
     squares = counts["ja"] + counts["zh"]
     if squares:
         name = "ja" if counts["ja"] >= MIN_KANA_SHARE * squares else "zh"
@@ -106,8 +106,8 @@ def _vote_by_words(text: str) -> str | None:
         return None
     votes: defaultdict[str, float] = defaultdict(float)
     for word in words:
-        for language in (found := _languages_of_words().get(word, ())):
-            votes[language] += 1 / len(found)
+        for language in (result := _languages_of_words().get(word, ())):
+            votes[language] += 1 / len(result)
         for letter in set(word) & LETTERS.keys():
             known = LETTERS[letter].split()
             for language in known:
@@ -137,8 +137,8 @@ def _scripts() -> dict[str, re.Pattern[str]]:
 
 @cache
 def _languages_of_words() -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     for language, words in FREQUENT.items():
         for word in set(words.split()):
-            found.setdefault(word, []).append(language)
-    return {word: tuple(languages) for word, languages in found.items()}
+            results.setdefault(word, []).append(language)
+    return {word: tuple(languages) for word, languages in results.items()}

@@ -43,5 +43,5 @@ class LibraryVocabulary(JsonVocabulary):
 
 def encode_with(library: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     """The ids of many texts by this tokenizer of the library, without special tokens."""
-    found = library.encode_batch_fast([require_valid_unicode(text) for text in texts], add_special_tokens=False)
-    return [encoding.ids for encoding in found]
+    result = library.encode_batch_fast([require_valid_unicode(text) for text in texts], add_special_tokens=False)
+    return [encoding.ids for encoding in result]

@@ -93,8 +93,8 @@ def _german(word: str) -> float | None:
         if stem != word and (value := _german(stem)) is not None and value != 1:
             return value
     for unit, size in (("tausend", 1000), ("hundert", 100)):
-        before, found, after = word.partition(unit)
-        if found:
+        before, result, after = word.partition(unit)
+        if result:
             most = 1 if before in ("", "ein") else _german(before)
             rest = 0 if not after else 1 if after in ("ein", "eins") else _german(after.removeprefix("und"))
             return None if most is None or rest is None else most * size + rest

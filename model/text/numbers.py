@@ -63,13 +63,13 @@ class Number(NamedTuple):
 def find_numbers(text: str, language: str) -> list[Number]:
     """All numbers of a text, in order. Of other languages than `LANGUAGES` digits alone."""
     text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(sign) - 0xFEE0) for sign in match.group()), text)
-    found = list(_han_decimals(text)) if language == "zh" else []
+    results = list(_han_decimals(text)) if language == "zh" else []
     for numbers in (_clocks, _digits, _han if language == "zh" else _words):
-        taken = [(each.start, each.end) for each in found]
+        taken = [(each.start, each.end) for each in results]
         for number in numbers(text, language):
             if not any(start < number.end and number.start < end for start, end in taken):
-                found.append(number)
-    return sorted(found, key=lambda number: number.start)
+                results.append(number)
+    return sorted(results, key=lambda number: number.start)
 
 
 def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tuple[list[Number], list[Number]]:

@@ -256,11 +256,11 @@ def _decode_bytes(run: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list[in
 
 def _clean_up(characters: list[str], owners: list[list[int]]) -> None:
     """Remove the spaces before punctuation, in place."""
-    for found, kept in CLEAN_UP_RULES:
+    for result, remaining in CLEAN_UP_RULES:
         text, place = "".join(characters), 0
         doomed: list[int] = []
-        while (place := text.find(found, place)) >= 0:
-            doomed += [place] if kept != "' " else [place, place + 2]
-            place += len(found)
+        while (place := text.find(result, place)) >= 0:
+            doomed += [place] if remaining != "' " else [place, place + 2]
+            place += len(result)
         for place in reversed(doomed):
             del characters[place], owners[place]

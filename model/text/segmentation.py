@@ -209,12 +209,12 @@ def byte_offsets(data: bytes, *, spaced: bool = True) -> tuple[str, dict[int, in
     `spaced`: a space was prepended, which is not part of the text. Of several spaces it is the last, the one of the
     first word.
     """
-    found = list(characters(data))
-    whole = "".join(character for character, _ in found)
+    results = list(characters(data))
+    whole = "".join(character for character, _ in results)
     spaces = len(whole) - len(whole.lstrip(" ")) if spaced else 0
     left_out = spaces - 1 if spaces < len(whole) else 0
     offset, places = 0, {0: 0}
-    for place, (_, own) in enumerate(found, start=1):
+    for place, (_, own) in enumerate(results, start=1):
         offset += len(own)
         places[offset] = place - (spaces > 0 and place > left_out)
     return whole[spaces > 0 :], places

@@ -45,12 +45,12 @@ class SentencePieceSegmenter:
     def segment(self, text: str) -> list[PieceSpan]:
         """The pieces with their spans. Only spaces and dropped characters leave gaps."""
         with _library_errors():
-            found = self._processor.encode(text, return_type="offset_mapping")
+            result = self._processor.encode(text, return_type="offset_mapping")
             normalised, origins = self._processor.normalize(text, with_offsets=True)
         ends = self._normalised_ends(text, origins)
         cuts: list[PieceSpan] = []
         place, to_come = 0, 0  # in the normalised text; bytes of the character there
-        for token_id, piece in zip(found["ids"], found["pieces"], strict=True):
+        for token_id, piece in zip(result["ids"], result["pieces"], strict=True):
             if self._processor.is_byte(token_id):
                 to_come = (to_come or len(normalised[place].encode("utf-8"))) - 1
                 cuts.append(PieceSpan(piece, origins[place], ends[place]))

@@ -70,8 +70,8 @@ class WordPieceTokenizer(LibraryVocabulary):
         `text[start:end]` is the source of a token, before lower-casing and accent stripping. Tokens made of one
         character share its span; an unknown word is one token with the text of the word.
         """
-        found = self._library.encode(require_valid_unicode(text), add_special_tokens=False)
-        placed = [OffsetId(token_id, *span) for token_id, span in zip(found.ids, found.offsets, strict=True)]
+        result = self._library.encode(require_valid_unicode(text), add_special_tokens=False)
+        placed = [OffsetId(token_id, *span) for token_id, span in zip(result.ids, result.offsets, strict=True)]
         return tokens_from_offsets(
             text, [*placed, OffsetId(self.end_id, len(text), len(text), special=True)], self._name
         )

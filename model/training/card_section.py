@@ -14,12 +14,12 @@ def replace_section(folder: Path, title: str, section: str) -> None:
     """Replace the section with the same heading; a section with a new heading goes before the data section."""
     path = folder / CARD_FILE
     card = path.read_text(encoding="utf-8") if path.exists() else f"# {folder.name}\n"
-    found = _place(card, title)
-    if found is None:
+    result = _place(card, title)
+    if result is None:
         other = _place(card, "Data") or _place(card, FILES_HEADING)
         start = other[0] if other else len(card)
-        found = start, start
-    before, after = card[: found[0]].rstrip(), card[found[1] :].lstrip("\n")
+        result = start, start
+    before, after = card[: result[0]].rstrip(), card[result[1] :].lstrip("\n")
     path.write_text(f"{before}\n\n{section.strip()}\n\n{after}", encoding="utf-8")
 
 

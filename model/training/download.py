@@ -99,7 +99,7 @@ def _check(file: DatasetFile, part: Path, expected: int | None) -> None:
     if file.digest is not None:
         kind, _, wanted_digest = file.digest.partition(":")
         with part.open("rb") as content:
-            found = hashlib.file_digest(content, lambda: hashlib.new(kind, usedforsecurity=False)).hexdigest()
-        if found != wanted_digest:
+            result = hashlib.file_digest(content, lambda: hashlib.new(kind, usedforsecurity=False)).hexdigest()
+        if result != wanted_digest:
             part.unlink()
-            raise damaged(part, f"its {kind} is {found}, not {wanted_digest}")
+            raise damaged(part, f"its {kind} is {result}, not {wanted_digest}")

@@ -23,8 +23,8 @@ class ByteDropout(nn.Module):
             return x
         bytes_ = random_bytes(x.numel(), x.device).view(x.shape).to(x.dtype)
         # 1 if the byte is at least `dropped`, else 0. Arithmetic is four times faster than a comparison.
-        kept = bytes_.sub_(self.dropped - 1).clamp_(0, 1).mul_(256 / (256 - self.dropped))
-        return x * kept
+        mask = bytes_.sub_(self.dropped - 1).clamp_(0, 1).mul_(256 / (256 - self.dropped))
+        return x * mask
 
 
 def random_bytes(count: int, device: torch.device) -> Tensor:

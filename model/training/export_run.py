@@ -145,10 +145,10 @@ def _validation_curve(path: Path, most: int = 12) -> str:
         return "Nothing was held out to validate with.\n"
     with path.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
-    kept = [name for name in range(len(head)) if head[name] != "seconds"]
+    columns = [name for name in range(len(head)) if head[name] != "seconds"]
     chosen = sorted({round(place * (len(rows) - 1) / (most - 1)) for place in range(most)}) if rows else []
-    lines = [[head[column] for column in kept], ["---"] * len(kept)]
-    lines += [[_format_number(rows[place][column]) for column in kept] for place in chosen]
+    lines = [[head[column] for column in columns], ["---"] * len(columns)]
+    lines += [[_format_number(rows[place][column]) for column in columns] for place in chosen]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

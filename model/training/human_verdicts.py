@@ -25,7 +25,7 @@ def fingerprint(sentence: str, answer: str) -> str:
 
 def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
     """Fingerprint → whether the answer is right. Columns: `direction`, `verdict`, and the answer or its fingerprint."""
-    found: dict[str, bool] = {}
+    results: dict[str, bool] = {}
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
             table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -40,6 +40,6 @@ def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
             if row["verdict"] not in (RIGHT, WRONG):
                 raise TrainingError(f"{path.name}: a verdict is {row['verdict']!r}, but must be {RIGHT} or {WRONG}.")
             if row["direction"] == direction:
-                told = row.get("fingerprint") or fingerprint(row["sentence"], row["answer"])
-                found[told] = row["verdict"] == RIGHT
-    return found
+                digest = row.get("fingerprint") or fingerprint(row["sentence"], row["answer"])
+                results[digest] = row["verdict"] == RIGHT
+    return results

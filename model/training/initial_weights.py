@@ -102,15 +102,15 @@ def _transfer_rows(
 def map_vocabularies(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
     """The old vocabulary's ids for each entry of the new one: the same entry, or its pieces; empty without either."""
     same = {old.label(token_id): token_id for token_id in range(old.vocabulary_size)}
-    found: list[list[int]] = []
+    results: list[list[int]] = []
     for token_id in range(new.vocabulary_size):
         label = new.label(token_id)
         text = new.decode([token_id])
         if label in same:
-            found.append([same[label]])
+            results.append([same[label]])
         else:
-            found.append([] if "\ufffd" in text else old.encode(text))
-    return found
+            results.append([] if "\ufffd" in text else old.encode(text))
+    return results
 
 
 def _zero_output(name: str, tensor: Tensor) -> Tensor:

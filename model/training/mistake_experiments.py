@@ -42,10 +42,10 @@ def try_mistakes(translator: Translator, translation: Translation, names: Sequen
         generation_defaults=translator.generation_defaults,
     )
     own = replace(translation.request, prefix=None, capture=())
-    given = replace(own, target=tuple(token.id for token in translation.target_tokens), capture=(LOGITS,))
-    right = forced_loss(translator.translate(given), [])
+    value = replace(own, target=tuple(token.id for token in translation.target_tokens), capture=(LOGITS,))
+    right = forced_loss(translator.translate(value), [])
     try:
-        held = wrong.translate(given)
+        held = wrong.translate(value)
         written = wrong.translate(replace(own, target=None))
     except RuntimeError as error:
         return MistakeResult(None, None, str(error).partition("\n")[0], float("nan"), right)

@@ -87,8 +87,8 @@ class MaskAfterSoftmax(MultiHeadAttention):
         everywhere = torch.ones_like(scores, dtype=torch.bool)
         allowed = self.allowed(everywhere if allowed is None else allowed & everywhere)
         weights = self.weights(scores.softmax(dim=-1).masked_fill(~allowed, 0.0))
-        kept: Tensor = self.dropout(weights)
-        return kept.to(values.dtype) @ values
+        dropped_out: Tensor = self.dropout(weights)
+        return dropped_out.to(values.dtype) @ values
 
 
 class NoResidual(Residual):

@@ -126,10 +126,10 @@ def misspell(language: str) -> NoiseFunction:
     pattern = re.compile(border + f"(?:{'|'.join(sorted(table, key=len, reverse=True))})" + border)
 
     def change(text: str, random: Random) -> str:
-        found = list(pattern.finditer(text))
-        if not found:
+        matches = list(pattern.finditer(text))
+        if not matches:
             return typo(text, random)
-        match = random.choice(found)
+        match = random.choice(matches)
         return text[: match.start()] + table[match.group()] + text[match.end() :]
 
     return change

@@ -128,10 +128,10 @@ class Recipe:
             "start gives all weights, vectors_from the word vectors alone. Name one of them.",
         )
         _require(self.task in TASKS, f"task must be one of: {', '.join(TASKS)}.")
-        given = {
+        value = {
             "vocabulary", "source_vocabulary", "target_vocabulary", "pad_id", "start_id", "end_id", "share_embeddings"
         }  # fmt: skip
-        twice = sorted(given & set(self.model))
+        twice = sorted(value & set(self.model))
         _require(not twice, f"model.{', model.'.join(twice)}: the tokenizer decides that. Remove it.")
         if self.task == "translation":
             _require(bool(self.target_language), "target_language is missing: name the language to translate into.")

@@ -75,17 +75,17 @@ def fit_logistic(
         names: The features that may count.
         counts: For how many answers each one counts; None: for one.
     """
-    kept = list(names)
+    remaining = list(names)
     while True:
-        weights = _fit(features, right, kept, counts)
+        weights = _fit(features, right, remaining, counts)
         wrong = {
             name: abs(weight)
-            for name, weight in zip(kept, weights.weights, strict=True)
+            for name, weight in zip(remaining, weights.weights, strict=True)
             if (weight > 0) != (name in POSITIVE_FEATURES)
         }
         if not wrong:
             return weights
-        kept.remove(max(wrong, key=lambda name: wrong[name]))
+        remaining.remove(max(wrong, key=lambda name: wrong[name]))
 
 
 def _fit(
@@ -104,21 +104,21 @@ def _fit(
     design = np.hstack([(table - means) / scales, np.ones((len(table), 1))])
     often = np.ones(len(table)) if counts is None else np.asarray(counts, dtype=np.float64)
     penalty = np.diag([L2_PENALTY] * len(names) + [0.0])
-    found = np.zeros(len(names) + 1)
+    result = np.zeros(len(names) + 1)
     for _ in range(STEPS):
-        chances = _sigmoid(design @ found)
-        slope = design.T @ (often * (labels - chances)) - penalty @ found
+        chances = _sigmoid(design @ result)
+        slope = design.T @ (often * (labels - chances)) - penalty @ result
         curve = (design * (often * chances * (1 - chances))[:, None]).T @ design + penalty
         step = np.linalg.solve(curve, slope)
-        found += step
+        result += step
         if float(np.abs(step).max()) < 1e-9:
             break
     return ReliabilityWeights(
         features=tuple(names),
-        weights=_rounded(found[:-1]),
+        weights=_rounded(result[:-1]),
         means=_rounded(means),
         scales=_rounded(scales),
-        bias=round(float(found[-1]), 5),
+        bias=round(float(result[-1]), 5),
         right=0.0,
         doubt=0.0,
     )

@@ -108,10 +108,10 @@ def fit_rule(
     }
     weights: dict[str, ReliabilityWeights] = {}
     for name, features in (("alone", FEATURES), ("with_back", BACK_TRANSLATION_FEATURES)):
-        kept = [place for place, each in enumerate(judged.answers) if name == "alone" or each.back is not None]
-        if len(kept) < len(judged.answers) / 2:
+        places = [place for place, each in enumerate(judged.answers) if name == "alone" or each.back is not None]
+        if len(places) < len(judged.answers) / 2:
             continue
-        own = judged.subset(kept)
+        own = judged.subset(places)
         rows = [
             collect_evidence(
                 each.translation, source, target, usual, each.back if name == "with_back" else None
@@ -184,21 +184,23 @@ def _fit_and_measure(
             [counts[place] for place in rest],
         )
         chances |= {place: part.probability(rows[place]) for place in held_out}
-    told, right = [chances[place] for place in places], [judged.right[place] for place in places]
+    answer, right = [chances[place] for place in places], [judged.right[place] for place in places]
     typed = [at for at, place in enumerate(places) if judged.answers[place].typed]
     choosing = typed if len(typed) >= MIN_TYPED_ANSWERS else range(len(places))
     # A differing number flags an answer regardless of its probability.
-    flags = [0.0 if rows[places[at]]["numbers"] > 0 else told[at] for at in choosing]
+    flags = [0.0 if rows[places[at]]["numbers"] > 0 else answer[at] for at in choosing]
     right_from, _ = grade_thresholds(np.array(flags), np.array([right[at] for at in choosing]))
     # Too few typed answers are that wrong, so all answers count here.
-    _, doubt_below = grade_thresholds(np.array(told), np.array(right))
+    _, doubt_below = grade_thresholds(np.array(answer), np.array(right))
     doubt_below = min(MAX_GRADE_RATIO * right_from, doubt_below)
     fitted = replace(fit_logistic(rows, judged.right, features, counts), right=right_from, doubt=doubt_below)
     grades = [fitted.grade(chances[place], differs=rows[place]["numbers"] > 0) for place in places]
-    found = measure(told, right, grades)
+    result = measure(answer, right, grades)
     if len(typed) >= MIN_TYPED_ANSWERS:
-        found["typed"] = measure([told[at] for at in typed], [right[at] for at in typed], [grades[at] for at in typed])
-    return fitted, found
+        result["typed"] = measure(
+            [answer[at] for at in typed], [right[at] for at in typed], [grades[at] for at in typed]
+        )
+    return fitted, result
 
 
 def _ratio(flagged: Sequence[bool], of: Sequence[bool]) -> float:

@@ -36,10 +36,10 @@ def chinese_words(text: str) -> list[str]:
 
 def boundary_recall(tokenizer: Tokenizer, lines: Iterable[str], segment: Segment) -> tuple[int, int]:
     """How many of the borders that only a segmenter sees are borders of tokens, too; and how many there are."""
-    kept = there = 0
+    matching = there = 0
     for line in lines:
         marked = insert_boundaries(segment(line)).split("\n")
         borders = set(accumulate(map(len, marked[:-1])))
         ends = {token.end for token in tokenizer.source_tokens(line) if not token.special}
-        kept, there = kept + len(borders & ends), there + len(borders)
-    return kept, there
+        matching, there = matching + len(borders & ends), there + len(borders)
+    return matching, there

@@ -62,10 +62,10 @@ def greedy_decode(
         if not bool(goes_on.any()):
             break
         if not bool(goes_on.all()):
-            kept = goes_on.nonzero()[:, 0]
-            alive = alive[kept]
-            last, kept = last[kept.to(last.device)], kept.to(last.device)
-            state.select(kept)
+            rows = goes_on.nonzero()[:, 0]
+            alive = alive[rows]
+            last, rows = last[rows.to(last.device)], rows.to(last.device)
+            state.select(rows)
     return written
 
 

@@ -21,7 +21,7 @@ def back_translate(reverse: Translator, translation: Translation) -> BackTransla
 
 def back_translate_batch(reverse: Translator, translations: Sequence[Translation]) -> list[BackTranslation | None]:
     """Many, in as few passes as their lengths allow."""
-    found: list[BackTranslation | None] = [None] * len(translations)
+    results: list[BackTranslation | None] = [None] * len(translations)
     places, requests = [], []
     for place, translation in enumerate(translations):
         if is_blank(translation.text):
@@ -33,11 +33,11 @@ def back_translate_batch(reverse: Translator, translations: Sequence[Translation
         places.append(place)
         requests.append(request)
     if not places:
-        return found
+        return results
     scored = reverse.translate_batch(requests)
     texts = reverse.translate_lines(
         [request.text for request in requests], on_refused=lambda *_: None, **BACK_TRANSLATION_OPTIONS
     )
     for place, text, score in zip(places, texts, scored, strict=True):
-        found[place] = BackTranslation(text, score.target_tokens)
-    return found
+        results[place] = BackTranslation(text, score.target_tokens)
+    return results

@@ -102,8 +102,8 @@ def collect_evidence(
     chances = [math.log(max(token.probability or 0.0, 1e-9)) for token in answer.target_tokens]
     likely = sorted(word.log_probability for word in written) or [0.0]
     seen = source_coverage(answer.attention.cross, read)
-    named, said = find_numbers(answer.source_text, source), find_numbers(answer.text, target)
-    here, there = unmatched_numbers(named, said)
+    named, target_numbers = find_numbers(answer.source_text, source), find_numbers(answer.text, target)
+    here, there = unmatched_numbers(named, target_numbers)
     misspelt = list(_misspelt(read, written))
     copied = _untranslated_words(read, written) if source != target else []
     repeated = _repeated(read, written)
@@ -145,16 +145,16 @@ def collect_evidence(
         left = [group for group in left if not _in_back_translation(group, again, source)]
         features["left_out"] = float(min(3, sum(map(len, left))))
     names = _by_spelling(answer, misspelt)
-    told = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
-    left = [group for group in left if not all(_is_within(word, told) for word in group)]
+    explained = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
+    left = [group for group in left if not all(_is_within(word, explained) for word in group)]
     reasons += [_reason(answer, "left_out", (Span(group[0].start, group[-1].end),)) for group in left]
     reasons += names
     reasons += [_reason(answer, "copied", (), (word.span,)) for word in copied]
     reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated]
     # A number that the sentence has, too, may be written in more ways than one: a small chance makes it no guess.
-    told = [span for reason in reasons for span in reason.target_spans]
-    told += [Span(each.start, each.end) for each in said if each.required and each not in there]
-    guessed = [word for word in doubtful if not _is_within(word, told)]
+    explained = [span for reason in reasons for span in reason.target_spans]
+    explained += [Span(each.start, each.end) for each in target_numbers if each.required and each not in there]
+    guessed = [word for word in doubtful if not _is_within(word, explained)]
     reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MAX_UNSURE_WORDS]]
     return Evidence(features, tuple(reasons))
 
@@ -232,7 +232,7 @@ def _misspelt(read: Sequence[Word], written: Sequence[Word]) -> list[tuple[Word,
     """Unlikely words that resemble a capitalised word of the source and are not the same."""
     names = [word for word in read[1:] if word.text[:1].isupper() and len(word.text) >= SHORT_WORD_LETTERS]
     known = {word.text.casefold() for word in read}
-    found = []
+    results = []
     for word in written[1:]:  # the first has a capital in any case
         if word.log_probability > math.log(0.5) or word.text.casefold() in known or len(word.text) < SHORT_WORD_LETTERS:
             continue
@@ -241,18 +241,18 @@ def _misspelt(read: Sequence[Word], written: Sequence[Word]) -> list[tuple[Word,
         alike = [(SequenceMatcher(None, name.text, word.text).ratio(), name) for name in names]
         likeness, name = max(alike, default=(0.0, word), key=lambda each: each[0])
         if likeness >= 0.6:
-            found.append((name, word))
-    return found
+            results.append((name, word))
+    return results
 
 
 def _by_spelling(answer: Translation, misspelt: Sequence[tuple[Word, Word]]) -> list[Reason]:
     """One reason for each name that is spelt in one other way, however often."""
-    found: dict[tuple[str, str], tuple[set[Span], set[Span]]] = {}
+    results: dict[tuple[str, str], tuple[set[Span], set[Span]]] = {}
     for name, word in misspelt:
-        spans = found.setdefault((name.text, word.text), (set(), set()))
+        spans = results.setdefault((name.text, word.text), (set(), set()))
         spans[0].add(name.span)
         spans[1].add(word.span)
-    return [_reason(answer, "name", *(tuple(sorted(each)) for each in spans)) for spans in found.values()]
+    return [_reason(answer, "name", *(tuple(sorted(each)) for each in spans)) for spans in results.values()]
 
 
 def _is_within(word: Word, spans: Sequence[Span]) -> bool:
@@ -272,14 +272,14 @@ def _repeated(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
         Counter(_stem(word.text) for word in read if len(word.text) >= SHORT_WORD_LETTERS).values(), default=1
     )
     counted = Counter[str]()
-    found = []
+    results = []
     for word in written:
         if len(word.text) >= SHORT_WORD_LETTERS:
             stem = _stem(word.text)
             counted[stem] += 1
             if counted[stem] > allowed:
-                found.append(word)
-    return found
+                results.append(word)
+    return results
 
 
 def _stem(word: str) -> str:
@@ -287,10 +287,10 @@ def _stem(word: str) -> str:
 
 
 def _language(answer: Translation, source: str) -> list[Reason]:
-    found = identify(answer.source_text)
-    if found is None or found == source:
+    result = identify(answer.source_text)
+    if result is None or result == source:
         return []
-    return [Reason("language", (Span(0, len(answer.source_text)),), (), found, "")]
+    return [Reason("language", (Span(0, len(answer.source_text)),), (), result, "")]
 
 
 def _unfinished(answer: Translation) -> list[Reason]:

@@ -29,18 +29,18 @@ def apply_input_changes(text: str, changes: Sequence[Change]) -> EditedText:
             raise range_error("end", change.end, change.start + 1, len(text))
         if change.start < end:
             raise RequestError("words_overlap", field="interventions", start=change.start, end=change.end)
-        kept, new = text[read : change.start], _replacement(change, text)
+        remaining, new = text[read : change.start], _replacement(change, text)
         read = end = change.end
         if not new and not text[end : end + 1].isalnum():  # the two spaces around a word that is left out become one
-            if kept.endswith(" "):
-                kept = kept[:-1]
-            elif not length + len(kept) and text[end : end + 1] == " ":
+            if remaining.endswith(" "):
+                remaining = remaining[:-1]
+            elif not length + len(remaining) and text[end : end + 1] == " ":
                 read += 1
-        length += len(kept)
+        length += len(remaining)
         if change.action == "mask":
             hidden.append(Span(length, length + len(new)))
         length += len(new)
-        parts += [kept, new]
+        parts += [remaining, new]
     changed = "".join([*parts, text[read:]])
     if is_blank(changed):
         raise RequestError("nothing_left", field="interventions")

@@ -142,25 +142,25 @@ class Judge:
         """The text with the tokens that the model reads, and whether it reads only the ends of it."""
         text = self._cleaned(text)
         *tokens, end = self.tokenizer.source_tokens(text)
-        kept = truncate_middle(tokens, self._max_tokens)
+        truncated = truncate_middle(tokens, self._max_tokens)
         before = [Token(self.tokenizer.label(each), each, 0, 0, special=True) for each in self._prefix_length]
-        if len(kept) < len(tokens):
-            first = next(place for place in range(len(kept)) if kept[place] is not tokens[place])
-            text, kept, end = _join_ends(text, kept[:first], kept[first:], end)
-        return text, (*before, *kept, end), len(kept) < len(tokens)
+        if len(truncated) < len(tokens):
+            first = next(place for place in range(len(truncated)) if truncated[place] is not tokens[place])
+            text, truncated, end = _join_ends(text, truncated[:first], truncated[first:], end)
+        return text, (*before, *truncated, end), len(truncated) < len(tokens)
 
     def _all_log_odds(
         self, rows: Sequence[list[int]], on_progress: Callable[[int], None] | None = None
     ) -> list[list[float]]:
         """Of any number of rows, in batches of bounded size."""
-        found: list[list[float]] = [[]] * len(rows)
+        results: list[list[float]] = [[]] * len(rows)
         for places in batches_by_length({place: len(row) for place, row in enumerate(rows)}, BATCH_TOKENS):
             log_odds = in_smaller_batches(self._log_odds, [rows[place] for place in places])
             for place, each in zip(places, log_odds, strict=True):
-                found[place] = each
+                results[place] = each
             if on_progress:
                 on_progress(len(places))
-        return found
+        return results
 
     def _log_odds(self, rows: Sequence[list[int]]) -> list[list[float]]:
         with torch.inference_mode():

@@ -55,13 +55,13 @@ def late_heads(roles: Sequence[Sequence[Role]], measured: CrossHeads = UNMEASURE
         roles: Of cross-attention, `[layer][head]`, as `roles.roles` gives them, averages last.
         measured: What is known of the model's heads.
     """
-    found = []
+    results = []
     for layer, of_layer in enumerate(roles[:-1]):
         for head, role in enumerate(of_layer[:-1]):
             shift = measured.shift(layer, head)
             if role.name == "behind" if shift is None else shift > 0:
-                found.append((layer, head))
-    return found
+                results.append((layer, head))
+    return results
 
 
 def opening(
@@ -128,8 +128,8 @@ def _agreeing(translation: Translation, measured: CrossHeads) -> BoolArray:
     if best is None or best.layer >= layers or best.head >= heads:
         return aligned_cells(translation)
     read_at = np.minimum(np.arange(rows) + best.shift, rows - 1)
-    found = translation.attention.cross[best.layer, best.head, read_at].argmax(axis=-1)  # [row]
-    cells: BoolArray = found[:, None] == np.arange(columns)
+    result = translation.attention.cross[best.layer, best.head, read_at].argmax(axis=-1)  # [row]
+    cells: BoolArray = result[:, None] == np.arange(columns)
     return cells
 
 

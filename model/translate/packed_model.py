@@ -210,8 +210,8 @@ def can_pack_float32() -> bool:
 def _is_supported(product: Callable[[Tensor], Tensor | bool]) -> bool:
     matrix = torch.eye(8)
     try:
-        found = product(matrix)
-        return isinstance(found, Tensor) and bool(torch.equal(found, matrix))
+        result = product(matrix)
+        return isinstance(result, Tensor) and bool(torch.equal(result, matrix))
     except (RuntimeError, AttributeError, NotImplementedError):
         return False
 

@@ -84,17 +84,17 @@ class FittedRule:
         if translation.request.target is not None:
             return None
         back = back if self.with_back is not None else None
-        found = collect_evidence(translation, self.source, self.target, self.usual_length, back)
+        result = collect_evidence(translation, self.source, self.target, self.usual_length, back)
         weights = self.alone if back is None or self.with_back is None else self.with_back
-        kinds = {reason.kind for reason in found.reasons}
+        kinds = {reason.kind for reason in result.reasons}
         probability = min(
             [
-                weights.probability(found.features),
+                weights.probability(result.features),
                 *(MAX_PROBABILITY_BY_REASON[kind] for kind in kinds & MAX_PROBABILITY_BY_REASON.keys()),
             ]
         )
         return Reliability(
-            probability, weights.grade(probability, differs="numbers" in kinds), found.reasons, back and back.text
+            probability, weights.grade(probability, differs="numbers" in kinds), result.reasons, back and back.text
         )
 
     def to_json(self) -> str:
@@ -142,10 +142,10 @@ class UnfittedRule:
         if translation.request.target is not None:
             return None
         source, target = identify(translation.source_text) or "", identify(translation.text) or ""
-        found = collect_evidence(translation, source, target, 0.0, back)
+        result = collect_evidence(translation, source, target, 0.0, back)
         # In other languages only digits are read, without their grouping, so numbers cannot be checked.
         kinds = UNFITTED_REASONS | ({"numbers"} if {source, target} <= set(LANGUAGES) else set())
-        reasons: tuple[Reason, ...] = tuple(reason for reason in found.reasons if reason.kind in kinds)
+        reasons: tuple[Reason, ...] = tuple(reason for reason in result.reasons if reason.kind in kinds)
         return Reliability(None, "check" if reasons else None, reasons, back and back.text)
 
 

@@ -89,11 +89,11 @@ class RequestChecker:
                 )
             request = replace(text, model=self.name)
         else:
-            given = {name: _to_tuple(options.pop(name)) for name in REQUEST_NAMES if name in options}
-            if isinstance(given.get("interventions"), tuple):
-                changes = given["interventions"]
-                given["interventions"] = tuple(parse_change(c) if isinstance(c, dict) else c for c in changes)
-            request = TranslationRequest(text=text, model=self.name, options=self.options(options), **given)
+            value = {name: _to_tuple(options.pop(name)) for name in REQUEST_NAMES if name in options}
+            if isinstance(value.get("interventions"), tuple):
+                changes = value["interventions"]
+                value["interventions"] = tuple(parse_change(c) if isinstance(c, dict) else c for c in changes)
+            request = TranslationRequest(text=text, model=self.name, options=self.options(options), **value)
         clean_text(request.text)
         _check_types(request)
         self.language_route(request)
@@ -310,9 +310,9 @@ def _others(request: TranslationRequest) -> list[str]:
     return sorted({change.text for change in request.interventions if isinstance(change, BorrowMap)})
 
 
-def _to_tuple(given: Any) -> Any:
+def _to_tuple(value: Any) -> Any:
     """A list as a tuple, so that a request can be the key of a cache."""
-    return tuple(given) if isinstance(given, list) else given
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _check_types(request: TranslationRequest) -> None:
@@ -323,12 +323,12 @@ def _check_types(request: TranslationRequest) -> None:
         if not isinstance(getattr(request, name), str):
             raise RequestError("not_text", field=name, name=name, given=repr_short(getattr(request, name)))
     for name, kinds, called in (("interventions", CHANGES, "Intervention"), ("capture", (str,), "str")):
-        given = getattr(request, name)
-        if not isinstance(given, tuple) or not all(isinstance(entry, kinds) for entry in given):
-            raise _wrong_type(name, given, f"a tuple that holds {called} alone")
+        value = getattr(request, name)
+        if not isinstance(value, tuple) or not all(isinstance(entry, kinds) for entry in value):
+            raise _wrong_type(name, value, f"a tuple that holds {called} alone")
     if len(request.interventions) > MAX_INTERVENTIONS:
-        given = len(request.interventions)
-        raise RequestError("too_many_changes", field="interventions", given=given, limit=MAX_INTERVENTIONS)
+        value = len(request.interventions)
+        raise RequestError("too_many_changes", field="interventions", given=value, limit=MAX_INTERVENTIONS)
     of_rows = sum(getattr(change, "action", "") not in ("remove", "scale") for change in request.interventions)
     if of_rows > MAX_ROW_INTERVENTIONS:
         raise RequestError("too_many_changes", field="interventions", given=of_rows, limit=MAX_ROW_INTERVENTIONS)
@@ -340,8 +340,8 @@ def _check_types(request: TranslationRequest) -> None:
         raise RequestError("too_many_others", field="interventions", given=len(others), limit=MAX_BORROWED_SENTENCES)
 
 
-def _wrong_type(name: str, given: object, needed: str) -> RequestError:
-    return RequestError("wrong_type", field=name, name=name, given=repr_short(given), needed=needed)
+def _wrong_type(name: str, value: object, needed: str) -> RequestError:
+    return RequestError("wrong_type", field=name, name=name, given=repr_short(value), needed=needed)
 
 
 def _check_set_weights(request: TranslationRequest, tokens: int) -> None:

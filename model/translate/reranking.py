@@ -50,7 +50,7 @@ def reverse_scores(reverse: BatchTranslator, sentence: str, translations: Sequen
 
 def reverse_scores_batch(reverse: BatchTranslator, pairs: Sequence[Pair]) -> list[float | None]:
     """The same of many sentences, each with a translation, in as few passes as their lengths allow."""
-    found: list[float | None] = [None] * len(pairs)
+    results: list[float | None] = [None] * len(pairs)
     requests: dict[int, TranslationRequest] = {}
     lengths: dict[int, int] = {}
     for place, pair in enumerate(pairs):
@@ -61,8 +61,8 @@ def reverse_scores_batch(reverse: BatchTranslator, pairs: Sequence[Pair]) -> lis
     for places in batches_by_length(lengths, BATCH_TOKENS):
         gained = reverse.score([requests[place] for place in places])
         for place, own in zip(places, gained, strict=True):
-            found[place] = sum(own) / len(own)
-    return found
+            results[place] = sum(own) / len(own)
+    return results
 
 
 def reverse_request(reverse: BatchTranslator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
@@ -119,10 +119,10 @@ def with_hypothesis(
     translation: Translation, guesses: ReverseScores, capture: Callable[[TranslationRequest], Translation]
 ) -> Translation:
     """The reranked translation; `capture(request)` captures it if it is not the first hypothesis."""
-    found = rank_hypotheses(translation.hypotheses, guesses, translation.request.options.back_weight)
-    if found[0].ids == translation.hypotheses[0].ids:
-        return replace(translation, hypotheses=found)
-    return _chosen(translation, found, capture(_request_for(translation, found[0])))
+    result = rank_hypotheses(translation.hypotheses, guesses, translation.request.options.back_weight)
+    if result[0].ids == translation.hypotheses[0].ids:
+        return replace(translation, hypotheses=result)
+    return _chosen(translation, result, capture(_request_for(translation, result[0])))
 
 
 def _request_for(translation: Translation, hypothesis: Hypothesis) -> TranslationRequest:
@@ -164,16 +164,16 @@ def rerank_batch(
     answers, moved = list(translations), dict[int, tuple[Hypothesis, ...]]()
     for place in places:
         own = translations[place]
-        found = rank_hypotheses(
+        result = rank_hypotheses(
             own.hypotheses, [next(guesses) for _ in own.hypotheses], own.request.options.back_weight
         )
-        if found[0].ids == own.hypotheses[0].ids:
-            answers[place] = replace(own, hypotheses=found)
+        if result[0].ids == own.hypotheses[0].ids:
+            answers[place] = replace(own, hypotheses=result)
         else:
-            moved[place] = found
-    wanted = [_request_for(translations[place], found[0]) for place, found in moved.items()]
-    for (place, found), captured in zip(moved.items(), translator.translate_batch(wanted), strict=True):
-        answers[place] = _chosen(translations[place], found, captured)
+            moved[place] = result
+    wanted = [_request_for(translations[place], result[0]) for place, result in moved.items()]
+    for (place, result), captured in zip(moved.items(), translator.translate_batch(wanted), strict=True):
+        answers[place] = _chosen(translations[place], result, captured)
     return answers
 
 
@@ -188,10 +188,10 @@ def best_of_lines(
     reverse: BatchTranslator | None, translator: BatchTranslator, lines: Sequence[str], **options: Any
 ) -> list[Hypothesis | None]:
     """The same with scores, without reranking if no reverse model exists; None for a blank line."""
-    found = translator.hypotheses_of_lines(lines, **options)
+    result = translator.hypotheses_of_lines(lines, **options)
     weight = options.get("back_weight", 0.0)
     if reverse is None or not weight:
-        return [own[0] if own else None for own in found]
-    pairs = [(line, each.text) for line, own in zip(lines, found, strict=True) for each in own]
+        return [own[0] if own else None for own in result]
+    pairs = [(line, each.text) for line, own in zip(lines, result, strict=True) for each in own]
     guesses = iter(reverse_scores_batch(reverse, pairs))
-    return [next(iter(rank_hypotheses(own, [next(guesses) for _ in own], weight)), None) for own in found]
+    return [next(iter(rank_hypotheses(own, [next(guesses) for _ in own], weight)), None) for own in result]

@@ -123,8 +123,8 @@ class Translator(ModelInfo):
             self._rounds = step_weights == "float16" and can_pack_float16()
             # Pack the weights at load time, not during the first request.
             _ = self.draft_models if self._rounds and self.generation_defaults.beam_size == 1 else self.step
-        told = {"model": self.name, "weights": self.packing.reason}
-        logger.info("A model is ready: %s: %s", self.name or "model", self.packing.reason, extra={"values": told})
+        values = {"model": self.name, "weights": self.packing.reason}
+        logger.info("A model is ready: %s: %s", self.name or "model", self.packing.reason, extra={"values": values})
         for_drafts = draft_model_bytes(self.model.decoder) if self._rounds else 0
         self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes + for_drafts
         self.loaded_bytes = own_bytes + self.copied_bytes
@@ -184,8 +184,8 @@ class Translator(ModelInfo):
             places = list(group)
             together = [requests[place] for place in places]
             answers |= zip(places, in_smaller_batches(self._translate_batch, together), strict=True)
-        found = [answers[place] for place in range(len(requests))]
-        return found if way_back is None else rerank_batch(way_back, self, found)
+        results = [answers[place] for place in range(len(requests))]
+        return results if way_back is None else rerank_batch(way_back, self, results)
 
     def _request(
         self, text: str | TranslationRequest, way_back: Translator | None, options: Mapping[str, Any]
@@ -210,7 +210,7 @@ class Translator(ModelInfo):
         """
         if weight := options.get("back_weight"):
             raise RequestError("no_way_back", field="back_weight", given=weight)
-        return [found[0].text if found else "" for found in self.hypotheses_of_lines(lines, **options)]
+        return [each[0].text if each else "" for each in self.hypotheses_of_lines(lines, **options)]
 
     def hypotheses_of_lines(
         self,
@@ -225,14 +225,14 @@ class Translator(ModelInfo):
         languages = options.pop("source_language", ""), options.pop("target_language", "")
         chosen = self.checker.options(options, also=("source_language", "target_language"))
         requests, lengths = self.checker.lines(lines, chosen, on_refused, languages)
-        found: list[list[Hypothesis]] = [[] for _ in lines]
+        results: list[list[Hypothesis]] = [[] for _ in lines]
         for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
             written = in_smaller_batches(self._search_without_capture, [requests[place] for place in places])
             for place, hypotheses in zip(places, written, strict=True):
-                found[place] = hypotheses
+                results[place] = hypotheses
             if on_progress:
                 on_progress(len(places))
-        return found
+        return results
 
     def score(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
         """Of translations that are given as `target`, the log probability of each token; nothing is captured."""
@@ -296,7 +296,7 @@ class Translator(ModelInfo):
             while search is not None and search.advance():
                 pass
         assert search is not None  # noqa: S101 - lines come without targets
-        return [make_hypotheses(self.target_tokenizer, found, batch.options) for found in search.results]
+        return [make_hypotheses(self.target_tokenizer, each, batch.options) for each in search.results]
 
     def _score_without_capture(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
         batch = self.checker.prepare_lines(requests)
@@ -381,13 +381,13 @@ class Translator(ModelInfo):
     ) -> list[Translation]:
         """Capture attention and probabilities of the output, and make the records."""
         cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
-        found = [
+        results = [
             _forced_candidate(target)
             if target is not None
             else _candidates(search, sentence, sentence in cancelled, prefix)
             for sentence, (target, prefix) in enumerate(zip(batch.targets, batch.prefixes, strict=True))
         ]
-        rows = [candidates[0].ids for candidates in found]
+        rows = [candidates[0].ids for candidates in results]
         with torch.inference_mode(), changing():
             alternatives, never = (
                 batch.options.alternatives,
@@ -399,7 +399,7 @@ class Translator(ModelInfo):
             SearchResult(
                 candidates, search.trees[sentence] if isinstance(search, BeamSearch) else [], sentence in cancelled
             )
-            for sentence, candidates in enumerate(found)
+            for sentence, candidates in enumerate(results)
         ]
         return [
             self._make_translation(batch, sentence, written[sentence], reader.captured, scores, clock)

@@ -117,13 +117,13 @@ async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, 
         await Visitors(*asked, THIRD).press_in_turn(islice(texts, 3))  # loads the model
         one = Visitors(*asked, THIRD)
         await one.press_in_turn(islice(texts, ALONE))
-        found = []
+        results = []
         for pupils, each in lessons:
             for requests in (0, hostile):
-                found.append(await _lesson(asked, texts, pupils, each, requests))
-                say(str(found[-1]))
+                results.append(await _lesson(asked, texts, pupils, each, requests))
+                say(str(results[-1]))
         await one.press_in_turn(islice(texts, ALONE))  # before and after, as the machine has slow moments
-    return {"alone": summary(one.seconds), "lessons": found}
+    return {"alone": summary(one.seconds), "lessons": results}
 
 
 async def _lesson(asked: Any, texts: Iterator[str], pupils: int, each: int, hostile: int) -> dict[str, Any]:

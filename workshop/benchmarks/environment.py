@@ -64,10 +64,10 @@ def _memory() -> str:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    results = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            results[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "absent"
-    return found
+            results[name] = "absent"
+    return results

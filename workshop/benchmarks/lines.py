@@ -155,7 +155,7 @@ class CTranslateLines:
     def run(self, batch_type: str, batch_size: int) -> Run:
         """All lines once; they are sorted by length and batched in there."""
         start = time.perf_counter()
-        found = self.translator.translate_batch(
+        result = self.translator.translate_batch(
             self.tokens,
             beam_size=1,
             max_batch_size=batch_size,
@@ -163,4 +163,4 @@ class CTranslateLines:
             max_decoding_length=self.longest,
         )
         seconds = time.perf_counter() - start
-        return Run(seconds, [[int(token) for token in one.hypotheses[0]] for one in found])
+        return Run(seconds, [[int(token) for token in one.hypotheses[0]] for one in result])

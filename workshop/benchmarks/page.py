@@ -212,18 +212,18 @@ def _open(browser: Any, port: int) -> Any:
 @contextmanager
 def _serve(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"} | settings
-    with tempfile.TemporaryFile() as said:  # an unread pipe would fill and block the server at its next line
-        process = subprocess.Popen(command, env=environment, stdout=said, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryFile() as output:  # an unread pipe would fill and block the server at its next line
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
         try:
-            while b"Running on" not in _read_output(said):
+            while b"Running on" not in _read_output(output):
                 if process.poll() is not None:
                     raise RuntimeError(
-                        f"{command} ended before it served a page: {_read_output(said).decode()[-2000:]}"
+                        f"{command} ended before it served a page: {_read_output(output).decode()[-2000:]}"
                     )
                 time.sleep(0.01)
-            before = len(_read_output(said))
+            before = len(_read_output(output))
             yield process
-            if more := _read_output(said)[before:].decode(errors="replace").strip():
+            if more := _read_output(output)[before:].decode(errors="replace").strip():
                 print(f"The server said {len(more)} characters; the last: {more[-2000:]}", file=sys.stderr)
         finally:
             process.terminate()

@@ -85,14 +85,14 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
         for name, text in SENTENCES.items():
-            told = []
+            delays = []
             for turn in range(repetitions + 1):
-                told.append(page.evaluate(TRANSLATE, text.replace(" ", " " * (turn + 1), 1)))
+                delays.append(page.evaluate(TRANSLATE, text.replace(" ", " " * (turn + 1), 1)))
                 page.evaluate(REST)
-            told = told[1:]  # the first one warms model and page
-            model, there, painted = ([each[place] / 1000 for each in told] for place in range(3))
+            delays = delays[1:]  # the first one warms model and page
+            model, there, painted = ([each[place] / 1000 for each in delays] for place in range(3))
             beyond = [after - own for own, after in zip(model, painted, strict=True)]
-            case = {"name": name, "source_tokens": told[0][3], "target_tokens": told[0][4]}
+            case = {"name": name, "source_tokens": delays[0][3], "target_tokens": delays[0][4]}
             times = {"model": model, "there": there, "painted": painted, "beyond": beyond}
             case |= {key: summary(seconds) for key, seconds in times.items()}
             server, answer = _server(service, text, repetitions)

@@ -266,7 +266,7 @@ def training(result: Result) -> str:
         "headlight": "**Headlight**, one process",
         "headlight-two": "**Headlight**, two processes of one thread",
     }
-    speeds = {name: found["median"] for name, found in result["speeds"].items()}
+    speeds = {name: outcome["median"] for name, outcome in result["speeds"].items()}
     best = max(speed for name, speed in speeds.items() if name.startswith("headlight"))
     rows = [[words, f"{speeds[name]:,.0f}", f"{best / speeds[name]:.1f} ×"] for name, words in names.items()]
     goals = [
@@ -349,8 +349,8 @@ def painting(result: Result) -> str:
 
 def _stages(cases: Sequence[Result]) -> list[str]:
     """The stages of the time between the model and the frame."""
-    told = [case for case in cases if "stages" in case]
-    if not told:
+    staged = [case for case in cases if "stages" in case]
+    if not staged:
         return []
     rows = [
         [
@@ -358,7 +358,7 @@ def _stages(cases: Sequence[Result]) -> list[str]:
             *map(format_milliseconds, case["stages"].values()),
             f"{case['bytes'] / 1000:.0f} kB",
         ]
-        for case in told
+        for case in staged
     ]
     return [
         "Stages after the model. Server: validation, tokens, weight encoding, JSON. Transfer: threads, the network and "

@@ -64,12 +64,12 @@ def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
         say("a page's process is killed")
         result["killed_page"] = _with_a_killed_page(here, address, seconds)
     result["workers"] = {}
-    kept = encode_frame(ANSWER, encode(here.translate(_request(here, 0))))
+    encoded = encode_frame(ANSWER, encode(here.translate(_request(here, 0))))
     with _cluster(cores=4) as address:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         for count in workers:
             say(f"workers of known speed: {count}")
-            _deploy(application(count, SLEEP_SECONDS, kept), address)
+            _deploy(application(count, SLEEP_SECONDS, encoded), address)
             _run_callers(page, 2.0, None, callers=count)
             result["workers"][str(count)] = _run_callers(page, seconds, None, callers=count)
     return result
@@ -102,12 +102,12 @@ def free_port() -> int:
 
 def _replicas() -> list[int]:
     """The processes of the replicas, by the names that Ray gives them."""
-    found = []
+    results = []
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if (path / "cmdline").read_bytes().startswith(b"ray::ServeReplica:headlight:answers"):
-                found.append(int(path.name))
-    return found
+                results.append(int(path.name))
+    return results
 
 
 # ------------------------------------------------------------ callers
@@ -182,17 +182,17 @@ def _run_callers(
 ) -> dict[str, Any]:
     """Run callers of a service for a number of seconds."""
     started = time.monotonic()
-    found = _run(_make_caller(service, expected), seconds, callers, lambda _: time.sleep(seconds))
-    return found.values(time.monotonic() - started)
+    result = _run(_make_caller(service, expected), seconds, callers, lambda _: time.sleep(seconds))
+    return result.values(time.monotonic() - started)
 
 
 def _make_caller(service: Service, expected: str | None) -> Callable[[int], bool | None]:
     def ask(number: int) -> bool | None:
         try:
-            found: Translation = service.run_on_translator("", Translator.translate, _request(service, number))
+            result: Translation = service.run_on_translator("", Translator.translate, _request(service, number))
         except PageError:
             return None
-        return expected is None or found.text == expected
+        return expected is None or result.text == expected
 
     return ask
 
@@ -269,13 +269,13 @@ def _text(port: int, values: dict[str, Any]) -> str:
     """The API's answer of the page at a port."""
     base = f"http://127.0.0.1:{port}/gradio_api/call/v2/translate"
     event = httpx.post(base, json=values, timeout=10).raise_for_status().json()["event_id"]
-    said = (
+    text = (
         httpx.get(f"http://127.0.0.1:{port}/gradio_api/call/v2/translate/{event}", timeout=60).raise_for_status().text
     )
-    found = re.search(r'"text": ?"([^"]*)"', said)
-    if found is None:
-        raise ValueError(said[:200])
-    return found[1]
+    match = re.search(r'"text": ?"([^"]*)"', text)
+    if match is None:
+        raise ValueError(text[:200])
+    return match[1]
 
 
 def _wait_until(holds: Callable[[], bool]) -> None:

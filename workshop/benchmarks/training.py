@@ -58,7 +58,7 @@ def measure(repetitions: int, seconds: float, threads: int, say: Callable[[str],
         "repetitions": repetitions,
         "threads": threads,
         "shape": SHAPE.words,
-        "speeds": {engine: summary(found) for engine, found in speeds.items()},
+        "speeds": {engine: summary(result) for engine, result in speeds.items()},
     }
 
 

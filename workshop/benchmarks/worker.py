@@ -89,8 +89,8 @@ def _serve(connection: Connection, make: Callable[..., Any], arguments: tuple[An
     try:
         answer(lambda: made.append(make(*arguments)))
         while made:
-            method, given = connection.recv()
-            answer(partial(getattr(made[0], method), *given))
+            method, value = connection.recv()
+            answer(partial(getattr(made[0], method), *value))
     except (EOFError, BrokenPipeError):
         return  # the near end is gone
 

@@ -39,8 +39,8 @@ def cache_folder() -> Path:
         ("HF_HOME", ("hub",)),
         ("XDG_CACHE_HOME", ("huggingface", "hub")),
     ):
-        if given := os.environ.get(name):
-            return Path(os.path.expandvars(given)).expanduser().joinpath(*below)
+        if value := os.environ.get(name):
+            return Path(os.path.expandvars(value)).expanduser().joinpath(*below)
     return Path.home() / ".cache" / "huggingface" / "hub"
 
 
@@ -95,8 +95,8 @@ def _valid_ids(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
 
 def has_vocabulary(names: Iterable[str]) -> bool:
     """Whether these files suffice for a tokenizer."""
-    found = set(names)
-    return any(found.issuperset(needed) for needed in VOCABULARIES)
+    results = set(names)
+    return any(results.issuperset(needed) for needed in VOCABULARIES)
 
 
 def folder_has_vocabulary(folder: Path) -> bool:

@@ -63,24 +63,24 @@ def fetch(
     if no_network():
         raise offline_error(wanted)
     try:
-        found = make_plan(wanted.repository, wanted.revision)
+        result = make_plan(wanted.repository, wanted.revision)
     except HubError as error:
         if kept is not None and error.kind in ("offline", "busy"):
             return kept
         raise
-    if found.missing:
-        if confirm is not None and not confirm(found):
-            raise HubError("refused", repository=str(wanted), megabytes=megabytes(found.missing))
-        require_vocabulary(found)
-        _require_disk_space(wanted, found.missing)
-    folder = snapshot_folder(wanted.repository, found.commit)
+    if result.missing:
+        if confirm is not None and not confirm(result):
+            raise HubError("refused", repository=str(wanted), megabytes=megabytes(result.missing))
+        require_vocabulary(result)
+        _require_disk_space(wanted, result.missing)
+    folder = snapshot_folder(wanted.repository, result.commit)
     with hub_errors(wanted):
-        download = Download(wanted, found, on_progress, stop or Event())
-        for file in found.files:
+        download = Download(wanted, result, on_progress, stop or Event())
+        for file in result.files:
             if file.name not in METADATA_FILES:  # weights, which come last
-                require_vocabulary(found, folder)
+                require_vocabulary(result, folder)
             download.download_file(file)
-        remember_commit(wanted, found.commit)
+        remember_commit(wanted, result.commit)
     return folder
 
 

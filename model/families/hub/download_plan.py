@@ -124,11 +124,11 @@ def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
 
         api = HfApi(endpoint=endpoint(), headers={"user-agent": AGENT})
         try:
-            said = api.model_info(
+            info = api.model_info(
                 wanted.repository, revision=wanted.revision, files_metadata=True, timeout=TIMEOUT_SECONDS
             )
-            listed = {each.rfilename: _remote(each) for each in said.siblings or ()}
-            commit, licence, family = str(said.sha), _licence(said), _family(said)
+            listed = {each.rfilename: _remote(each) for each in info.siblings or ()}
+            commit, licence, family = str(info.sha), _licence(info), _family(info)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise HubError("odd_answer", repository=str(wanted), host=host()) from None
     files = tuple(listed[name] for name in select_files(wanted, listed))
@@ -136,7 +136,7 @@ def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
         file.bytes < 0 or DIGEST.fullmatch(file.digest) is None for file in files
     ):
         raise HubError("odd_answer", repository=str(wanted), host=host())
-    found = DownloadPlan(
+    result = DownloadPlan(
         repository=wanted.repository,
         revision=wanted.revision,
         commit=commit,
@@ -145,9 +145,9 @@ def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
         licence=licence,
         family=family,
     )
-    if found.bytes > limit * 1_000_000:
-        raise HubError("too_large", repository=str(wanted), megabytes=megabytes(found.bytes), limit=limit)
-    return found
+    if result.bytes > limit * 1_000_000:
+        raise HubError("too_large", repository=str(wanted), megabytes=megabytes(result.bytes), limit=limit)
+    return result
 
 
 def select_files(wanted: ModelId, names: Any) -> list[str]:
@@ -285,9 +285,9 @@ def _plain(text: str) -> str:
 
 
 def _limit() -> int:
-    given = os.environ.get(LIMIT_VARIABLE, "").strip()
-    if not given:
+    value = os.environ.get(LIMIT_VARIABLE, "").strip()
+    if not value:
         return MAX_MEGABYTES
-    if not (given.isascii() and given.isdecimal() and len(given) < 10):
-        raise HubError("bad_limit", given=repr(given[:20]))
-    return int(given)
+    if not (value.isascii() and value.isdecimal() and len(value) < 10):
+        raise HubError("bad_limit", given=repr(value[:20]))
+    return int(value)

@@ -67,10 +67,10 @@ def _safetensors(path: Path, size: int) -> str:
 
 def _json(path: Path) -> str:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        result = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         return "it is no JSON"
-    return "" if isinstance(found, dict | list) else "it holds no JSON object"
+    return "" if isinstance(result, dict | list) else "it holds no JSON object"
 
 
 def _pieces(start: bytes, size: int) -> bool:

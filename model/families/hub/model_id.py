@@ -50,9 +50,9 @@ class ModelId:
         return COMMIT.fullmatch(self.revision) is not None
 
 
-def read_id(given: str, revision: str = MAIN) -> ModelId:
+def read_id(value: str, revision: str = MAIN) -> ModelId:
     """The id in `owner/name` or `owner/name@revision`."""
-    repository, at, named = given.partition("@")
+    repository, at, named = value.partition("@")
     return ModelId(repository, named if at else revision)
 
 

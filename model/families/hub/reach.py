@@ -16,7 +16,7 @@ def is_reachable() -> bool:
 
     try:
         # The session has the proxies and certificates that a download would use.
-        said = get_session().head(f"{endpoint()}/robots.txt", headers={"user-agent": AGENT}, timeout=PATIENCE)
+        response = get_session().head(f"{endpoint()}/robots.txt", headers={"user-agent": AGENT}, timeout=PATIENCE)
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
         return False
-    return bool(said.status_code < 500)
+    return bool(response.status_code < 500)

@@ -20,8 +20,8 @@ class CTranslate:
         tokens = ids_to_tokens(work.ids)
 
         def translate() -> list[list[int]]:
-            found = self.translator.translate_batch(tokens, beam_size=1, max_decoding_length=work.length)
-            return [[int(token) for token in one.hypotheses[0]] for one in found]
+            result = self.translator.translate_batch(tokens, beam_size=1, max_decoding_length=work.length)
+            return [[int(token) for token in one.hypotheses[0]] for one in result]
 
         return {self.row: translate}
 

@@ -33,10 +33,10 @@ class Headlight:
     def translate(self, work: Workload) -> list[list[int]]:
         """Text in, `Translation` out."""
         if len(work.texts) == 1:
-            found = [self.translator.translate(work.texts[0], max_length=work.length)]
+            results = [self.translator.translate(work.texts[0], max_length=work.length)]
         else:
-            found = self.translator.translate_batch(work.texts, max_length=work.length)
-        return [[token.id for token in translation.target_tokens] for translation in found]
+            results = self.translator.translate_batch(work.texts, max_length=work.length)
+        return [[token.id for token in translation.target_tokens] for translation in results]
 
 
 def model_level(translator: Translator, work: Workload) -> Job:

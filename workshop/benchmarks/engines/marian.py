@@ -47,10 +47,10 @@ class Marian:
 
         def generate() -> list[list[int]]:
             with torch.inference_mode():
-                found = self.model.generate(ids, **options)
-            if not (found.encoder_attentions and found.decoder_attentions and found.cross_attentions):
+                result = self.model.generate(ids, **options)
+            if not (result.encoder_attentions and result.decoder_attentions and result.cross_attentions):
                 raise RuntimeError("generate returned no attentions, so its time says nothing.")
-            written: list[list[int]] = found.sequences[:, 1:].tolist()
+            written: list[list[int]] = result.sequences[:, 1:].tolist()
             return written
 
         return {"transformers": generate}

@@ -245,8 +245,8 @@ def _same(name: str) -> Value:
 def _han(random: Random, *, whole: bool) -> Value:
     """A Chinese name, its pinyin as German and English write it."""
     surname = random.choice(HAN_SURNAMES)
-    given = random.sample(HAN_GIVEN, random.choice((1, 2, 2, 2))) if whole else []
-    han, pinyin = surname[0] + "".join(each[0] for each in given), "".join(each[1:] for each in given).capitalize()
+    value = random.sample(HAN_GIVEN, random.choice((1, 2, 2, 2))) if whole else []
+    han, pinyin = surname[0] + "".join(each[0] for each in value), "".join(each[1:] for each in value).capitalize()
     latin = f"{surname[1:]} {pinyin}".strip()
     return {"de": (latin,), "en": (latin,), "zh": (han,)}
 
