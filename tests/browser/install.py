@@ -165,6 +165,11 @@ def write_starter(browser: str) -> None:
     STARTER.chmod(0o755)
 
 
+def started_by(browser: str) -> str:
+    """The browser itself, where this is the script of an earlier run."""
+    return shlex.split(STARTER.read_text(encoding="utf-8"))[-2] if browser == str(STARTER) else browser
+
+
 def get_browser() -> str | None:
     """The path of one that starts; what was tried is said."""
     if STARTER.exists() and not starts(str(STARTER)):  # the browser behind it was removed
@@ -216,7 +221,7 @@ def main() -> int:
         get_fonts()
     is_first = find_chromium(windowless=True) == browser  # else one that does not start stands before it on the path
     if not named and ((OURS / "fonts.conf").exists() or not is_first):
-        write_starter(str(ENGINE) if browser == str(STARTER) else browser)
+        write_starter(started_by(browser))
     shutil.rmtree(MODULES, ignore_errors=True)
     say(f"The page's tests run in {find_chromium(windowless=True)}.")
     return 0
