@@ -109,7 +109,10 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         yield folder
 
 
-@pytest.mark.parametrize("name", WITH_COMMANDS)
+# Training and the scores of whole files take nine CPU seconds.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * name.endswith("training.md")) for name in WITH_COMMANDS]
+)
 def test_every_command_of_a_document_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if "models/nllb" in text_of(ROOT / name):
         nllb(workplace / "models" / "nllb")

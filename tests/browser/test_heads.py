@@ -23,6 +23,7 @@ def allowed(translation: Translation, kind: str, layer: int, head: int) -> np.nd
     return np.where(one.allowed, one.weights, np.nan)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.journey
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_head_shows_the_models_numbers(page: Page, shown: Translation, kind: str) -> None:

@@ -247,13 +247,6 @@ def pegasus(folder: Path, *, shaken: Shaken = (5, 5.0), **fields: Any) -> Path:
     return folder
 
 
-T5_KINDS = {
-    "t5": (transformers.T5Config, transformers.T5ForConditionalGeneration),
-    "mt5": (transformers.MT5Config, transformers.MT5ForConditionalGeneration),
-    "umt5": (transformers.UMT5Config, transformers.UMT5ForConditionalGeneration),
-}
-
-
 def t5(
     folder: Path, *, shaken: Shaken = (1, 2.0), family: str = "t5", in_bytes: bool = False, tasks: bool = True,
     untied: bool = False, of_version_4: bool = False, of_code: bool = False, apart: bool = False, **fields: Any,
@@ -282,7 +275,8 @@ def t5(
         }
         for code, name in pairs.items()
     }  # fmt: skip
-    described, kind = T5_KINDS[family]
+    described = getattr(transformers, f"{family.upper()}Config")
+    kind = getattr(transformers, f"{family.upper()}ForConditionalGeneration")
     config = described(**T5 | {"vocab_size": size, "tie_word_embeddings": not untied} | fields)
     if tasks:
         config.task_specific_params = params | {"summarization": {"prefix": "summarize: ", "min_length": 30}}

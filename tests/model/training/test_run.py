@@ -77,6 +77,7 @@ def test_twenty_sentences_are_learnt_by_heart_and_exported(tmp_path: Path) -> No
     assert "SHA-256 of the cleaned training text: `" + run.digest in (tmp_path / "model" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_killed_without_warning_goes_on_as_if_unbroken(tmp_path: Path) -> None:
     fields: dict[str, Any] = {"model": MODEL | {"dropout": 0.3}, "steps": 90, "batching": {"batch_tokens": 997}}
     (tmp_path / "recipe.json").write_text(recipe_text(**fields), encoding="utf-8")

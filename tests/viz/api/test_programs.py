@@ -48,6 +48,7 @@ def test_of_many_jobs_at_once_each_is_answered(client: Client) -> None:
     assert told == {"answer": MANY}
 
 
+@pytest.mark.slow
 def test_what_is_not_taken_is_refused_at_once_and_the_rest_is_answered(
     client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -240,6 +240,7 @@ def test_tensors_of_a_lesson_are_those_of_the_model(service: Service) -> None:
     assert best == lesson.written
 
 
+@pytest.mark.slow
 def test_small_models_train_where_a_step_trains(service: Service) -> None:
     lesson = LessonSession("train", "ich mochte ein bier", model="toy", service=service)
     told = lesson.train("order", layers="1", heads="1", d_model="16")
