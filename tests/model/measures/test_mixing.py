@@ -146,7 +146,7 @@ def test_flow_is_what_a_plain_search_for_ways_finds(row: int) -> None:
 
 def test_flow_refuses_what_would_take_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", 10)
-    with pytest.raises(RequestError, match="too long for the flow"):
+    with pytest.raises(RequestError, match="too long for attention flow"):
         flow(mixing_of_attention(random_attention()), 1)
 
 

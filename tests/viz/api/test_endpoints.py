@@ -112,7 +112,7 @@ def test_where_every_word_is_masked_a_hint_says_so(server: Server) -> None:
         return server.call("translate", *[BEER, *BLANKS[1:]], mask).values["hint"]
 
     whole = [{"action": "mask", "start": 0, "end": len(BEER)}]
-    assert hint_of(whole).startswith("The changes hide every word")
+    assert hint_of(whole).startswith("The interventions mask every word")
     assert hint_of([{"action": "mask", "start": 0, "end": 3}]) is None
 
 
@@ -155,7 +155,7 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", [{"a": 1}], "text must be text, but an object was given"),
     ("translate", [""], "Type a sentence first"),
     ("translate", ["a\ud800"], "half a character at position 2"),
-    ("translate", ["x" * 500], "500 characters, but at most 499"),
+    ("translate", ["x" * 500], "500 characters; the limit is 499"),
     ("translate", ["a b c " * 21], "tokens, but at most 61"),
     ("translate", ["a", 5], "model must be text"),
     ("translate", ["a", "none"], 'no model "none" here. Choose one of: de-en, '),
@@ -179,10 +179,10 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", [*BLANKS, [OFF | {"head": 4}]], "head must be a whole number from 0 to 3, but 4 was given"),
     ("translate", [*BLANKS, [{}] * 2001], "There are 2001 changes, but at most 2000"),
     ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": "b"}] * 33], "at most 32"),
-    ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "x" * 250}] * 2], "at most 499"),
+    ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "x" * 250}] * 2], "the limit is 499"),
     ("translate", [*BLANKS, [{"action": "erase", "start": 0, "end": 1}]], "No word of the sentence is left"),
     ("translate", [*BLANKS, [{"action": "mask", "start": 0, "end": 9}]], "end must be a whole number from 1 to 1"),
-    ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "x" * 500}]], "at most 499"),
+    ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "x" * 500}]], "the limit is 499"),
     ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "a b c " * 21}]], "at most 61"),
     ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": "a b c " * 21}]], "at most 61"),
     ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": " "}]], "Type a sentence"),
@@ -287,7 +287,7 @@ def test_too_large_a_request_is_refused_whether_it_says_so_or_not(server: Server
 
 def test_an_answer_that_is_not_there_is_told_so(server: Server) -> None:
     text = server.client.get("call/translate/nothing").text
-    assert "Ask again" in text
+    assert "Send the request again" in text
     assert_clean(text)
 
 

@@ -392,7 +392,7 @@ def test_a_job_that_nobody_asks_for_goes_once_its_time_is_over(site: Site, monke
     monkeypatch.setattr(gradio_queue, "KEPT_S", 0.05)
     event, queue = site.call(BEER, CROWD), site.page._queue
     until(lambda: event not in queue.answers)
-    assert "Ask again" in site.answer(event)
+    assert "Send the request again" in site.answer(event)
     nothing_is_left(queue)
     assert kept_answers.KEPT_S >= 600
 
