@@ -55,9 +55,8 @@ export class Translation {
   /** @param {any} values the server's payload */
   constructor({ attention, ...values }) {
     Object.assign(this, values);
-    const { source, target, usual: defaults, usual_source: default_source, usual_target: default_target, ...model } = values.model;
-    const languages = { source: languageTag(source), target: languageTag(target), default_source, default_target };
-    this.model = { ...model, ...languages, defaults };
+    const { source, target } = values.model;
+    this.model = { ...values.model, source: languageTag(source), target: languageTag(target) };
     const lacks = new Set(values.unknown);
     const read = withPositions(values.source, values.source_text);
     this.source = read.map((token, place) => ({ ...token, key: `s${place}`, ...(lacks.has(place) ? { unknown: true } : {}) }));
