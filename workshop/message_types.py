@@ -101,6 +101,9 @@ class Declarations:
 def declarations(table: CallTable) -> str:
     """The whole file."""
     made = Declarations(_aliases())
+    for each in vars(messages).values():
+        if is_typeddict(each):
+            made.type_text(each)
     streams = [f"    {name}: {made.type_text(messages.STREAMS[name])};\n" for name in sorted(table.streams)]
     calls = [f"    {name}: Call<{made.type_text(_result(table, name))}>;\n" for name in sorted(table.calls)]
     parts = [made.texts[name] for name in sorted(made.texts)]

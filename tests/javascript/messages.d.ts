@@ -35,6 +35,14 @@ declare module 'messages' {
     way_back?: string;
   }
 
+  /** Fields of an answer that depend on the visitor's request or on other models. */
+  export interface AnswerExtras {
+    cached?: boolean;
+    hint?: LanguageHint | null;
+    way_back?: string;
+    reliability?: ReliabilityValues | null;
+  }
+
   /** The model of an answer, with the languages of the translation. In notebooks, defaults and choices are empty. */
   export interface AnswerModel {
     name: string;
@@ -105,6 +113,13 @@ declare module 'messages' {
     missing: number;
     licence: string;
     revision: string;
+  }
+
+  /** A downloaded model, and all models of its kind. */
+  export interface Downloaded {
+    name: string;
+    kind: 'transformer' | 'classifier';
+    models: TranslatorEntry[] | ClassifierEntry[];
   }
 
   /** Another visitor has downloaded the model since the page was opened. */
@@ -180,6 +195,22 @@ declare module 'messages' {
   }
 
   export type MeasureValues = [Unit, number, string];
+
+  /** A streamed message. `turn` repeats the number of the request. */
+  export interface Message {
+    turn?: number;
+  }
+
+  /** A model of a menu. */
+  export interface ModelEntry {
+    name: string;
+    source: string;
+    target: string;
+    best_head: BestHead | null;
+    where: 'here' | 'hub';
+    downloaded: boolean;
+    bytes: number;
+  }
 
   export type NodeValues = [number, number, number, string, number, number, 'kept' | 'finished' | 'dropped'];
 

@@ -35,7 +35,9 @@ export class CallError extends Error {
 }
 
 /** @type {Server} */
-export const server = new Proxy(/** @type {any} its calls are made when they are read */ ({ stream }), { get: (own, name) => own[name] ?? caller(String(name)) });
+export const server = new Proxy(/** @type {any} its calls are made when they are read */ ({ stream }), {
+  get: (own, name) => own[name] ?? caller(String(name)),
+});
 
 /** A promise that resolves to `server` looks for `then`. */
 const caller = (name) => (name === 'then' ? undefined : (values, ticket, options) => call(name, values, ticket, options));
