@@ -76,7 +76,9 @@ check: $(VENV)/.dev $(VENV)/.javascript ## style, types, architecture
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIOME) check --error-on-warnings $(STYLE)
+	$(BIN)/python -m workshop.message_types
 	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.json
+	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.strict.json
 	PYTHON=$(BIN)/python $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test '$(SCRIPTS)/*.test.js'
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 

@@ -70,7 +70,7 @@ class RoleShares:
     spread: FloatArray  # [layer, head]
 
 
-def head_roles(translation: Translation) -> dict[str, list[list[Role]]]:
+def head_roles(translation: Translation) -> dict[Kind, list[list[Role]]]:
     """The roles of all heads, kind → `[layer][head]`, each layer's average last, and a last row of averages."""
     return {kind: _of_kind(translation, kind) for kind in KINDS}
 

@@ -15,6 +15,15 @@ declare var headlightShown: any;
 /** On a page that a server serves: what Gradio says of it. */
 declare var gradio_config: any;
 declare var Plotly: any;
+/** What `setTimeout` returns. */
+type Timer = ReturnType<typeof setTimeout>;
+/** Events by which one widget asks another. */
+interface WindowEventMap {
+  'headlight-hub': CustomEvent<{ again: boolean }>;
+  'headlight-link': CustomEvent<null>;
+  'headlight-model': CustomEvent<{ name: string }>;
+  'headlight-request': CustomEvent<Record<string, any>>;
+}
 interface Window {
   Plotly?: any;
 }

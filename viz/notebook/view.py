@@ -22,6 +22,7 @@ from headlight.viz.figure_phrases import LANGUAGES, phrase
 from headlight.viz.notebook.iframe import frame_page
 from headlight.viz.notebook.recording_json import MAX_EMBEDDED_WEIGHTS, count_weights, embedded_maps, recording_values
 from headlight.viz.notebook.thumbnail import wall_pixels
+from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
 from headlight.viz.service.payload import answer_dict
 
 SYNCED = ("kind", "layer", "head", "row", "column")
@@ -155,7 +156,7 @@ class View:
             raise RecordingError(f"{path} has none of the endings .html, .npz and .json.")
 
 
-def _values(thing: Translation | Recording) -> dict[str, Any]:
+def _values(thing: Translation | Recording) -> Answer | dict[str, Any]:
     if isinstance(thing, Recording):
         return recording_values(thing)
     values = answer_dict(thing, _about(thing), cross_heads(find_folder(thing.request.model)))
@@ -163,7 +164,7 @@ def _values(thing: Translation | Recording) -> dict[str, Any]:
     return values
 
 
-def _about(translation: Translation) -> dict[str, Any]:
+def _about(translation: Translation) -> AnswerModel:
     """The model card of a translation's model, or None."""
     # Imported here because model cards import PyTorch, which arrays do not need.
     from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
@@ -172,12 +173,29 @@ def _about(translation: Translation) -> dict[str, Any]:
     request = translation.request
     folder = find_folder(request.model)
     try:
-        found = card_json(read_card(folder))
+        found: ModelEntry = card_json(read_card(folder))
     except UNREADABLE_ERRORS:
-        found = {"name": request.model, "source": "", "target": "", "best_head": None}
-    languages = {"source": request.source_language, "target": request.target_language}
-    named = {side: language for side, language in languages.items() if language}
-    return found | named | {"usual": {}, "usual_source": "", "usual_target": ""}
+        found = {
+            "name": request.model,
+            "source": "",
+            "target": "",
+            "best_head": None,
+            "where": "here",
+            "downloaded": True,
+            "bytes": 0,
+        }
+    return {
+        **found,
+        "source": request.source_language or found["source"],
+        "target": request.target_language or found["target"],
+        "defaults": {},
+        "default_source": "",
+        "default_target": "",
+        "sources": (),
+        "targets": (),
+        "left_out": (),
+        "python_defaults": None,
+    }
 
 
 def _size(things: Sequence[Translation | Recording]) -> str:

@@ -66,12 +66,13 @@ def first_answer_key(service: Service) -> str:
     """
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _sample_translation(service.default)
-    best = {"layer": 0, "head": 3, "shift": 1}
-    form = translation_json(sample, {"best_head": best}, cached=True, hint=None, way_back="")
+    about = model_json(service, sample)
+    about["best_head"] = {"layer": 0, "head": 3, "shift": 1}
+    form = translation_json(sample, about, cached=True, hint=None, way_back="")
     weights = [revision, service.reverse_revision(service.default)]
     heads = measured_heads(service, sample)
     known = [heads.aligning, sorted(heads.losses.items())]
-    decides = [*weights, _reliability_rule(service), first_request(service), model_json(service, sample), known, form]
+    decides = [*weights, _reliability_rule(service), first_request(service), known, form]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
 

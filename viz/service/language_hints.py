@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headlight.model.records import Translation
 from headlight.model.text.identification import identify
 from headlight.model.text.languages import two_letters
 from headlight.viz.figure_phrases import phrase, phrases
+from headlight.viz.service.messages import LanguageHint, LanguageOffer
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.service import Service
 
 TOY = "toy"  # knows two sentences, so it is never offered
 
 
-def language_hint(service: Service, translation: Translation) -> dict[str, Any] | None:
+def language_hint(service: Service, translation: Translation) -> LanguageHint | None:
     """Detect a sentence in a language that the model does not read, and offer models that do.
 
     `language` is a code. `offers` lists installed models with their language pairs, and with `source_language` if a
@@ -28,7 +27,7 @@ def language_hint(service: Service, translation: Translation) -> dict[str, Any] 
     found = identify(request.text)
     if found is None or not reads or found == two_letters(reads):
         return None
-    offers = [
+    offers: list[LanguageOffer] = [
         {"model": name, "source_language": code, "source": code, "target": writes}
         for code in defaults.sources
         if two_letters(code) == found and two_letters(writes) != found
@@ -54,7 +53,7 @@ def hint_for_programs(service: Service, translation: Translation) -> str | None:
     return hint_in_words(language_hint(service, translation))
 
 
-def hint_in_words(hint: dict[str, Any] | None) -> str | None:
+def hint_in_words(hint: LanguageHint | None) -> str | None:
     """Convert a hint to an English sentence."""
     if hint is None:
         return None

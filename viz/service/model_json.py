@@ -8,6 +8,14 @@ from typing import Any
 from headlight.model.measures.alignment_head import CrossHeads
 from headlight.model.records import DecodingOptions, Reliability, Translation
 from headlight.viz.service.language_hints import language_hint
+from headlight.viz.service.messages import (
+    Answer,
+    AnswerExtras,
+    AnswerModel,
+    ClassifierEntry,
+    ModelEntry,
+    TranslatorEntry,
+)
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.payload import answer_dict, reliability_values, translation_json
 from headlight.viz.service.service import Service
@@ -26,14 +34,18 @@ def answer_json(
 
     `read_back` is its reliability if it was back-translated already; else the browser requests it.
     """
-    more: dict[str, Any] = {"hint": language_hint(service, translation), "way_back": service.reverse_model(translation)}
+    more: AnswerExtras = {
+        "cached": cached,
+        "hint": language_hint(service, translation),
+        "way_back": service.reverse_model(translation),
+    }
     if read_back is not None:
         more["reliability"] = reliability_values(read_back)
     about = model_json(service, translation)
-    return translation_json(translation, about, measured_heads(service, translation), cached=cached, **more)
+    return translation_json(translation, about, measured_heads(service, translation), **more)
 
 
-def translation_dict(service: Service, translation: Translation) -> dict[str, Any]:
+def translation_dict(service: Service, translation: Translation) -> Answer:
     """The data of `answer_json` without the fields that depend on the request, as a dictionary."""
     return answer_dict(translation, model_json(service, translation), measured_heads(service, translation))
 
@@ -43,32 +55,31 @@ def measured_heads(service: Service, translation: Translation) -> CrossHeads:
     return service.catalogue.card(translation.request.model or service.default, "transformer").cross_heads
 
 
-def model_json(service: Service, translation: Translation) -> dict[str, Any]:
+def model_json(service: Service, translation: Translation) -> AnswerModel:
     """Data of a translation's model: defaults, and the languages of the translation."""
     request = translation.request
     name = request.model or service.default
     found = card_json(service.catalogue.card(name, "transformer"))
     defaults = service.model_defaults(name)
-    if defaults.unsupported:
-        found |= {"left_out": defaults.unsupported}
-    if defaults.in_python != DecodingOptions():
-        found |= {"python_defaults": asdict(defaults.in_python)}
-    return found | {
-        "usual": defaults.options(),  # this name is part of the format of saved pages
+    return {
+        **found,
+        "defaults": defaults.options(),
         "source": request.source_language or defaults.source or found["source"],
         "target": request.target_language or defaults.target or found["target"],
         "sources": defaults.sources,
         "targets": defaults.targets,
-        "usual_source": defaults.source,
-        "usual_target": defaults.target,
+        "default_source": defaults.source,
+        "default_target": defaults.target,
+        "left_out": defaults.unsupported,
+        "python_defaults": None if defaults.in_python == DecodingOptions() else asdict(defaults.in_python),
     }
 
 
-def translators(service: Service) -> list[dict[str, Any]]:
+def translators(service: Service) -> list[TranslatorEntry]:
     """All translators in menu order: the default first, the toy model last, then those of the Hub."""
     cards = [card for card in service.models() if card.kind == "transformer"]
     return [
-        card_json(card) | {"defaults": _known_defaults(service, card)}
+        {**card_json(card), "defaults": _known_defaults(service, card)}
         for card in sorted(cards, key=lambda card: (card.location == "hub", not card.default, card.name == "toy"))
     ]
 
@@ -79,12 +90,12 @@ def _known_defaults(service: Service, card: ModelCard) -> dict[str, Any] | None:
     return service.model_defaults(card.name).options() if known else None
 
 
-def classifiers(service: Service) -> list[dict[str, Any]]:
+def classifiers(service: Service) -> list[ClassifierEntry]:
     """All classifiers in menu order."""
-    return [card_json(card) | {"linear": card.is_additive} for card in service.classifiers()]
+    return [{**card_json(card), "linear": card.is_additive} for card in service.classifiers()]
 
 
-def card_json(card: ModelCard) -> dict[str, Any]:
+def card_json(card: ModelCard) -> ModelEntry:
     """Model data for the browser."""
     source, target = (*card.languages, "", "")[:2]
     best = card.cross_heads.best  # the best word alignment, with either row shift
@@ -95,5 +106,5 @@ def card_json(card: ModelCard) -> dict[str, Any]:
         "where": card.location,
         "downloaded": card.downloaded,
         "bytes": card.bytes,
-        "best_head": best._asdict() if best else None,
+        "best_head": {"layer": best.layer, "head": best.head, "shift": best.shift} if best else None,
     }

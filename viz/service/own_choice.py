@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.reranking import own_choice
+from headlight.viz.service.messages import Answer
 from headlight.viz.service.model_json import translation_dict
 from headlight.viz.service.service import Service
 
 
-def own_translation(service: Service, request: TranslationRequest) -> tuple[Translation, dict[str, Any] | None]:
+def own_translation(service: Service, request: TranslationRequest) -> tuple[Translation, Answer | None]:
     """The model's own translation, and its JSON data if reranking selects another one for the page, else `None`."""
     own = service.translate(own_choice(request))
     same = target_ids(own) == target_ids(service.translate(request))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -28,21 +28,37 @@ from headlight.model.records import (
     TranslationRequest,
 )
 from headlight.model.translate.opening import late_heads, opening
+from headlight.viz.service.messages import (
+    ANSWER_VERSION,
+    Answer,
+    AnswerExtras,
+    AnswerModel,
+    DownloadMessage,
+    EncodedTensor,
+    MeasureValues,
+    NodeValues,
+    ReliabilityValues,
+    RequestValues,
+    RoleValues,
+    TokenValues,
+    TranslationMessage,
+    WaitingMessage,
+)
 from headlight.viz.service.weight_encoding import encode_weights
 from headlight.viz.token_labels import token_labels
 
 
 def translation_json(
-    translation: Translation, about: Mapping[str, Any], measured: CrossHeads = UNMEASURED, **more: Any
+    translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED, **more: Unpack[AnswerExtras]
 ) -> str:
     """JSON of `answer_dict` with `more` fields.
 
     Weights are inserted after encoding: they need no escapes, and searching megabytes for them takes 10 ms.
     """
-    values = answer_dict(translation, about, measured) | more
-    letters = {kind: maps["letters"] for kind, maps in values["attention"].items()}
-    values["attention"] = {kind: {**maps, "letters": kind} for kind, maps in values["attention"].items()}
-    rest, parts = _json(values), []
+    answer = answer_dict(translation, about, measured)
+    letters = {kind: maps["letters"] for kind, maps in answer["attention"].items()}
+    attention = {kind: {**maps, "letters": kind} for kind, maps in answer["attention"].items()}
+    rest, parts = _json({**answer, **more, "attention": attention}), []
     for kind, text in letters.items():
         name = f'"letters":"{kind}"'  # unique, because quotes in user text are escaped
         before, rest = rest.split(name, 1)
@@ -50,36 +66,26 @@ def translation_json(
     return "".join([*parts, rest])
 
 
-def answer_dict(
-    translation: Translation, about: Mapping[str, Any], measured: CrossHeads = UNMEASURED
-) -> dict[str, Any]:
+def answer_dict(translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED) -> Answer:
     """All data that the page shows; `about`: data of the model, `measured`: its cross-attention heads."""
-    request = translation.request
     found = head_roles(translation)
-    return {
+    languages = {"source": about.get("source", ""), "target": about.get("target", "")}
+    first = opening(translation, found["cross"], measured, **languages)
+    answer: Answer = {
         "what": "answer",
+        "version": ANSWER_VERSION,
         "model": about,
-        "request": {
-            "text": request.text,
-            "model": request.model,
-            "options": dataclasses.asdict(request.options),
-            "target": request.target,
-            "prefix": request.prefix,
-            "source_language": request.source_language,
-            "target_language": request.target_language,
-            **_interventions(request),
-        },
+        "request": _request_values(translation.request),
         "source_text": translation.source_text,
         "text": translation.text,
         "source": tokens_values(translation.source_tokens),
         "target": tokens_values(translation.target_tokens),
         "start": tokens_values((translation.start_token,))[0],
         "attention": {kind: encode_tensor(translation.attention.of(kind), causal=kind == "decoder") for kind in KINDS},
-        **({"hidden": list(translation.attention.masked_source)} if translation.attention.masked_source else {}),
-        **({"unknown": list(translation.unknown)} if translation.unknown else {}),
         "roles": roles_values(found),
         "measures": {kind: measures_values(translation, kind) for kind in KINDS},
-        **look_values(translation, about, found["cross"], measured),
+        "opening": None if first is None else {"layer": first.layer, "head": first.head, "row": first.row},
+        "late": late_heads(found["cross"], measured),
         "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
         "tree": [_node_values(node) for node in translation.tree.nodes],
         "score": translation.score,
@@ -89,21 +95,35 @@ def answer_dict(
         "device": translation.device,
         "seconds": sum(dataclasses.astuple(translation.timing)),
     }
+    if translation.attention.masked_source:
+        answer["hidden"] = list(translation.attention.masked_source)
+    if translation.unknown:
+        answer["unknown"] = list(translation.unknown)
+    return answer
 
 
-def _interventions(request: TranslationRequest) -> dict[str, Any]:
-    """The field `interventions`, if there are any."""
-    changes = [change_to_dict(change) for change in request.interventions]
-    return {"interventions": changes} if changes else {}
+def _request_values(request: TranslationRequest) -> RequestValues:
+    values: RequestValues = {
+        "text": request.text,
+        "model": request.model,
+        "options": dataclasses.asdict(request.options),
+        "target": request.target,
+        "prefix": request.prefix,
+        "source_language": request.source_language,
+        "target_language": request.target_language,
+    }
+    if request.interventions:
+        values["interventions"] = [change_to_dict(change) for change in request.interventions]
+    return values
 
 
-def _node_values(node: BeamNode) -> list[Any]:
+def _node_values(node: BeamNode) -> NodeValues:
     """A node of the beam search. The page shows two decimals of its numbers."""
     log_probability, score = round(node.log_probability, 6), round(node.score, 6)
-    return [node.parent, node.step, node.id, node.text, log_probability, score, node.outcome]
+    return node.parent, node.step, node.id, node.text, log_probability, score, node.outcome
 
 
-def reliability_values(reliability: Reliability | None) -> dict[str, Any] | None:
+def reliability_values(reliability: Reliability | None) -> ReliabilityValues | None:
     """Reliability with its reasons. Spans are character positions in the sentence and in the translation."""
     if reliability is None:
         return None
@@ -117,7 +137,7 @@ def reliability_values(reliability: Reliability | None) -> dict[str, Any] | None
 
 def partial_json(text: str, tokens: Sequence[Token]) -> str:
     """Message: the tokens written so far."""
-    return _json({"what": "progress", "text": text, "target": tokens_values(tokens)})
+    return message_json({"what": "progress", "text": text, "target": tokens_values(tokens)})
 
 
 def queue_position_json(before: int | None, ticket: str = "") -> str:
@@ -125,30 +145,39 @@ def queue_position_json(before: int | None, ticket: str = "") -> str:
 
     The browser polls with `ticket`.
     """
-    return _json({"what": "waiting", "before": before, **({"ticket": ticket} if ticket else {})})
+    message: WaitingMessage = {"what": "waiting", "before": before}
+    if ticket:
+        message["ticket"] = ticket
+    return message_json(message)
 
 
 def busy_json() -> str:
     """Message: live requests are deferred because the server is busy."""
-    return _json({"what": "busy"})
+    return message_json({"what": "busy"})
 
 
 def deferred_json(name: str) -> str:
     """Message: the answer is too large to stream and must be fetched by this name."""
-    return _json({"what": "parcel", "name": name})
+    return message_json({"what": "parcel", "name": name})
 
 
 def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
     """Message: an error as a key of the phrase tables, with the request field that it belongs to."""
-    return _json({"what": "error", "field": field, "word": word, "values": dict(values)})
+    return message_json({"what": "error", "field": field, "word": word, "values": dict(values)})
 
 
-def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+def tokens_values(tokens: Sequence[Token]) -> list[TokenValues]:
     """Tokens with their labels; default values are omitted."""
     values = []
     for token, label in zip(tokens, token_labels(tokens), strict=True):
-        each: dict[str, Any] = {"text": token.text, "label": label.text, "id": token.id}
-        each |= {"start": token.start, "end": token.end, "word": token.word}
+        each: TokenValues = {
+            "text": token.text,
+            "label": label.text,
+            "id": token.id,
+            "start": token.start,
+            "end": token.end,
+            "word": token.word,
+        }
         if label.full != label.text:
             each["full"] = label.full
         if token.special:
@@ -156,28 +185,28 @@ def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
         if label.continues_word:
             each["joined"] = True
         if token.pieces > 1:
-            each |= {"piece": token.piece, "pieces": token.pieces}
+            each["piece"], each["pieces"] = token.piece, token.pieces
         if token.probability is not None:
             each["probability"] = round(token.probability, 6)
-            each["alternatives"] = [[other.text, other.id, round(other.probability, 6)] for other in token.alternatives]
+            each["alternatives"] = [(other.text, other.id, round(other.probability, 6)) for other in token.alternatives]
         values.append(each)
     return values
 
 
-def encode_tensor(weights: FloatArray, *, causal: bool = False) -> dict[str, Any]:
+def encode_tensor(weights: FloatArray, *, causal: bool = False) -> EncodedTensor:
     """Encode an array of any shape; `causal` omits the cells above the diagonal of the last two axes."""
     return {"shape": list(weights.shape), "letters": encode_weights(weights, causal=causal)}
 
 
-def roles_values(found: Mapping[str, Sequence[Sequence[Role]]]) -> dict[str, Any]:
+def roles_values(found: Mapping[Kind, Sequence[Sequence[Role]]]) -> dict[Kind, list[list[RoleValues]]]:
     """Role of each head in this sentence, `[layer][head]`: name, share and spread."""
     return {
-        kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
+        kind: [[(each.name, round(each.share, 4), round(each.spread, 2)) for each in layer] for layer in layers]
         for kind, layers in found.items()
     }
 
 
-def measures_values(translation: Translation, kind: Kind) -> dict[str, tuple[str, int, str]]:
+def measures_values(translation: Translation, kind: Kind) -> dict[str, MeasureValues]:
     """The measures that apply to a kind, by name: the unit, a scale and a letter for each head, layer by layer.
 
     A number is the scale times the weight of its letter. The scale is a power of ten, so that a number below 100 keeps
@@ -194,13 +223,9 @@ def measures_values(translation: Translation, kind: Kind) -> dict[str, tuple[str
     return {name: (STATISTICS[name].unit, int(scale), "".join(row)) for name, scale, row in rows}
 
 
-def look_values(
-    translation: Translation, about: Mapping[str, Any], cross: Sequence[Sequence[Role]], measured: CrossHeads
-) -> dict[str, Any]:
-    """Initial selection of a view, and the cross-attention heads that are shifted by one row, `[layer, head]` each."""
-    languages = {side: about.get(side, "") for side in ("source", "target")}
-    first = opening(translation, cross, measured, **languages)
-    return {"opening": first and first._asdict(), "late": late_heads(cross, measured)}
+def message_json(message: TranslationMessage | DownloadMessage) -> str:
+    """JSON of a message of a stream."""
+    return _json(message)
 
 
 def _json(values: Any) -> str:

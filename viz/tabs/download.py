@@ -6,7 +6,6 @@ next one resumes it. Downloads have their own queue and threads, so that transla
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,9 +19,10 @@ from headlight.viz.errors import PageError, repr_short
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.event_stream import Step, Wait
 from headlight.viz.server.visitors import VISITOR, OneJobPerVisitor
+from headlight.viz.service.messages import Downloaded, DownloadedBefore, DownloadPlan, HubStatus, TranslatorEntry
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.model_json import classifiers, translators
-from headlight.viz.service.payload import error_json
+from headlight.viz.service.payload import error_json, message_json
 from headlight.viz.service.request_queue import RequestQueue, Visitor, is_loopback
 from headlight.viz.service.service import Service
 
@@ -46,7 +46,7 @@ class Downloads(OneJobPerVisitor):
         calls.add(self.download_info, self.list_models, self.check_hub, computes=False)
         calls.add_stream(self.fetch_model)
 
-    def download_info(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def download_info(self, values: Mapping[str, Any]) -> DownloadPlan | DownloadedBefore:
         """Languages, licence and size of a model on the Hub, before any download."""
         name = _name(values)
         card = self.service.catalogue.card(name)
@@ -65,11 +65,11 @@ class Downloads(OneJobPerVisitor):
             "revision": plan.commit,
         }
 
-    def list_models(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def list_models(self, values: Mapping[str, Any]) -> list[TranslatorEntry]:
         """All current translators; other visitors may have downloaded some since the page was opened."""
         return translators(self.service)
 
-    def check_hub(self, values: Mapping[str, Any]) -> dict[str, str]:
+    def check_hub(self, values: Mapping[str, Any]) -> HubStatus:
         """The Hub's name if it is unreachable, which hides its models; otherwise empty."""
         return {"away": self.service.catalogue.away(again=values.get("again") is True)}
 
@@ -90,10 +90,10 @@ class Downloads(OneJobPerVisitor):
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
 
-    def _downloaded_json(self, card: ModelCard) -> dict[str, Any]:
+    def _downloaded_json(self, card: ModelCard) -> Downloaded:
         """A downloaded model and the list of all models of its kind."""
-        listed = translators if card.kind == "transformer" else classifiers
-        return {"name": card.name, "kind": card.kind, "models": listed(self.service)}
+        models = translators(self.service) if card.kind == "transformer" else classifiers(self.service)
+        return {"name": card.name, "kind": card.kind, "models": models}
 
     @contextmanager
     def _claim_download(self, visitor: Visitor, name: str) -> Iterator[None]:
@@ -123,7 +123,7 @@ class Downloads(OneJobPerVisitor):
     def _work(self, name: str, messages: Queue[str | None], stop: Event) -> None:
         try:
             card = self.service.fetch(name, lambda progress: messages.put(_progress(progress)), stop)
-            messages.put(_json({"what": "fetched", **self._downloaded_json(card)}))
+            messages.put(message_json({"what": "fetched", **self._downloaded_json(card)}))
         except PageError as error:
             messages.put(error_json(error.field, error.word, error.values))
         except Exception:
@@ -141,8 +141,4 @@ def _name(values: Mapping[str, Any]) -> str:
 
 
 def _progress(progress: DownloadProgress) -> str:
-    return _json({"what": "fetching", "done": progress.done, "total": progress.total})
-
-
-def _json(values: Any) -> str:
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return message_json({"what": "fetching", "done": progress.done, "total": progress.total})

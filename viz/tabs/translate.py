@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import aclosing, closing
 from threading import Event
-from typing import Any
+from typing import Annotated, Any
 
 import gradio as gr
 from anyio import CapacityLimiter
@@ -23,6 +23,7 @@ from headlight.viz.server.visitors import HAS_LEFT, VISITOR, OneJobPerVisitor, w
 from headlight.viz.server.widget import widget
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.first_answer import load_first_answer
+from headlight.viz.service.messages import Answer, ReadBack
 from headlight.viz.service.model_json import answer_json, default_request, translators
 from headlight.viz.service.payload import (
     busy_json,
@@ -67,8 +68,8 @@ class TranslateWidget(OneJobPerVisitor):
         calls.add_stream(self.stream_messages)
         calls.add(self.read_back, background=True)
         made = widget("translate/translate", value=load_first_answer(self.service), config=self._config())
+        calls.add(self.fetch_deferred, computes=False)
         if self.service.backend.uses_gradio_queue:
-            calls.add(self.fetch_deferred, computes=False)
             self._add_events(made)
         return made
 
@@ -99,12 +100,12 @@ class TranslateWidget(OneJobPerVisitor):
 
     # ------------------------------------------------------------ events
 
-    def read_back(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def read_back(self, values: Mapping[str, Any]) -> ReadBack:
         """Reliability of an answer from its back-translation, requested after the answer."""
         translation = self.service.translate(self.service.check(values.get("request"), model_defaults=True))
         return {"reliability": reliability_values(self.service.read_back(translation))}
 
-    def fetch_deferred(self, values: Mapping[str, Any]) -> bytes:
+    def fetch_deferred(self, values: Mapping[str, Any]) -> Annotated[bytes, Answer]:
         """Return an answer that was too large for a message."""
         return self.parcels.pop(values.get("name"))
 

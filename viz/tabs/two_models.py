@@ -19,6 +19,7 @@ from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.reranking import own_choice
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
+from headlight.viz.service.messages import TranslatorEntry
 from headlight.viz.service.model_json import model_json, translation_dict, translators
 from headlight.viz.service.own_choice import own_translation
 from headlight.viz.service.service import Service
@@ -32,7 +33,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
     return widget("compare/two-models", "beside", config=json.dumps(config, ensure_ascii=False))
 
 
-def model_menu(service: Service) -> list[dict[str, Any]]:
+def model_menu(service: Service) -> list[TranslatorEntry]:
     """The installed translators; the translate widget downloads the others."""
     return [model for model in translators(service) if model["downloaded"]]
 

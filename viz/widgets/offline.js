@@ -5,6 +5,7 @@ import { make } from './core/dom.js';
 import { selectionFrom } from './core/fields.js';
 import { parsePermalink, clampSelection } from './core/permalink.js';
 import { ready } from './core/page.js';
+import { readSavedAnswer } from './core/saved-answer.js';
 import { DEFAULTS, on, set, state } from './core/state.js';
 import { languageName, setLanguage } from './core/i18n.js';
 import { mount as mountFooter } from './layout/footer.js';
@@ -14,7 +15,7 @@ import { TranslatedText } from './parts/translated-text.js';
 
 export async function open(root) {
   const { answer: values, selection, language, version } = globalThis.headlightShown;
-  const given = new Translation(values);
+  const given = new Translation(readSavedAnswer(values));
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
   setLanguage(state.chosenLanguage ?? language);

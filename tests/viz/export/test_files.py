@@ -17,6 +17,7 @@ from headlight.viz.export.files import Exporter, comparison_csv, map_csv, select
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.figures.titles import header_height
 from headlight.viz.request_fields import Selection
+from headlight.viz.service.messages import ANSWER_VERSION
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 
@@ -208,6 +209,13 @@ def test_the_saved_page_carries_everything_and_asks_for_nothing(service: Service
     assert "modules['heads/heads-tab.js'] = " in page
     assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="', ours)
     assert "</script><img" not in page
+
+
+def test_the_answer_of_a_saved_page_has_the_version_of_its_format(service: Service) -> None:
+    page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
+    shown = re.search(r"globalThis\.headlightShown = (.*?);</script>", page)
+    assert shown is not None
+    assert json.loads(shown[1])["answer"]["version"] == ANSWER_VERSION
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_the_frame_asks_no_other_place_and_has_every_phrase() -> None:
     page = frame_page()
     assert not re.findall(r"""(?:src|href)=["']?https?:""", page)
     assert "plotly" not in bundle_code(translated=False).split("modules['")[0].casefold().replace("quickplotly", "")
-    assert json.loads(widget_module().split("const PAGE = ")[1].split("; // HTML of the iframe")[0]) == page
+    assert json.loads(widget_module().split("const PAGE = ")[1].split("; // HTML of")[0]) == page
     assert "export default { render }" in widget_module()
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     sources = {name: module(name) for name in names if name != HOST and not name.startswith("lessons/")}

@@ -11,7 +11,7 @@ import pytest
 
 from headlight.viz.server.static_files import WIDGETS
 
-IMPORT = re.compile(r"(?:from |import\()'([^']+)'")
+IMPORT = re.compile(r"(?:from |import\()'(\.[^']+)'")  # types come from `messages`, which is no module
 MODULES = sorted(path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
 MOUNT = "function mount("
 BELOW = ["core", "parts", "headview", "recording"]

@@ -9,12 +9,14 @@ import { t } from '../core/i18n.js';
 import { LogitLens } from './logit-lens.js';
 import { MethodTable } from './method-table.js';
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server, props }) {
   await ready;
   new AttributionTab(element, server, JSON.parse(props.config));
 }
 
 class AttributionTab {
+  /** @param {import('../core/server.js').Server} server */
   constructor(root, server, config) {
     this.root = root;
     this.chosen = null; // position of the selected word's first token

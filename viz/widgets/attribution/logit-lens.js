@@ -11,6 +11,7 @@ import { t } from '../core/i18n.js';
 const STRONGEST = 12; // parts with separate rows; the rest is summed
 
 export class LogitLens {
+  /** @param {import('../core/server.js').Server} server */
   constructor(server) {
     this.server = server;
     this.key = ''; // request that `told` belongs to

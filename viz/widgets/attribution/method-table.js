@@ -17,6 +17,7 @@ const SIGNED = new Set(['input_gradient', 'integrated', 'erasure']);
 const NO_HEAD = { layer: null, head: null };
 
 export class MethodTable {
+  /** @param {import('../core/server.js').Server} server */
   constructor(server, config) {
     this.server = server;
     this.config = config;

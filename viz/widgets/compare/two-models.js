@@ -29,12 +29,14 @@ const CHOICE_FIELDS = ['beside', 'besideBeam', 'besideSame'];
 const DISPLAY_FIELDS = ['kind', 'scale', 'palette', 'fit', 'theme', 'language', 'view'];
 const NO_CELL = { row: null, column: null };
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server, props }) {
   await ready;
   new TwoModelsTab(element, server, JSON.parse(props.config));
 }
 
 class TwoModelsTab {
+  /** @param {import('../core/server.js').Server} server */
   constructor(root, server, config) {
     this.root = root;
     this.server = server;

@@ -1,6 +1,9 @@
 // Asset addresses and the tables needed before the first render.
 
+import { isMessage } from './messages.js';
 import { isBusy, Retry, rest } from './retry.js';
+
+/** @typedef {import('messages').ErrorMessage} ErrorMessage */
 
 // Phrases, colours, fields and file versions, which are loaded with the modules.
 export const tables = globalThis.headlightTables;
@@ -8,6 +11,7 @@ export const tables = globalThis.headlightTables;
 /** URL of a static file. The URL contains the file's version, so that browsers can cache it forever. */
 export const asset = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
 
+/** @type {Promise<any> | null} */
 let plotly = null;
 
 /** Loads Plotly once, from the page's own server. */
@@ -23,6 +27,7 @@ export function loadPlotly() {
   return plotly;
 }
 
+/** @type {Promise<null> | null} */
 let lazyModules = null;
 
 /** Lazily loads the lesson and deck modules with their styles and phrases. */
@@ -67,26 +72,51 @@ export const queueStatus = {
  * Calls a server function and shows the queue status. Retries while the cluster is unreachable or the server is busy.
  * Other errors of the server are thrown with `fault`, which selects the phrase. Background calls pass `wanted()`: they
  * show no status and resolve to `null` once it is false. `refused(answer)` is called before the pause of each retry.
+ *
+ * @template Result
+ * @overload
+ * @param {import('messages').Call<Result>} ask
+ * @param {object} values
+ * @returns {Promise<Result>}
+ */
+/**
+ * @template Result
+ * @overload
+ * @param {import('messages').Call<Result>} ask
+ * @param {object} values
+ * @param {(() => boolean) | null} wanted
+ * @param {((answer: ErrorMessage) => void) | null} [refused]
+ * @returns {Promise<Result | null>}
+ */
+/**
+ * @template Result
+ * @param {import('messages').Call<Result>} ask
+ * @param {object} values
+ * @param {(() => boolean) | null} wanted
+ * @param {((answer: ErrorMessage) => void) | null} refused
+ * @returns {Promise<Result | null>}
  */
 export async function callLatest(ask, values, wanted = null, refused = null) {
   const patience = new Retry();
   let answer = await ask(values);
   try {
-    while (answer?.what === 'waiting' || patience.shouldRetry(answer)) {
+    while (isMessage(answer, 'waiting') || patience.shouldRetry(answer)) {
       if (wanted && !wanted()) return null;
-      const stays = answer.what !== 'waiting';
-      const pause = stays ? patience.pause(answer) : null;
       if (!wanted) {
-        queueStatus.setPosition(ask, stays ? null : answer.before);
-        queueStatus.setUnreachable(patience, stays && !isBusy(answer));
-        queueStatus.again(patience, isBusy(answer) ? pause : null);
+        queueStatus.setPosition(ask, answer.what === 'waiting' ? answer.before : null);
+        queueStatus.setUnreachable(patience, answer.what === 'error' && !isBusy(answer));
       }
-      if (stays) {
-        refused?.(answer);
-        await rest(pause, wanted);
-        if (wanted && !wanted()) return null;
+      if (answer.what === 'waiting') {
+        if (!wanted) queueStatus.again(patience, null);
+        answer = await ask(values, answer.ticket); // a queued request keeps its place
+        continue;
       }
-      answer = stays ? await ask(values) : await ask(values, answer.ticket); // a queued request keeps its place
+      const pause = patience.pause(answer);
+      if (!wanted) queueStatus.again(patience, isBusy(answer) ? pause : null);
+      refused?.(answer);
+      await rest(pause, wanted);
+      if (wanted && !wanted()) return null;
+      answer = await ask(values);
     }
   } finally {
     patience.finish();
@@ -96,6 +126,13 @@ export async function callLatest(ask, values, wanted = null, refused = null) {
       queueStatus.again(patience, null);
     }
   }
-  if (answer?.what === 'error') throw Object.assign(new Error(answer.word), { fault: answer });
+  if (isMessage(answer, 'error')) throw Object.assign(new Error(answer.word), { fault: answer });
   return answer;
 }
+
+/**
+ * The error message of the server that was thrown, if it was one.
+ * @param {any} error
+ * @returns {ErrorMessage | undefined}
+ */
+export const faultOf = (error) => error?.fault;

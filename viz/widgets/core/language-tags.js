@@ -6,7 +6,7 @@ const known = new Map();
 const IN_ENGLISH = new Intl.DisplayNames(['en'], { type: 'language' });
 const WIDESPREAD =
   'ar bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv ta th tr uk ur vi zh';
-const languagesByName = new Map(WIDESPREAD.split(' ').map((code) => [IN_ENGLISH.of(code).toLowerCase(), code]));
+const languagesByName = new Map(WIDESPREAD.split(' ').map((code) => [IN_ENGLISH.of(code)?.toLowerCase(), code]));
 
 /** The tag for `lang` attributes; invalid codes are returned unchanged. */
 export function languageTag(code) {
@@ -20,9 +20,9 @@ function tagOf(code) {
   try {
     const locale = new Intl.Locale([OTHERS[language] ?? language, ...rest].join('-'));
     // The default script of a language is omitted.
-    const usual = new Intl.Locale(locale.language).maximize().script;
+    const common = new Intl.Locale(locale.language).maximize().script;
     const script = locale.script === 'Hang' ? 'Kore' : locale.script; // treat Hangul as Korean script
-    const parts = [locale.language, script !== usual && script, locale.region];
+    const parts = [locale.language, script !== common && script, locale.region];
     return parts.filter(Boolean).join('-');
   } catch {
     return code;

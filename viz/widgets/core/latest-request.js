@@ -1,5 +1,6 @@
 // Keeps only the latest request; stale answers are ignored.
 
+import { faultOf } from './boot.js';
 import { faultText } from './i18n.js';
 
 export class LatestRequest {
@@ -33,7 +34,7 @@ export class LatestRequest {
       if (turn !== this.turn) return;
       this.shown = '';
       this.error.textContent = faultText(error, this.otherwise);
-      if (!error.fault) console.warn(error);
+      if (!faultOf(error)) console.warn(error);
     } finally {
       if (turn === this.turn) this.waits.classList.remove('waits');
     }

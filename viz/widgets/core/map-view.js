@@ -35,6 +35,11 @@ function makeAxes(translation, kind, options) {
   return { rows: items('rows'), columns: items('columns') };
 }
 
+/**
+ * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean }} View `gaps`: cells of words that one of two sentences lacks
+ * @typedef {import('./translation.js').Token & { places: number[] }} Item one or more tokens
+ */
+
 /** The displayed map of a head. `hidden` is the mean weight per row on hidden tokens. */
 export function view(translation, kind, layer, head, options) {
   const map = translation.map(kind, layer, head);
@@ -59,6 +64,19 @@ export function view(translation, kind, layer, head, options) {
   }
   return { ...about, weights, hidden, sums };
 }
+
+/** @type {View} */
+export const EMPTY_VIEW = {
+  kind: 'cross',
+  layer: 0,
+  head: 0,
+  rows: [],
+  columns: [],
+  maximum: false,
+  masked: false,
+  weights: new Float32Array(0),
+  hidden: 0,
+};
 
 export const WEIGHT_ERROR = 5e-5; // maximum quantisation error of a weight
 

@@ -157,6 +157,7 @@ export function formatPermalink() {
 /** Keeps the URL up to date, also that of a page that embeds this one. Each translation is a history entry. */
 export function syncAddress() {
   let waiting = 0;
+  /** @type {string | null} */
   let here = null; // request of this history entry; null: the next translation belongs to this entry
   let typed = false; // this entry's translation is live, so the next one replaces it
   let known = location.hash;

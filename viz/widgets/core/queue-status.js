@@ -8,8 +8,10 @@ const SECOND = 1000;
 const waiters = new Map(); // waiter → queue position
 const refused = new Map(); // waiter of a busy server → time of its retry
 const retrying = new Set(); // waiters of an unreachable cluster
+/** @type {HTMLElement | null} */
 let statusElement = null;
-let clock = null; // timer of the countdown
+/** @type {Timer | undefined} timer of the countdown */
+let clock;
 
 export { queueStatus };
 
@@ -58,6 +60,6 @@ function createStatusElement() {
   const found = document.createElement('p');
   found.className = 'headlight line-sign';
   found.setAttribute('role', 'status');
-  document.querySelector('.gradio-container').append(found);
+  document.querySelector('.gradio-container')?.append(found);
   return found;
 }

@@ -81,8 +81,9 @@ export class Recording extends Translation {
     const [, , rows, columns] = this.tensors[kind].shape;
     const size = small ? { rows: 1, columns: 1 } : { rows, columns };
     const name = `${kind} ${small}`;
-    if (!this.blanks.has(name)) this.blanks.set(name, { weights: new Float32Array(size.rows * size.columns).fill(NaN), ...size });
-    return this.blanks.get(name);
+    const blank = this.blanks.get(name) ?? { weights: new Float32Array(size.rows * size.columns).fill(NaN), ...size };
+    this.blanks.set(name, blank);
+    return blank;
   }
 
   /** Stores maps that have arrived; `full` stands for a weight of one. */

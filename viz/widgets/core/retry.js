@@ -1,5 +1,9 @@
 // Retries requests with back-off while the cluster is unreachable or the server is busy.
 
+import { isMessage } from './messages.js';
+
+/** @typedef {import('messages').ErrorMessage} ErrorMessage */
+
 const RETRY_DELAYS_MS = [2000, 4000, 8000, 15_000, 30_000]; // the last one repeats
 const MAX_RETRYING = 24; // maximum number of retrying requests; further ones report the error
 const POLL_WANTED_MS = 250; // milliseconds between two calls of `wanted()`
@@ -7,8 +11,12 @@ const BUSY = new Set(['line_full', 'cluster_busy', 'training_full']);
 
 const retrying = new Set();
 
-/** Whether the server rejected the request because its queue is full. */
-export const isBusy = (answer) => answer?.what === 'error' && BUSY.has(answer.word);
+/**
+ * Whether the server rejected the request because its queue is full.
+ * @param {unknown} answer
+ * @returns {answer is ErrorMessage}
+ */
+export const isBusy = (answer) => isMessage(answer, 'error') && BUSY.has(answer.word);
 
 /** Retry state of one request. */
 export class Retry {
@@ -16,14 +24,22 @@ export class Retry {
     this.times = 0;
   }
 
-  /** Whether the cluster is unreachable or busy, and the limit of retrying requests is not reached. */
+  /**
+   * Whether the cluster is unreachable or busy, and the limit of retrying requests is not reached.
+   * @param {unknown} answer
+   * @returns {answer is ErrorMessage}
+   */
   shouldRetry(answer) {
-    if ((answer?.word !== 'cluster_gone' && !isBusy(answer)) || (retrying.size >= MAX_RETRYING && !retrying.has(this))) return false;
+    const isGone = isMessage(answer, 'error') && answer.word === 'cluster_gone';
+    if ((!isGone && !isBusy(answer)) || (retrying.size >= MAX_RETRYING && !retrying.has(this))) return false;
     retrying.add(this);
     return true;
   }
 
-  /** Milliseconds until the next retry: back-off with jitter, at least the delay that a busy server asks for. */
+  /**
+   * Milliseconds until the next retry: back-off with jitter, at least the delay that a busy server asks for.
+   * @param {ErrorMessage} answer
+   */
   pause(answer) {
     const pause = RETRY_DELAYS_MS[Math.min(this.times, RETRY_DELAYS_MS.length - 1)];
     this.times += 1;
@@ -36,7 +52,11 @@ export class Retry {
   }
 }
 
-/** Wait this many milliseconds, or until `wanted()` is false. */
+/**
+ * Wait this many milliseconds, or until `wanted()` is false.
+ * @param {number} pause
+ * @param {(() => boolean) | null} wanted
+ */
 export async function rest(pause, wanted = null) {
   const nap = wanted ? POLL_WANTED_MS : pause;
   for (let left = pause; left > 0 && (!wanted || wanted()); left -= nap) {

@@ -3,6 +3,18 @@
 
 import { hasPhrase } from './i18n.js';
 
+/**
+ * @typedef {import('messages').Server} Server
+ * @typedef {{ word: string, values: Record<string, any> }} Fault key of a phrase, and its values
+ *
+ * @typedef {object} Mounted what the `mount` function of a widget gets (`viz/server/widget.py`)
+ * @property {HTMLElement} element
+ * @property {Server} server
+ * @property {{ value: string, config: string }} props
+ * @property {(event: string, data: object) => void} trigger
+ * @property {(name: string, listener: () => void) => void} watch
+ */
+
 const DATA_PREFIX = 'data: ';
 const session = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36)).join('');
 
@@ -11,6 +23,10 @@ export const hasServer = () => Boolean(globalThis.gradio_config);
 
 /** A failed response; `fault` has the phrase, `status` is that of HTTP. */
 export class CallError extends Error {
+  /**
+   * @param {number} status
+   * @param {Fault} fault
+   */
   constructor(status, fault) {
     super(fault.word);
     this.status = status;
@@ -18,12 +34,22 @@ export class CallError extends Error {
   }
 }
 
-export const server = new Proxy({ stream }, { get: (own, name) => own[name] ?? caller(String(name)) });
+/** @type {Server} */
+export const server = new Proxy(/** @type {any} its calls are made when they are read */ ({ stream }), {
+  get: (own, name) => own[name] ?? caller(String(name)),
+});
 
 /** A promise that resolves to `server` looks for `then`. */
 const caller = (name) => (name === 'then' ? undefined : (values, ticket, options) => call(name, values, ticket, options));
 
-/** The JSON value, or an error message. `ticket` names our place in the queue if the call has waited before. */
+/**
+ * The JSON value, or an error message. `ticket` names our place in the queue if the call has waited before.
+ * @param {string} name
+ * @param {object} values
+ * @param {string} ticket
+ * @param {RequestInit} options
+ * @returns {import('messages').Reply<any>}
+ */
 async function call(name, values, ticket = '', options = {}) {
   try {
     const response = await post(`call/${name}`, { session, values, ticket }, options);
@@ -46,7 +72,11 @@ function post(path, body, options) {
   return fetch(new URL(`../../${path}`, import.meta.url), { method: 'POST', headers, body: JSON.stringify(body), ...options });
 }
 
-/** Phrase and values of a failed response from the server or from a proxy. */
+/**
+ * Phrase and values of a failed response from the server or from a proxy.
+ * @param {Response} response
+ * @returns {Promise<Fault>}
+ */
 async function faultOf(response) {
   try {
     const { word, values } = await response.json();

@@ -36,7 +36,7 @@ export function createStore(fields, base = null) {
     const changed = names.filter((name) => owns(name) && state[name] !== changes[name]);
     for (const name of changed) state[name] = changes[name];
     const others = names.filter((name) => !owns(name));
-    if (others.length) base.set(Object.fromEntries(others.map((name) => [name, changes[name]])));
+    if (others.length) base?.set(Object.fromEntries(others.map((name) => [name, changes[name]])));
     if (!changed.length) return;
     for (const { fields: heard, listener } of [...listeners]) {
       if (changed.some((name) => heard.has(name))) listener(changed);

@@ -11,15 +11,19 @@ export const sideOf = (kind, axis) =>
   ['encoder', 'self'].includes(kind) || (kind === 'cross' && axis === 'columns') ? 'source' : 'target';
 
 /**
- * @typedef {object} Token
- * @property {string} label displayed text
- * @property {string} [full] the full text of a truncated label
- * @property {string} [key] unique in the view: `s3` (source), `t0` (target), `b` (start token)
- * @property {number} [id] in the vocabulary
- * @property {number | null} [word] index of its word in the text
- * @property {boolean} special a special token of the model, without text
- * @property {number} start
- * @property {number} end
+ * @typedef {import('messages').Answer} Answer
+ * @typedef {import('messages').AnswerModel} AnswerModel
+ * @typedef {Omit<import('messages').RequestValues, 'options'> & { options: Partial<import('messages').DecodingOptions> }} Request
+ *
+ * @typedef {Pick<Answer, 'source' | 'source_text' | 'target' | 'text' | 'start'>
+ *   & Partial<Omit<Answer, 'model' | 'attention' | 'request'>>
+ *   & {
+ *     model: Partial<AnswerModel> & Pick<AnswerModel, 'name' | 'source' | 'target' | 'best_head'>,
+ *     attention: Partial<Answer['attention']>, request?: Request, live?: boolean,
+ *   }} AnswerValues what a view needs of an answer
+ *
+ * @typedef {Partial<import('messages').TokenValues> & Pick<import('messages').TokenValues, 'label' | 'start' | 'end'>
+ *   & { key?: string, unknown?: boolean }} Token `key` is unique in the view: `s3` (source), `t0` (target), `b` (start token)
  *
  * @typedef {'encoder' | 'decoder' | 'cross' | 'self'} Kind of attention; a model with one stack has "self" alone
  * @typedef {number | 'mean'} LayerPlace
@@ -28,36 +32,44 @@ export const sideOf = (kind, axis) =>
  * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap in row-major order; NaN if masked
  */
 
+/** @type {Request} of a recording, which answers none */
+const NO_REQUEST = { text: '', model: '', options: {}, target: null, prefix: null, source_language: '', target_language: '' };
+
 export class Translation {
-  /** @type {{ options: Record<string, any>, text: string, model: string, [name: string]: any }} */
-  request;
-  /** @type {string} */
-  text;
-  /** @type {string} */
-  source_text;
-  /** @type {number[] | undefined} masked source positions */
+  request = NO_REQUEST;
+  text = '';
+  source_text = '';
+  /** @type {Answer['hidden']} */
   hidden;
-  /** @type {any} detected languages, if the model reads another one */
+  /** @type {Answer['hint']} */
   hint;
-  /** @type {{ layer: number, head: number, row: number | null } | null | undefined} initial selection of a view */
+  /** @type {Answer['opening'] | undefined} */
   opening;
-  /** @type {[number, number][] | undefined} [layer, head] of cross-attention heads that are shifted by one row */
+  /** @type {Answer['late'] | undefined} */
   late;
   /** @type {any} roles by kind, `[layer][head]`: name, share, and number of tokens that a row covers */
   roles;
-  /** @type {Record<string, Record<string, [unit: string, scale: number, letters: string]>> | undefined} by kind and name (`measures.js`) */
+  /** @type {Record<string, Record<string, import('messages').MeasureValues>> | undefined} by kind and name (`measures.js`) */
   measures;
-  /** @type {{ text: string, score: number, ended: boolean, reverse_score: number | null }[]} best first */
-  hypotheses;
+  /** @type {Answer['hypotheses']} */
+  hypotheses = [];
+  /** @type {Answer['reliability'] | undefined} */
+  reliability;
+  /** @type {Answer['way_back']} */
+  way_back;
+  /** @type {Answer['cached']} */
+  cached;
+  log_probability = 0;
+  seconds = 0;
+  device = '';
   /** @type {boolean} translated while the sentence was being typed */
   live = false;
 
-  /** @param {any} values the server's payload */
+  /** @param {AnswerValues} values */
   constructor({ attention, ...values }) {
     Object.assign(this, values);
-    const { source, target, usual: defaults, usual_source: default_source, usual_target: default_target, ...model } = values.model;
-    const languages = { source: languageTag(source), target: languageTag(target), default_source, default_target };
-    this.model = { ...model, ...languages, defaults };
+    const { source, target } = values.model;
+    this.model = { ...values.model, source: languageTag(source), target: languageTag(target) };
     const lacks = new Set(values.unknown);
     const read = withPositions(values.source, values.source_text);
     this.source = read.map((token, place) => ({ ...token, key: `s${place}`, ...(lacks.has(place) ? { unknown: true } : {}) }));
@@ -65,7 +77,7 @@ export class Translation {
     this.start = { ...values.start, key: 'b' };
     /** @type {Partial<Record<Kind, Tensor>>} */
     this.tensors = {};
-    for (const kind of KINDS.filter((each) => attention[each])) this.tensors[kind] = tensorOf(kind, attention[kind]);
+    for (const kind of KINDS) if (attention[kind]) this.tensors[kind] = tensorOf(kind, attention[kind]);
     /** @type {Map<string, AttentionMap>} */
     this.maps = new Map();
     /** @type {Map<string, Uint16Array | Uint32Array>} */
@@ -90,12 +102,24 @@ export class Translation {
     return { ...request, ...choices };
   }
 
-  layers(kind) {
-    return this.tensors[kind].shape[0];
+  /**
+   * All maps of a kind, which this translation must have.
+   * @param {Kind} kind
+   */
+  tensor(kind) {
+    const tensor = this.tensors[kind];
+    if (!tensor) throw new Error(`There are no maps of the kind ${kind}.`);
+    return tensor;
   }
 
+  /** @param {Kind} kind */
+  layers(kind) {
+    return this.tensor(kind).shape[0];
+  }
+
+  /** @param {Kind} kind */
   heads(kind) {
-    return this.tensors[kind].shape[1];
+    return this.tensor(kind).shape[1];
   }
 
   rows(kind) {
@@ -121,12 +145,13 @@ export class Translation {
    */
   map(kind, layer, head) {
     const key = `${kind} ${layer} ${head}`;
-    if (!this.maps.has(key)) this.maps.set(key, this.compute(kind, layer, head));
-    return this.maps.get(key);
+    const map = this.maps.get(key) ?? this.compute(kind, layer, head);
+    this.maps.set(key, map);
+    return map;
   }
 
   compute(kind, layer, head) {
-    const [layers, heads, rows, columns] = this.tensors[kind].shape;
+    const [layers, heads, rows, columns] = this.tensor(kind).shape;
     const numbers = this.gather(kind, layer, head);
     const whole = LEVEL_OF_ONE * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
     const weights = new Float32Array(numbers.length);
@@ -144,7 +169,7 @@ export class Translation {
    * @returns {Uint16Array | Uint32Array}
    */
   gather(kind, layer, head) {
-    const { shape, numbers } = this.tensors[kind];
+    const { shape, numbers } = this.tensor(kind);
     const [layers, heads, rows, columns] = shape;
     const size = rows * columns;
     if (typeof layer === 'number' && typeof head === 'number') {
@@ -152,14 +177,15 @@ export class Translation {
       return numbers.subarray(first, first + size);
     }
     const key = `${kind} ${layer} ${head}`;
-    if (!this.gathered.has(key)) {
-      const parts =
-        layer === 'mean'
-          ? Array.from({ length: layers }, (_, each) => this.gather(kind, each, head))
-          : Array.from({ length: heads }, (_, each) => this.gather(kind, layer, each));
-      this.gathered.set(key, head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size));
-    }
-    return this.gathered.get(key);
+    const known = this.gathered.get(key);
+    if (known) return known;
+    const parts =
+      layer === 'mean'
+        ? Array.from({ length: layers }, (_, each) => this.gather(kind, each, head))
+        : Array.from({ length: heads }, (_, each) => this.gather(kind, layer, each));
+    const gathered = head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size);
+    this.gathered.set(key, gathered);
+    return gathered;
   }
 
   /** Whether maps of this kind have an attention mask. */
@@ -177,8 +203,14 @@ export class Translation {
   }
 }
 
-/** All maps of a kind, decoded on first use. */
+/**
+ * All maps of a kind, decoded on first use.
+ * @param {Kind} kind
+ * @param {import('messages').EncodedTensor} encoded
+ * @returns {Tensor}
+ */
 function tensorOf(kind, { shape, letters }) {
+  /** @type {Uint16Array | null} */
   let numbers = null;
   return {
     shape,
@@ -214,7 +246,7 @@ export function readsAs(token, text) {
  * @param {string} text
  */
 export function withPositions(tokens, text) {
-  const starts = [0];
-  for (const character of text) starts.push(starts.at(-1) + character.length);
+  let at = 0;
+  const starts = [at, ...Array.from(text, (character) => (at += character.length))];
   return tokens.map((token) => ({ ...token, start: starts[token.start], end: starts[token.end] }));
 }

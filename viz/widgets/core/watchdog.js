@@ -10,6 +10,8 @@ const TIMEOUT_MS = 10_000; // milliseconds until a ping fails
 export class Watchdog {
   constructor(lost) {
     this.lost = lost;
+    /** @type {Timer | undefined} */
+    this.timer = undefined;
   }
 
   /** Call this on each message if more are expected. */
@@ -33,7 +35,7 @@ export class Watchdog {
   /** Call this when no more messages are expected. */
   stop() {
     clearTimeout(this.timer);
-    this.timer = null;
+    this.timer = undefined;
   }
 }
 

@@ -14,12 +14,14 @@ import { section } from './section.js';
 import { Stepper } from './stepper.js';
 import { SearchTree } from './search-tree.js';
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
   new DecodingTab(element, server);
 }
 
 class DecodingTab {
+  /** @param {import('../core/server.js').Server} server */
   constructor(root, server) {
     this.root = root;
     this.server = server;

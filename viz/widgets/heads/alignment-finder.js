@@ -14,7 +14,10 @@ const UNITS = ['words', 'tokens'];
 const MAX_LISTED = 12;
 
 export class AlignmentFinder {
-  /** `view`: the view of heads in which a head opens. */
+  /**
+   * `view`: the view of heads in which a head opens.
+   * @param {import('../core/server.js').Server} server
+   */
   constructor(server, view) {
     this.view = view;
     this.file = new GoldFile(server, (head) => this.show(head));

@@ -20,6 +20,7 @@ const EXTERNAL_ACTIONS = { sheet: () => print(), deck: () => dispatchEvent(new C
 const EDGE = 8; // pixels between the menu and the window's edge
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
+/** @param {import('../core/server.js').Server | undefined} server */
 export function mountExportMenu(server) {
   const button = make('button', { type: 'button', class: 'link', 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
   const menu = make('div', { class: 'menu', role: 'menu', hidden: true });
@@ -128,6 +129,7 @@ const CLIPBOARD_TEXTS = {
   python: () => pythonOfShown(state.translation),
 };
 
+/** @param {import('../core/server.js').Server} server */
 async function save(form, server) {
   const selection = selectionValues({ ...state, ...shownHead(state) });
   const asked = { form, request: state.translation.requestValues(), selection, theme: state.theme, language: state.language };

@@ -44,7 +44,10 @@ export function chooseAndTest(counts) {
 }
 
 export class GoldFile {
-  /** `open(head)` shows a head. */
+  /**
+   * `open(head)` shows a head.
+   * @param {import('../core/server.js').Server} server
+   */
   constructor(server, open) {
     this.server = server;
     this.turn = 0;

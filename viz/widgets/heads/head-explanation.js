@@ -39,6 +39,7 @@ export function paragraph(here, corpus, count) {
 export const joinSentences = (sentences) => sentences.reduce((all, each) => (/[。！？]$/.test(all) ? `${all}${each}` : `${all} ${each}`));
 
 export class HeadExplanation {
+  /** @param {import('../core/server.js').Server} server */
   constructor(server, view) {
     this.server = server;
     this.view = view;

@@ -37,7 +37,7 @@ const OBSERVED_FIELDS = [
 
 const elementsOf = (...parts) => parts.filter(Boolean).map(({ element }) => element);
 
-/** @param {{ element: HTMLElement, server?: any }} given a saved page has no server */
+/** @param {{ element: HTMLElement, server?: import('../core/server.js').Server }} mounted a saved page has no server */
 export async function mount({ element, server }) {
   await ready;
   if (isNarrow()) set({ fit: false }); // on a phone the whole map of a long sentence would have cells of two pixels

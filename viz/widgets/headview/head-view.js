@@ -56,7 +56,9 @@ class HeadView {
     this.marks = null;
     this.does = { ...this.defaultActions(), ...does };
     this.names = { heading: 'h2', named: false, wallName: () => t('wall'), mapName: (name) => name, ...names };
-    this.build();
+    const { maps, wall } = this.build();
+    this.maps = maps;
+    this.wall = wall;
     mountPointer(this.head, (event) => this.view && this.cellUnder(event), this.does);
     const everything = [...MAP_FIELDS, ...redraws];
     const changed = (names) => {
@@ -88,11 +90,12 @@ class HeadView {
     };
   }
 
+  /** Builds all elements; the map and the wall are returned, because every view has them. */
   build() {
     const { parts, store } = this;
     const part = (name) => (parts.has(name) ? make('div', {}) : null);
     const names = ['kinds', 'wall', 'list', 'sentence', 'strips', 'readout', 'legend', 'forms'];
-    const [kinds, wall, list, sentence, strips, readout, legend, forms] = names.map(part);
+    const [kinds, wallPart, list, sentence, strips, readout, legend, forms] = names.map(part);
     const [previous, next] = stepButtons((step) => this.moveHead(step));
     this.previous = previous;
     this.next = next;
@@ -106,22 +109,22 @@ class HeadView {
     this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
     this.says = make('p', { class: 'says' });
     const named = this.names.named ? (axis, places) => this.source.words(this.view, axis, places) : null;
-    this.maps = new MapArea(canvasPlotly(), store.state, { legend, options: { named } });
+    const maps = new MapArea(canvasPlotly(), store.state, { legend, options: { named } });
     const told = sentence ? make('div', { class: 'told' }, sentence, this.says) : this.says;
     const top = make('div', { class: 'heading' }, this.topline, this.announced, told);
-    this.head = make('div', { class: 'head' }, top, strips, readout, this.maps.element, legend);
+    this.head = make('div', { class: 'head' }, top, strips, readout, maps.element, legend);
     this.hints = make('p', { class: 'keys' });
     this.show = make('div', { class: 'show' }, list); // hosts may append controls
-    this.wallElement = wall ?? make('div', {});
-    this.element = make('div', { class: 'stage' }, wall, list ? this.show : null, this.head);
+    this.wallElement = wallPart ?? make('div', {});
+    this.element = make('div', { class: 'stage' }, wallPart, list ? this.show : null, this.head);
     this.root.append(...[kinds, this.element].filter(Boolean));
     const choose = (head, event) => {
       if (event.shiftKey && parts.has('pin')) store.set({ pinned: head });
       this.does.choose(head, event);
     };
     const hints = parts.has('hints') ? this.hints : null;
-    this.wall = mountHeadWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, hints);
-    this.grid = this.wall.grid;
+    const wall = mountHeadWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, hints);
+    this.grid = wall.grid;
     this.drawKinds = kinds && mountKinds(kinds, store, () => this.source);
     this.drawForms = forms && mountViewModes(forms, store, this.forms);
     this.strips = strips && mountTokenStrips(strips);
@@ -129,6 +132,7 @@ class HeadView {
     this.read = readout && mountReadout(readout);
     this.list = list && mountStrongestList(list, { sums: parts.has('sums') });
     this.drawLegend = legend && mountLegend(legend, store);
+    return { maps, wall };
   }
 
   // ---------------------------------------------------------------- drawing

@@ -5,7 +5,7 @@ import { make, isNarrow, setScrollable } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
 import { state as page } from '../core/state.js';
 import { colour, plotlyScale } from '../core/theme.js';
-import { colourLevel, rowMaximum, signed, argMax, threeDecimals } from '../core/map-view.js';
+import { EMPTY_VIEW, colourLevel, rowMaximum, signed, argMax, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { InView } from './inview.js';
 import { MapLabels } from './map-labels.js';
@@ -33,6 +33,10 @@ export class Heatmap {
     this.difference = difference;
     this.rowLabels = rowLabels;
     this.named = named;
+    /** @type {import('../core/map-view.js').View} */
+    this.view = EMPTY_VIEW; // until `show`
+    this.cellWidth = 0;
+    this.cellHeight = 0;
     this.kept = null; // sizes that stay fixed while the sentence is typed
     /** @type {ReturnType<typeof classRoom> | null} */
     this.forClass = null; // sizes in presentation mode

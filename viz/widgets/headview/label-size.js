@@ -6,11 +6,14 @@ import { isUpright } from '../parts/column-name.js';
 export const DENSE_FROM = 44; // tokens; longer maps are dense: they scroll or shrink
 const LETTERS = 14; // font size of labels in pixels
 
+/** @type {CanvasRenderingContext2D | null} */
 let measuringContext = null;
 
 function textWidth(text) {
   measuringContext ??= document.createElement('canvas').getContext('2d');
-  measuringContext.font = `650 ${LETTERS}px ${getComputedStyle(document.querySelector('.headlight')).fontFamily}`;
+  const widget = document.querySelector('.headlight');
+  if (!measuringContext || !widget) throw new Error('Labels are measured in a widget, with a canvas.');
+  measuringContext.font = `650 ${LETTERS}px ${getComputedStyle(widget).fontFamily}`;
   return measuringContext.measureText(text).width;
 }
 

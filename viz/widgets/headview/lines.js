@@ -11,6 +11,11 @@ const DENSE_FROM = 44;
 export class Lines {
   constructor(showing) {
     this.showing = showing;
+    /** @type {import('../core/map-view.js').View[]} */
+    this.views = [];
+    this.gap = 0; // pixels, as `left` and `right`; `show` sets them
+    this.left = 0;
+    this.right = 0;
     this.picture = svg('svg', { 'aria-hidden': 'true' });
     this.labels = make('div', {});
     this.captions = ['looking', 'looked_at'].map(() => make('span', {}));
@@ -64,7 +69,7 @@ export class Lines {
       return this.paths(view, colours[number], shift, now);
     });
     this.picture.replaceChildren(...paths);
-    const lit = highlightLevels(this.views.at(-1), now, this.showing.scale);
+    const lit = highlightLevels(this.views[this.views.length - 1], now, this.showing.scale);
     for (const label of this.labels.querySelectorAll('.label')) {
       const side = label.dataset.row !== undefined ? 'row' : 'column';
       const place = Number(label.dataset[side]);

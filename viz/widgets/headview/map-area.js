@@ -21,6 +21,9 @@ export class MapArea {
     this.legend = legend;
     this.widest = widest;
     this.options = options;
+    /** @type {Comparison | null} */
+    this.comparison = null;
+    /** @type {any[]} maps of one mode, each with its own arguments of `show` */
     this.maps = [];
     this.form = null;
     this.element = make('div', { class: 'maps' });
@@ -32,7 +35,7 @@ export class MapArea {
     const width = Math.min(this.widest, this.width || this.element.clientWidth || HIDDEN_WIDTH); // avoids a reflow
     if (wanted !== this.form) this.switchMode(wanted);
     const both = other ? [other, view] : [view];
-    if (wanted === 'compare') this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);
+    if (this.comparison) this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);
     else if (wanted === 'matrix') this.maps[0].show(view, width, name, this.classHeight());
     else if (wanted === 'lines') this.maps[0].show(both, width, name);
     else this.maps[0].show(both, name);

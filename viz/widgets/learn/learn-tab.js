@@ -6,6 +6,7 @@ import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
   const error = make('p', { class: 'error', role: 'alert' });

@@ -21,6 +21,7 @@ import { TensorCache } from './tensor-cache.js';
 const PAUSE = 120; // milliseconds without another change until an experiment is asked
 const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each while it plays
 
+/** @param {import('../core/server.js').Server} server */
 export async function mount(root, server) {
   const { lessons, tensors, experiments, ...asks } = await lessonCalls(root, server);
   new LessonPlayer(root, lessons, { tensors: new TensorCache(tensors), experiments: new ExperimentCache(experiments), ...asks });

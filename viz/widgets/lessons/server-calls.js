@@ -2,7 +2,10 @@
 
 import { callLatest } from '../core/boot.js';
 
-/** The lessons themselves; tensors and experiments, which are counted; the calls of a training run; and a lesson as a notebook. */
+/**
+ * The lessons themselves; tensors and experiments, which are counted; the calls of a training run; and a lesson as a notebook.
+ * @param {import('../core/server.js').Server} server
+ */
 export async function lessonCalls(root, server) {
   const asks = { open: 0 };
   const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((ask) =>

@@ -22,6 +22,7 @@ const SECTIONS = {
 };
 const OPEN = ['Scores', 'What it cannot do', 'How it learnt'];
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
   new ModelsTab(element, server.model_cards);

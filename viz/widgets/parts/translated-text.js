@@ -18,16 +18,23 @@ export class TranslatedText {
   /** `choose(place, id)` is called when an alternative token is selected. */
   constructor(choose) {
     this.choose = choose;
+    /** @type {any[]} */
+    this.tokens = [];
     this.element = make('div', { class: 'text', 'aria-live': 'polite' });
     this.popup = make('div', { class: 'alternatives', role: 'listbox', hidden: true });
     this.listen();
     on(['written'], () => this.hideUnwritten());
   }
 
-  /** Shows the tokens written so far. Only new tokens are animated. */
+  /**
+   * Shows the tokens written so far. Only new tokens are animated.
+   * @param {any[]} tokens
+   * @param {string} text
+   * @param {{ forced?: number | null, language?: string }} options `forced`: number of tokens that the visitor chose
+   */
   show(tokens, text, { forced = null, language = '' } = {}) {
     this.close();
-    const before = this.tokens?.map((token) => token.id) ?? [];
+    const before = this.tokens.map((token) => token.id);
     this.tokens = tokens;
     this.element.lang = language;
     const shown = [];

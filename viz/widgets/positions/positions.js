@@ -12,6 +12,7 @@ const [SHORTEST, LONGEST] = [2, 100]; // positions
 const DEBOUNCE_MS = 80; // milliseconds that the slider of positions rests before the server is asked
 const MAX_CACHED = 40; // answers
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
   new PositionsTab(element, server.position_encoding);

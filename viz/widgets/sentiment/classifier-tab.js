@@ -15,12 +15,18 @@ import { ClassifierMenu } from './classifier-menu.js';
 import { WordContributions } from './word-contributions.js';
 import { reviewLink } from './review-link.js';
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server, props }) {
   await ready;
   new ClassifierTab(element, server, JSON.parse(props.config));
 }
 
 class ClassifierTab {
+  /**
+   * @param {HTMLElement} root
+   * @param {import('../core/server.js').Server} server
+   * @param {any} config
+   */
   constructor(root, { judge, erase }, config) {
     this.root = root;
     this.ask = judge;

@@ -5,16 +5,27 @@ import { callLatest } from '../core/boot.js';
 const DELAY_MS = 400; // milliseconds after a translation, so that typing comes first
 const LIVE_DELAY_MS = 2000; // milliseconds after a live translation
 
+/** @typedef {import('../core/translation.js').Translation} Translation */
+
 export class BackTranslation {
-  /** `judge(translation)` is called when its reliability is updated. */
+  /**
+   * `judge(translation)` is called when its reliability is updated.
+   * @param {import('../core/server.js').Server} server
+   * @param {(translation: Translation) => void} judge
+   */
   constructor(server, judge) {
     this.server = server;
     this.judge = judge;
+    /** @type {Translation | null} */
     this.latest = null;
-    this.waits = 0;
+    /** @type {Timer | undefined} */
+    this.waits = undefined;
   }
 
-  /** Request the back-translation of the latest translation, if a reverse model is available. */
+  /**
+   * Request the back-translation of the latest translation, if a reverse model is available.
+   * @param {Translation} translation
+   */
   follow(translation) {
     clearTimeout(this.waits);
     this.latest = translation;
@@ -22,6 +33,7 @@ export class BackTranslation {
     this.waits = setTimeout(() => this.ask(translation), translation.live ? LIVE_DELAY_MS : DELAY_MS);
   }
 
+  /** @param {Translation} translation */
   async ask(translation) {
     try {
       const wanted = () => this.latest === translation;

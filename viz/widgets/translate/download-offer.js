@@ -1,5 +1,6 @@
 // Offers to download a model: description, size, confirmation and progress.
 
+import { faultOf } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
 import { Watchdog } from '../core/watchdog.js';
@@ -19,8 +20,18 @@ export class DownloadOffer {
     this.model = null;
     this.wanted = true;
     this.phase = 'away';
+    /** @type {import('../core/server.js').Fault | null} */
     this.fault = null;
-    this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable' }));
+    /** @type {import('messages').DownloadPlan | null} */
+    this.plan = null;
+    this.done = 0; // bytes
+    /** @type {number | null} */
+    this.total = null;
+    /** @type {number | null} seconds */
+    this.left = null;
+    /** @type {{ at: number, done: number } | null} where the rate of the download is measured from */
+    this.begun = null;
+    this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable', values: {} }));
     this.what = make('p', { class: 'what' });
     this.facts = make('p', { class: 'numeric' });
     this.says = make('p', { class: 'quiet' });
@@ -72,7 +83,7 @@ export class DownloadOffer {
     try {
       const plan = await hubClient.downloadInfo(model.name);
       if (this.model !== model || this.phase !== 'asking') return;
-      if (plan.here) {
+      if ('models' in plan) {
         this.onDownloaded(plan);
         return;
       }
@@ -82,7 +93,7 @@ export class DownloadOffer {
       this.phase = 'offered';
       this.draw();
     } catch (error) {
-      if (this.model === model && this.phase === 'asking') this.fail(error.fault ?? { word: 'our_fault' });
+      if (this.model === model && this.phase === 'asking') this.fail(faultOf(error) ?? { word: 'our_fault', values: {} });
     }
   }
 
@@ -130,6 +141,7 @@ export class DownloadOffer {
     this.draw();
   }
 
+  /** @param {import('../core/server.js').Fault} fault */
   fail(fault) {
     this.watchdog.stop();
     this.phase = 'failed';
@@ -138,6 +150,7 @@ export class DownloadOffer {
     this.draw();
   }
 
+  /** @param {import('messages').DownloadMessage} message */
   onMessage(message) {
     if (!this.busy) return;
     this.watchdog.reset();
@@ -153,10 +166,12 @@ export class DownloadOffer {
     this.draw();
   }
 
+  /** @param {import('messages').Downloaded} downloaded */
   onDownloaded({ name, models, kind }) {
     this.watchdog.stop();
-    if (kind === 'classifier') {
-      this.showClassifierReady(models.find((each) => each.name === name));
+    const model = models.find((each) => each.name === name);
+    if (kind === 'classifier' && model) {
+      this.showClassifierReady(model);
       return;
     }
     this.phase = this.wanted ? 'away' : 'here';

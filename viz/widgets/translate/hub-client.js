@@ -4,7 +4,9 @@ import { callLatest } from '../core/boot.js';
 import { CallError } from '../core/server.js';
 import { set } from '../core/state.js';
 
-let connected;
+/** @type {(server: import('../core/server.js').Server) => void} */
+let connected = () => {};
+/** @type {Promise<import('../core/server.js').Server>} */
 const server = new Promise((done) => (connected = done));
 let running = new AbortController(); // aborts the latest download
 
@@ -12,7 +14,8 @@ let running = new AbortController(); // aborts the latest download
 export const connectHub = (given) => connected(given);
 
 export const hubClient = {
-  hear: null, // callback for messages of the latest download
+  /** @type {(message: import('messages').DownloadMessage) => void} listener to the latest download */
+  hear: () => {},
 
   async downloadInfo(name) {
     return callLatest((await server).download_info, { name });
@@ -26,8 +29,8 @@ export const hubClient = {
   /** Check whether the Hub can be reached; `again`: the visitor requested it. */
   async look(again = false) {
     try {
-      const { away } = await callLatest((await server).check_hub, { again }, () => true);
-      set({ hubAway: away });
+      const status = await callLatest((await server).check_hub, { again }, () => true);
+      if (status) set({ hubAway: status.away });
     } catch {
       // Keep the previous state.
     }
@@ -36,7 +39,8 @@ export const hubClient = {
   async fetch(name) {
     hubClient.stop();
     const { signal } = running;
-    const hear = (message) => signal.aborted || hubClient.hear?.(message);
+    /** @param {import('messages').DownloadMessage} message */
+    const hear = (message) => signal.aborted || hubClient.hear(message);
     try {
       await (await server).stream('fetch_model', { name }, hear, signal);
     } catch (error) {
@@ -51,4 +55,4 @@ export const hubClient = {
   },
 };
 
-addEventListener('headlight-hub', (/** @type {CustomEvent} */ event) => hubClient.look(event.detail.again));
+addEventListener('headlight-hub', (event) => hubClient.look(event.detail.again));

@@ -11,7 +11,7 @@ export class LanguagePicker {
     this.side = side;
     this.chosen = ''; // the model's language code; empty for its default
     this.picker = new ListBox((code) => {
-      this.chosen = code === state.translation.model[`default_${side}`] ? '' : code;
+      this.chosen = code === state.translation?.model[`default_${side}`] ? '' : code;
       changed();
     });
     this.name = make('span', { class: 'language-name' });
@@ -25,7 +25,7 @@ export class LanguagePicker {
     this.name.classList.toggle('hidden-text', several);
     this.picker.element.hidden = !several;
     if (!several) return;
-    const used = state.translation.request[`${this.side}_language`] || model[`default_${this.side}`];
+    const used = state.translation?.request[`${this.side}_language`] || model[`default_${this.side}`];
     const items = codes.map((code) => ({ value: code, text: languageName(code), more: languageName(code) === code ? '' : code }));
     items.sort((one, other) => one.text.localeCompare(other.text, state.language));
     this.picker.fill({ label: t(`option_${this.side}_language`), shown: languageName(used), groups: [{ name: '', items }], chosen: used });

@@ -51,8 +51,10 @@ export class Live {
     this.model = model;
     this.choice = remembered();
     this.composing = false; // an input method is composing
-    this.waits = null; // timer of the next check
-    this.asked = null; // {text, at} of the pending request
+    /** @type {Timer | undefined} of the next check */
+    this.waits = undefined;
+    /** @type {{ text: string, at: number } | null} the pending request */
+    this.asked = null;
     this.missed = false; // the sentence has changed since; check again after the answer
     this.skipped = 0;
     this.vain = null; // the last sentence that timed out
@@ -87,10 +89,13 @@ export class Live {
     this.draw();
   }
 
-  /** Record the model's time; beam time divided by beam size is a lower bound for one hypothesis. */
+  /**
+   * Record the model's time; beam time divided by beam size is a lower bound for one hypothesis.
+   * @param {import('../core/translation.js').Translation} translation
+   */
   recordModelTime(translation) {
     if (translation.cached || !translation.seconds) return;
-    this.pace.measure(translation.model.name, translation.seconds / translation.request.options.beam_size);
+    this.pace.measure(translation.model.name, translation.seconds / (translation.request.options.beam_size ?? 1));
     this.draw();
   }
 
@@ -104,7 +109,7 @@ export class Live {
   /** Send the sentence unless it is unchanged or a pending answer comes first. */
   maybeSend() {
     const { text } = this.field;
-    this.waits = null;
+    this.waits = undefined;
     if (!this.on || this.field.validationError()) {
       this.cancel();
       if (this.on) this.refuse();
@@ -124,7 +129,7 @@ export class Live {
   shown() {
     if (this.pending() !== null) return this.pending();
     const { translation } = state;
-    return translation?.model.name === this.model() ? translation.request.text : null;
+    return translation && translation.model.name === this.model() ? translation.request.text : null;
   }
 
   /** Cancel the timer and the pending request. */
@@ -137,7 +142,7 @@ export class Live {
   /** Another request replaces the live one. */
   onReplaced() {
     clearTimeout(this.waits);
-    this.waits = null;
+    this.waits = undefined;
     clearTimeout(this.givesUp);
     this.asked = null;
     this.missed = false;
@@ -161,9 +166,13 @@ export class Live {
     set({ still: false });
   }
 
-  /** Handle a live message. Errors are not shown, because a half-typed sentence is not an error. */
+  /**
+   * Handle a live message. Errors are not shown, because a half-typed sentence is not an error.
+   * @param {import('messages').TranslationMessage} message
+   */
   onMessage(message) {
-    const word = message.what === 'busy' ? 'live_busy' : RETRY_PHRASES[message.word];
+    const retries = message.what === 'error' ? RETRY_PHRASES[message.word] : undefined;
+    const word = message.what === 'busy' ? 'live_busy' : retries;
     if (word) this.backOff(word);
     else if (message.what === 'error') this.onSettled();
   }
@@ -191,7 +200,7 @@ export class Live {
     this.asked = null;
     this.missed = false;
     this.skipped = 0;
-    if (missed && this.waits === null) this.soon();
+    if (missed && this.waits === undefined) this.soon();
   }
 
   /** Timeout: retry once per sentence. */
@@ -219,10 +228,10 @@ export class Live {
    * forever.
    */
   soon() {
-    const due = this.waits !== null && this.pause > DEBOUNCE_MS;
+    const due = this.waits !== undefined && this.pause > DEBOUNCE_MS;
     if (due && !this.composing) return;
     clearTimeout(this.waits);
-    this.waits = this.composing ? null : setTimeout(() => this.maybeSend(), this.pause);
+    this.waits = this.composing ? undefined : setTimeout(() => this.maybeSend(), this.pause);
   }
 
   wait(pause, word = 'live_busy') {

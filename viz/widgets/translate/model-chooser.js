@@ -9,7 +9,10 @@ import { ModelMenu } from './model-menu.js';
 import { DownloadOffer } from './download-offer.js';
 
 export class ModelChooser {
-  /** `take` translates the sentence with a model; `ask` repeats the pending request. */
+  /**
+   * `take` translates the sentence with a model; `ask` repeats the pending request.
+   * @param {import('../core/server.js').Server} server
+   */
   constructor(config, server, { take, ask, again }) {
     connectHub(server);
     this.config = config;

@@ -32,8 +32,9 @@ export function fallbackFor(request, field, defaults) {
  * informative row for a new sentence. Another model has other heads, so start with its default head.
  */
 export function initialSelection(translation, following) {
-  const first = !state.translation;
-  if (!first && !following && state.translation.model.name !== translation.model.name && translation.tensors.cross) {
+  const before = state.translation;
+  const first = !before;
+  if (before && !following && before.model.name !== translation.model.name && translation.tensors.cross) {
     return withInformativeRow(translation, {
       ...NO_SELECTION,
       pinned: null,
@@ -44,7 +45,7 @@ export function initialSelection(translation, following) {
     });
   }
   const linked = first ? parsePermalink() : following; // the first visit starts with the permalink
-  const stays = first || sameShape(state.translation, translation);
+  const stays = !before || sameShape(before, translation);
   if (linked) return { ...(stays ? {} : NO_SELECTION), ...selectionFor(translation, linked) };
   return stays ? clampSelection(translation, state) : withInformativeRow(translation, NO_SELECTION);
 }

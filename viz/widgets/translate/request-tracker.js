@@ -7,8 +7,16 @@ import { set, state } from '../core/state.js';
 import { fetchDeferred } from './deferred-answer.js';
 import { createTransport } from './transport.js';
 
+/** @typedef {import('messages').TranslationMessage} TranslationMessage */
+
 export class RequestTracker {
-  /** `hear(message)` receives messages; `lost()` is called if the server disappears during a request. */
+  /**
+   * `hear(message)` receives messages; `lost()` is called if the server disappears during a request.
+   * @param {{ through_queue: boolean }} config
+   * @param {import('../core/server.js').Server} server
+   * @param {import('../core/server.js').Mounted['trigger']} trigger
+   * @param {{ hear: (message: TranslationMessage) => void, lost: () => void }} does
+   */
   constructor(config, server, trigger, { hear, lost }) {
     this.hear = hear;
     this.server = server;
@@ -19,7 +27,8 @@ export class RequestTracker {
     this.broken = null; // the request whose connection broke
     this.once = false; // whether it may be resent at once
     this.patience = new Retry(); // retries if the server is busy
-    this.later = null; // timer of the next retry
+    /** @type {Timer | undefined} of the next retry */
+    this.later = undefined;
   }
 
   startRequest(request) {
@@ -45,7 +54,11 @@ export class RequestTracker {
     this.way.send({ turn: this.number, ...request });
   }
 
-  /** Whether a message belongs to the latest request; if so, the server is alive. A large one is fetched first. */
+  /**
+   * Whether a message belongs to the latest request; if so, the server is alive. A large one is fetched first.
+   * @param {TranslationMessage} message
+   * @returns {message is Exclude<TranslationMessage, import('messages').ParcelMessage>}
+   */
   accepts(message) {
     // The first translation has no number, and Gradio may set it again after an early request.
     if ((message.turn ?? 0) !== this.number) return false;
@@ -56,7 +69,10 @@ export class RequestTracker {
     return false;
   }
 
-  /** If the server is busy, schedule a retry and return true. */
+  /**
+   * If the server is busy, schedule a retry and return true.
+   * @param {import('messages').ErrorMessage} message
+   */
   putsOff(message) {
     if (!isBusy(message)) return false;
     const again = () => {
@@ -71,14 +87,14 @@ export class RequestTracker {
   /** Run `then` after a number of milliseconds; `null` cancels. */
   rests(pause, then = () => {}) {
     clearTimeout(this.later);
-    this.later = pause === null ? null : setTimeout(then, pause);
+    this.later = pause === null ? undefined : setTimeout(then, pause);
     queueStatus.again(this, pause);
   }
 
   /** The request failed: the connection `broke` or the server is unreachable. Live requests are retried silently. */
   onConnectionLost(turn, broke) {
     if (turn !== this.number) return;
-    if (this.live) this.hear({ what: 'error', field: 'text', word: 'cluster_gone', turn });
+    if (this.live) this.hear({ what: 'error', field: 'text', word: 'cluster_gone', values: {}, turn });
     else if (state.busy) {
       this.once = broke && this.broken !== this.asked;
       if (broke) this.broken = this.asked;

@@ -6,29 +6,26 @@ import { remainingInterventions } from '../core/interventions.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { shadedSpans } from '../parts/reliability.js';
-import { ModelChooser } from './model-chooser.js';
-import { Examples } from './examples.js';
-import { SentenceField } from './sentence-field.js';
-import { RequestForm } from './request-form.js';
-import { CollapsedForm } from './collapsed.js';
 import { fallbackFor, isSameRequest, liveLook, initialSelection, requestFromLink } from './permalink-request.js';
-import { LanguageHint } from './language-hint.js';
-import { Live } from './live.js';
-import { mountOptions } from './options.js';
 import { BackTranslation } from './back-translation.js';
-import { SourcePanel } from './source-panel.js';
+import { buildForm } from './form-parts.js';
 import { RequestTracker } from './request-tracker.js';
-import { TranslationPanel } from './translation-panel.js';
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, trigger, props, server, watch }) {
   await ready;
   new TranslateWidget(element, trigger, props, server, watch);
 }
 
+/** @typedef {import('messages').TranslationMessage} TranslationMessage */
+
 class TranslateWidget {
+  /** @param {import('../core/server.js').Server} server */
   constructor(root, trigger, props, server, watch) {
     this.root = root;
     this.cut = false;
+    /** @type {import('messages').TokenValues[]} written so far */
+    this.tokens = [];
     this.config = JSON.parse(props.config);
     this.turns = new RequestTracker(this.config, server, trigger, {
       hear: (each) => this.onMessage(each),
@@ -36,7 +33,17 @@ class TranslateWidget {
     });
     this.readBack = new BackTranslation(server, (translation) => this.showReliability(translation));
     state.defaultRequest = this.config.defaults;
-    this.build(server);
+    const form = buildForm(this, server);
+    this.chooser = form.chooser;
+    this.written = form.written;
+    this.field = form.field;
+    this.examples = form.examples;
+    this.looks = form.looks;
+    this.live = form.live;
+    this.reading = form.reading;
+    this.fields = form.fields;
+    this.desk = form.desk;
+    root.classList.add('translate');
     watch('value', () => props.value && this.onMessage(JSON.parse(props.value))); // a stopped request has no result
     on(['language'], () => this.draw());
     on(['still'], () => this.reserveSpace());
@@ -46,49 +53,11 @@ class TranslateWidget {
       this.looks.draw();
     });
     addEventListener('headlight-link', () => this.followLink());
-    addEventListener('headlight-model', (/** @type {CustomEvent} */ event) => this.useModel(event.detail.name));
-    addEventListener('headlight-request', (/** @type {CustomEvent} */ event) => this.translate(event.detail));
+    addEventListener('headlight-model', (event) => this.useModel(event.detail.name));
+    addEventListener('headlight-request', (event) => this.translate(event.detail));
     this.onMessage(JSON.parse(props.value));
     this.draw();
     this.followLink();
-  }
-
-  build(server) {
-    const options = mountOptions(this.config, () => this.translate());
-    const take = (model) => this.take(model, this.field.text);
-    const ask = (waits) => this.resendLinkRequest(waits);
-    this.chooser = new ModelChooser(this.config, server, { take, ask, again: () => this.translate() });
-    const { menu, offer, rules, languages } = this.chooser;
-    const goOn = (ids) => this.translate({ prefix: ids, target: null });
-    const undo = () => {
-      options.clearTarget();
-      this.translate();
-    };
-    this.written = new TranslationPanel({ language: languages[1], goOn, undo });
-    this.field = new SentenceField({ limit: this.config.limits.characters, alike: this.written.text, translate: () => this.translate() });
-    this.examples = new Examples(this.config.examples, (model, text) => this.take(model, text));
-    this.looks = new LanguageHint({ go: (offer) => this.takeOffer(offer), text: () => this.field.text });
-    this.field.element.addEventListener('input', () => {
-      this.looks.draw();
-      if (this.written.says && this.isCurrent()) this.outdate('');
-    });
-    const about = { model: () => this.chooser.model, pending: () => (state.busy ? this.asked.text : null) };
-    const does = { ask: () => this.sendLiveRequest(), drop: () => this.turns.stop(), refuse: () => this.outdate('not_translated') };
-    this.live = new Live(this.field, { ...does, ...about });
-    this.reading = new SourcePanel({
-      language: languages[0],
-      above: [menu.element, this.examples.element],
-      field: this.field,
-      below: [offer.element, rules],
-      looks: this.looks.element,
-      live: this.live,
-      options: options.element,
-      act: () => (state.busy ? this.stop() : this.translate()),
-    });
-    this.fields = new RequestForm({ sentence: this.field, chooser: this.chooser, options, unfold: () => this.reading.unfold(true) });
-    this.root.classList.add('translate');
-    this.desk = new CollapsedForm(this.root, () => this.field.focus());
-    this.root.append(this.reading.element, this.written.element, options.element, this.desk.element, this.written.popup);
   }
 
   useModel(name) {
@@ -121,6 +90,12 @@ class TranslateWidget {
     this.sendRequest(this.fields.request(more, this.asked));
   }
 
+  /**
+   * Send a request; `cut`: the visitor stopped the last one; `following`: the selection of its permalink.
+   * @param {any} request
+   * @param {boolean} [cut]
+   * @param {object | null} [following]
+   */
   sendRequest(request, cut = false, following = null) {
     this.asked = request;
     Object.assign(this, { cut, tokens: [], following });
@@ -149,7 +124,7 @@ class TranslateWidget {
     const { asked, following, cut } = this;
     set({ unanswered: asked });
     this.abandonRequest();
-    this.fail({ field: 'text', word: 'unreachable' });
+    this.fail({ field: 'text', word: 'unreachable', values: {} });
     if (!(await this.turns.shouldResend()) || asked.text !== this.field.text) return;
     this.fields.clear();
     this.sendRequest(asked, cut, following);
@@ -206,12 +181,14 @@ class TranslateWidget {
     return true;
   }
 
+  /** @param {TranslationMessage} message */
   onMessage(message) {
     if (!this.turns.accepts(message)) return;
     if (this.turns.live) this.onLiveMessage(message);
     else this.onRequestMessage(message);
   }
 
+  /** @param {TranslationMessage} message */
   onRequestMessage(message) {
     if (message.what === 'progress') {
       this.tokens = message.target;
@@ -224,7 +201,10 @@ class TranslateWidget {
     if (message.what === 'answer') this.onTranslation(new Translation(message));
   }
 
-  /** While typing show no errors, and keep each pin on its word. */
+  /**
+   * While typing show no errors, and keep each pin on its word.
+   * @param {TranslationMessage} message
+   */
   onLiveMessage(message) {
     if (message.what !== 'answer') {
       this.live.onMessage(message);

@@ -25,7 +25,8 @@ export class TranslationPanel {
     this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
     this.note = make('p', { class: 'verdict', role: 'status' });
     this.back = make('p', { class: 'back', hidden: true });
-    this.own = null; // the model's last unconstrained translation
+    /** @type {import('../core/translation.js').Translation | null} the model's last unconstrained translation */
+    this.own = null;
     const key = make(
       'span',
       { class: 'doubt-key', 'aria-hidden': 'true' },
@@ -90,7 +91,8 @@ export class TranslationPanel {
 
   /** Show the score of the visitor's translation, next to that of the model's own if known. */
   showScore({ log_probability: log, target, request, model }) {
-    const own = this.own?.request.text === request.text && this.own.model.name === model.name ? this.own.log_probability : null;
+    const { own: last } = this;
+    const own = last && last.request.text === request.text && last.model.name === model.name ? last.log_probability : null;
     const costliest = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
     const says =
       own === null
@@ -105,7 +107,11 @@ export class TranslationPanel {
     );
   }
 
-  /** Show a full translation; `cut`: the visitor stopped it. */
+  /**
+   * Show a full translation; `cut`: the visitor stopped it.
+   * @param {import('../core/translation.js').Translation} translation
+   * @param {boolean} cut
+   */
   show(translation, cut) {
     this.element.classList.remove('waits');
     this.under.style.minHeight = '';

@@ -3,13 +3,25 @@
 
 import { CallError } from '../core/server.js';
 
+/**
+ * @typedef {import('messages').TranslationMessage} TranslationMessage
+ * @typedef {(message: TranslationMessage) => void} Hear
+ * @typedef {(turn: number, broke?: boolean) => void} Lost
+ */
+
 const GATEWAY_ERRORS = new Set([502, 503, 504]); // a proxy cannot reach the server
 const RELOAD_DELAY_MS = 1000; // milliseconds to read the message before the page reloads
+/** @type {Set<TranslationMessage['what']>} */
 const FINAL_MESSAGES = new Set(['answer', 'error', 'busy']); // these end a response
 
 /**
  * Create the page's transport. `hear(message)` receives messages; `lost(turn, broke)` is called if a request gets no
  * answer: `broke` if its connection broke, else the server is unreachable.
+ * @param {{ through_queue: boolean }} config
+ * @param {import('../core/server.js').Server} server
+ * @param {import('../core/server.js').Mounted['trigger']} trigger
+ * @param {Hear} hear
+ * @param {Lost} lost
  */
 export function createTransport({ through_queue }, server, trigger, hear, lost) {
   return through_queue ? new GradioTransport(trigger) : new StreamTransport(server, hear, lost);
@@ -17,6 +29,7 @@ export function createTransport({ through_queue }, server, trigger, hear, lost) 
 
 /** Uses Gradio's queue: messages are set as the widget's value. */
 export class GradioTransport {
+  /** @param {import('../core/server.js').Mounted['trigger']} trigger */
   constructor(trigger) {
     this.trigger = trigger;
   }
@@ -32,26 +45,32 @@ export class GradioTransport {
 
 /** Streams messages from the server. */
 export class StreamTransport {
+  /**
+   * @param {import('../core/server.js').Server} server
+   * @param {Hear} hear
+   * @param {Lost} lost
+   */
   constructor(server, hear, lost) {
     this.server = server;
     this.hear = hear;
     this.lost = lost;
-    this.running = null; // aborts the running request
+    /** @type {AbortController | null} of the running request */
+    this.running = null;
   }
 
   async send(request) {
     this.stop();
     const running = new AbortController();
     this.running = running;
-    let last = null;
+    let ended = false;
+    /** @type {Hear} */
     const hear = (message) => {
-      last = message;
+      ended = FINAL_MESSAGES.has(message.what);
       this.hear(message);
     };
     try {
       await this.server.stream('stream_messages', request, hear, running.signal);
-      if (!running.signal.aborted && !FINAL_MESSAGES.has(last?.what))
-        this.hear({ what: 'error', field: 'text', word: 'our_fault', turn: request.turn });
+      if (!running.signal.aborted && !ended) this.hear({ what: 'error', field: 'text', word: 'our_fault', values: {}, turn: request.turn });
     } catch (error) {
       if (running.signal.aborted) return;
       if (error instanceof CallError) this.reportFailure(error, request);
@@ -64,6 +83,8 @@ export class StreamTransport {
   /**
    * Report a refused request. If the server has another version and does not know the call, reload the page; the URL
    * keeps the request. Gateway errors come from a proxy.
+   * @param {CallError} error
+   * @param {{ turn: number, live?: boolean }} request
    */
   reportFailure({ status, fault }, { turn, live }) {
     if (fault.word === 'unreachable' && GATEWAY_ERRORS.has(status)) this.lost(turn);

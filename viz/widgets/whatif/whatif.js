@@ -39,6 +39,7 @@ const PAUSE = 150; // debounce in milliseconds
 const SIDES = ['before', 'changed'];
 const SHOWN = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
   new WhatIfTab(element, server);
@@ -52,6 +53,7 @@ class ChangedSource extends TranslationSource {
 }
 
 class WhatIfTab {
+  /** @param {import('../core/server.js').Server} server */
   constructor(root, server) {
     this.root = root;
     this.server = server;

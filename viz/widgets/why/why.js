@@ -15,12 +15,14 @@ import { StreamTable } from './stream-table.js';
 import { TokenRadio } from './token-radio.js';
 import { HeadPicker } from './head-picker.js';
 
+/** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
   new WhyTab(element, server);
 }
 
 class WhyTab {
+  /** @param {import('../core/server.js').Server} server */
   constructor(root, server) {
     this.root = root;
     this.server = server;

@@ -1,0 +1,58 @@
+// Builds the parts of the translate widget and connects them with it.
+
+import { state } from '../core/state.js';
+import { CollapsedForm } from './collapsed.js';
+import { Examples } from './examples.js';
+import { LanguageHint } from './language-hint.js';
+import { Live } from './live.js';
+import { ModelChooser } from './model-chooser.js';
+import { mountOptions } from './options.js';
+import { RequestForm } from './request-form.js';
+import { SentenceField } from './sentence-field.js';
+import { SourcePanel } from './source-panel.js';
+import { TranslationPanel } from './translation-panel.js';
+
+/**
+ * All parts, appended to the root of `widget`; they call its methods.
+ * @param {any} widget
+ * @param {import('../core/server.js').Server} server
+ */
+export function buildForm(widget, server) {
+  const { config, root } = widget;
+  const translate = () => widget.translate();
+  const options = mountOptions(config, translate);
+  const take = (model) => widget.take(model, field.text);
+  const ask = (waits) => widget.resendLinkRequest(waits);
+  const chooser = new ModelChooser(config, server, { take, ask, again: translate });
+  const { menu, offer, rules, languages } = chooser;
+  const goOn = (ids) => widget.translate({ prefix: ids, target: null });
+  const undo = () => {
+    options.clearTarget();
+    widget.translate();
+  };
+  const written = new TranslationPanel({ language: languages[1], goOn, undo });
+  const field = new SentenceField({ limit: config.limits.characters, alike: written.text, translate });
+  const examples = new Examples(config.examples, (model, text) => widget.take(model, text));
+  const looks = new LanguageHint({ go: (offer) => widget.takeOffer(offer), text: () => field.text });
+  field.element.addEventListener('input', () => {
+    looks.draw();
+    if (written.says && widget.isCurrent()) widget.outdate('');
+  });
+  const about = { model: () => chooser.model, pending: () => (state.busy ? widget.asked.text : null) };
+  const does = { ask: () => widget.sendLiveRequest(), drop: () => widget.turns.stop(), refuse: () => widget.outdate('not_translated') };
+  const live = new Live(field, { ...does, ...about });
+  const reading = new SourcePanel({
+    language: languages[0],
+    above: [menu.element, examples.element],
+    field,
+    below: [offer.element, rules],
+    looks: looks.element,
+    live,
+    options: options.element,
+    act: () => (state.busy ? widget.stop() : widget.translate()),
+  });
+  const fields = new RequestForm({ sentence: field, chooser, options, unfold: () => reading.unfold(true) });
+  const desk = new CollapsedForm(root, () => field.focus());
+  root.append(reading.element, written.element, options.element, desk.element, written.popup);
+  return { chooser, written, field, examples, looks, live, reading, fields, desk };
+}

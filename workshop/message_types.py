@@ -1,0 +1,148 @@
+"""Writes the types of messages and calls for JavaScript: `python -m workshop.message_types`.
+
+The types of `viz/service/messages.py` and the names of the page's calls become TypeScript declarations, with which
+`make check` checks the widgets.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from headlight.viz.page import build_page
+from headlight.viz.server.calls import CallTable
+from headlight.viz.service import messages
+from headlight.viz.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE = ROOT / "tests" / "javascript" / "messages.d.ts"
+PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "any", object: "any"}
+MAX_WIDTH = 140  # characters of a line, as in `biome.settings.json`
+HEAD = """// Made by `python -m workshop.message_types` from `viz/service/messages.py` and the calls of the page.
+
+declare module 'messages' {
+"""
+CALLS = """  export type Reply<Result> = Promise<Result | WaitingMessage | ErrorMessage>;
+
+  /** A function of the server. A reply that is a place in the queue names the ticket of the next call. */
+  export type Call<Result> = (values: object, ticket?: string, options?: RequestInit) => Reply<Result>;
+"""
+STREAM = """    /** Passes each message to `hear` until the response ends. */
+    stream<Name extends keyof Streams>(
+      name: Name,
+      values: object,
+      hear: (message: Streams[Name]) => void,
+      signal?: AbortSignal,
+    ): Promise<void>;
+"""
+
+
+class Declarations:
+    """TypeScript declarations of Python types. A type that another one names is declared, too.
+
+    `aliases`: unions, choices and tuples by the name that they keep.
+    """
+
+    def __init__(self, aliases: Mapping[str, Any]) -> None:
+        self.names = {alias: name for name, alias in aliases.items()}
+        self.texts: dict[str, str] = {}
+        for name, alias in aliases.items():
+            text = self._written_out(alias)
+            line = f"  export type {name} = {text};\n"
+            rows = "".join(f"\n    | {each}" for each in text.split(" | "))
+            self.texts[name] = line if len(line) <= MAX_WIDTH else f"  export type {name} ={rows};\n"
+
+    def type_text(self, hint: Any) -> str:
+        """How TypeScript writes a type."""
+        return self.names[hint] if hint in self.names else self._written_out(hint)
+
+    def _written_out(self, hint: Any) -> str:
+        if hint in PLAIN:
+            return PLAIN[hint]
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin is Annotated:  # `dataclasses.asdict` of the class that is named
+            return self.type_text(hint.__metadata__[0])
+        if origin in (Union, types.UnionType):
+            return " | ".join(map(self.type_text, arguments))
+        if origin is Literal:
+            return " | ".join(f"'{each}'" if isinstance(each, str) else str(each).lower() for each in arguments)
+        if origin in (list, Sequence) or (origin is tuple and arguments[-1] is ...):
+            inner = self.type_text(arguments[0])
+            return f"({inner})[]" if " | " in inner else f"{inner}[]"
+        if origin is tuple:
+            return f"[{', '.join(map(self.type_text, arguments))}]"
+        if origin in (dict, Mapping):
+            return f"Record<{', '.join(map(self.type_text, arguments))}>"
+        if is_typeddict(hint) or dataclasses.is_dataclass(hint):
+            return self._interface(hint)
+        if isinstance(hint, type) and issubclass(hint, tuple):  # a named tuple travels as a list
+            return f"[{', '.join(map(self.type_text, get_type_hints(hint).values()))}]"
+        raise TypeError(f"{hint} has no counterpart in TypeScript: add it to {__file__}.")
+
+    def _interface(self, kind: Any) -> str:
+        name: str = kind.__name__
+        if name not in self.texts:
+            self.texts[name] = ""  # types may name each other
+            rows = []
+            for key, hint in get_type_hints(kind, include_extras=True).items():
+                optional = get_origin(hint) is NotRequired or key in getattr(kind, "__optional_keys__", ())
+                inner = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
+                rows.append(f"    {key}{'?' if optional else ''}: {self.type_text(inner)};\n")
+            about = (inspect.getdoc(kind) or "").partition("\n")[0]
+            self.texts[name] = f"  /** {about} */\n  export interface {name} {{\n{''.join(rows)}  }}\n"
+        return name
+
+
+def declarations(table: CallTable) -> str:
+    """The whole file."""
+    made = Declarations(_aliases())
+    for each in vars(messages).values():
+        if is_typeddict(each):
+            made.type_text(each)
+    streams = [f"    {name}: {made.type_text(messages.STREAMS[name])};\n" for name in sorted(table.streams)]
+    calls = [f"    {name}: Call<{made.type_text(_result(table, name))}>;\n" for name in sorted(table.calls)]
+    parts = [made.texts[name] for name in sorted(made.texts)]
+    parts += [CALLS, f"  /** Messages of each stream. */\n  export interface Streams {{\n{''.join(streams)}  }}\n"]
+    parts.append(f"  /** What a widget calls. */\n  export interface Server {{\n{STREAM}{''.join(calls)}  }}\n")
+    return HEAD + "\n".join(parts) + "}\n"
+
+
+def _aliases() -> dict[str, Any]:
+    """Unions, choices and tuples that have a name in `messages.py`."""
+    named = (Union, types.UnionType, Literal, tuple)
+    return {name: each for name, each in vars(messages).items() if get_origin(each) in named}
+
+
+def _result(table: CallTable, name: str) -> Any:
+    """The type of a call's value, if `messages.py` describes it."""
+    function = table.calls[name].function
+    hint = get_type_hints(inspect.unwrap(function), include_extras=True).get("return", Any)
+    described = [each for each in _named(hint) if each.__module__ == messages.__name__]
+    return hint if described else Any
+
+
+def _named(hint: Any) -> Iterator[Any]:
+    """All typed dictionaries that a type names."""
+    if is_typeddict(hint):
+        yield hint
+    for each in (*get_args(hint), *getattr(hint, "__metadata__", ())):
+        yield from _named(each)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the file, or with `--print` print it."""
+    made = declarations(build_page(Settings()).calls)
+    if "--print" in arguments:
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        sys.stdout.write(made)
+    else:
+        FILE.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
