@@ -27,8 +27,14 @@ class PageError(TranslatableError):
 
     def as_json(self) -> dict[str, Any]:
         """The error as JSON for API clients; `detail` repeats the message, as in FastAPI."""
-        said = str(self)
-        return {"error": said, "detail": said, "field": self.field, "word": self.word, "values": dict(self.values)}
+        message = str(self)
+        return {
+            "error": message,
+            "detail": message,
+            "field": self.field,
+            "word": self.word,
+            "values": dict(self.values),
+        }
 
 
 def escape_for_log(said: object) -> str:

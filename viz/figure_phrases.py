@@ -12,10 +12,10 @@ __all__ = ["LANGUAGES", "PHRASES_FOLDER", "figure_words", "phrase", "phrases", "
 @cache
 def _figure_words(figure: str, language: str) -> tuple[tuple[str, str], ...]:
     table = phrases(language)
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for prefix in ("figure_any_", f"figure_{figure}_"):
-        found |= {key.removeprefix(prefix): text for key, text in table.items() if key.startswith(prefix)}
-    return tuple(found.items())
+        results |= {key.removeprefix(prefix): text for key, text in table.items() if key.startswith(prefix)}
+    return tuple(results.items())
 
 
 def figure_words(figure: str, language: str = "en") -> dict[str, str]:

@@ -77,7 +77,7 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
     app = app_kwargs(settings, page)
     app["middleware"].append(preload_middleware(page))
     app["routes"] = [*call_routes(page.calls, page.service.line, settings), *routes()]
-    told = None if more.pop("prevent_thread_lock", False) else collect_signals()
+    signals = None if more.pop("prevent_thread_lock", False) else collect_signals()
     page.launch(
         prevent_thread_lock=True,
         quiet=True,  # Gradio's messages address developers: "set `share=True` in `launch()`"
@@ -96,9 +96,9 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
     )
     sys.stdout.write(f"* Running on {str(page.local_url).rstrip('/')}\n")
     sys.stdout.flush()
-    if told is not None:
+    if signals is not None:
         freeze_heap()
-        serve_until_signal(page, told)
+        serve_until_signal(page, signals)
 
 
 def gradio_theme() -> gr.themes.Base:

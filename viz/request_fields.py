@@ -194,8 +194,8 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
     options |= {row.name: checked.pop(row.name) for row in OPTIONS if row.name in checked}
     beam = options.get("beam_size", 1)
     if options.get("n_best", 1) > beam:
-        given = repr_short(options["n_best"])
-        raise PageError("n_best", "not_whole", {"name": "n_best", "low": 1, "high": beam, "given": given})
+        value = repr_short(options["n_best"])
+        raise PageError("n_best", "not_whole", {"name": "n_best", "low": 1, "high": beam, "given": value})
     try:
         return TranslationRequest(options=DecodingOptions(**options), **checked)
     except ModelError as error:
@@ -214,8 +214,8 @@ def _checked(values: Any, rows: Sequence[Field], settings: Settings) -> dict[str
     known = {row.name for row in rows}
     for name in values:
         if name not in known:
-            given = {"given": repr_short(name), "choices": ", ".join(row.name for row in rows)}
-            raise PageError(name if isinstance(name, str) and name.isidentifier() else "text", "unknown_name", given)
+            value = {"given": repr_short(name), "choices": ", ".join(row.name for row in rows)}
+            raise PageError(name if isinstance(name, str) and name.isidentifier() else "text", "unknown_name", value)
     for row in rows:
         if row.required and row.name not in values:
             raise PageError(row.name, "missing", {"name": row.name})

@@ -18,9 +18,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run `headlight.app`, which reads its settings from the environment."""
     for name in ("host", "port"):
-        given = getattr(arguments, name)
-        if given is not None:
-            os.environ[f"HEADLIGHT_{name.upper()}"] = str(given)
+        value = getattr(arguments, name)
+        if value is not None:
+            os.environ[f"HEADLIGHT_{name.upper()}"] = str(value)
     runpy.run_module("headlight.app", run_name="__main__")
     return 0
 

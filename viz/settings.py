@@ -138,31 +138,31 @@ SETTINGS = tuple(
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from the environment; unset and empty variables have their defaults."""
-    given = os.environ if environ is None else environ
-    found: dict[str, str] = {field: given.get(_variable(field), "").strip() for field in _MEANINGS}
-    numbers = {field: _whole(field, found.pop(field)) for field in _RANGES}
-    on_a_space = bool(given.get("SPACE_ID"))
-    models = _models(found.pop("models"), public=on_a_space or _is_public(found["host"], given))
-    frames = _frames(found.pop("frames"))
-    folder = found.pop("models_folder")
+    value = os.environ if environ is None else environ
+    results: dict[str, str] = {field: value.get(_variable(field), "").strip() for field in _MEANINGS}
+    numbers = {field: _whole(field, results.pop(field)) for field in _RANGES}
+    on_a_space = bool(value.get("SPACE_ID"))
+    models = _models(results.pop("models"), public=on_a_space or _is_public(results["host"], value))
+    frames = _frames(results.pop("frames"))
+    folder = results.pop("models_folder")
     if folder and not Path(folder).is_dir():
         raise SettingsError(
             f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Make it or mend it."
         )
-    if found["log"] not in LOGS:
-        raise SettingsError(f"{_variable('log')} is {found['log'][:40]!r}, but must be json. Change or unset it.")
-    if found["backend"] not in BACKENDS:
+    if results["log"] not in LOGS:
+        raise SettingsError(f"{_variable('log')} is {results['log'][:40]!r}, but must be json. Change or unset it.")
+    if results["backend"] not in BACKENDS:
         raise SettingsError(
-            f"{_variable('backend')} is {found['backend'][:40]!r}, but must be here or ray. Change or unset it."
+            f"{_variable('backend')} is {results['backend'][:40]!r}, but must be here or ray. Change or unset it."
         )
-    if found["ray_address"] and not _ADDRESS.fullmatch(found["ray_address"]):
+    if results["ray_address"] and not _ADDRESS.fullmatch(results["ray_address"]):
         raise SettingsError(
-            f"{_variable('ray_address')} is {found['ray_address'][:80]!r}, but must be an address such as "
+            f"{_variable('ray_address')} is {results['ray_address'][:80]!r}, but must be an address such as "
             "http://127.0.0.1:8000. Change or unset it."
         )
-    if found["backend"] == "ray" and numbers["concurrency"] is None:
+    if results["backend"] == "ray" and numbers["concurrency"] is None:
         numbers["concurrency"] = CLUSTER_CONCURRENCY
-    texts = {field: text for field, text in found.items() if text}
+    texts = {field: text for field, text in results.items() if text}
     chosen = {field: number for field, number in numbers.items() if number is not None}
     place = {"models_folder": Path(folder).resolve()} if folder else {}
     return Settings(**chosen, **texts, **place, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
@@ -209,13 +209,13 @@ def _models(text: str, *, public: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*listed, *names))) if ANY_MODEL in names else names
 
 
-def _is_public(host: str, given: Mapping[str, str]) -> bool:
+def _is_public(host: str, value: Mapping[str, str]) -> bool:
     """Whether other machines can reach the page: by its address, a share link or a reverse proxy's path.
 
     An unset host means `GRADIO_SERVER_NAME`, or else loopback, as in Gradio.
     """
-    shared = given.get("GRADIO_SHARE", "").lower() == "true" or bool(given.get("GRADIO_ROOT_PATH"))
-    name = (host or given.get("GRADIO_SERVER_NAME", "").strip() or "127.0.0.1").strip("[]")
+    shared = value.get("GRADIO_SHARE", "").lower() == "true" or bool(value.get("GRADIO_ROOT_PATH"))
+    name = (host or value.get("GRADIO_SERVER_NAME", "").strip() or "127.0.0.1").strip("[]")
     try:
         return shared or not ipaddress.ip_address(name).is_loopback
     except ValueError:

@@ -85,10 +85,10 @@ def _find(arguments: argparse.Namespace) -> int:
     if not (arguments.start and arguments.end):
         raise CommandError("Say what to look for: --from WORD --to WORD.")
     begun = read_plan(arguments.folder)
-    found = find_looks(arguments.folder, arguments.start, arguments.end, arguments.least)
-    if not found:
+    result = find_looks(arguments.folder, arguments.start, arguments.end, arguments.least)
+    if not result:
         print(f"No head of {begun.model} looks from {arguments.start!r} to {arguments.end!r} with {arguments.least:g}.")
-    for each in found[: arguments.top]:
+    for each in result[: arguments.top]:
         kind, layer, head = each.head
         mean = each.weight / each.looks
         print(f"{kind} layer {layer + 1} head {head + 1}: {each.looks} of {each.total} rows, {mean:.2f}")

@@ -147,14 +147,14 @@ LIGHTNESS: dict[ThemeName, tuple[float, ...]] = {"light": (0.50, 0.38, 0.60), "d
 @cache
 def _samples(name: str, theme: ThemeName, count: int) -> tuple[tuple[float, str], ...]:
     stops = [_to_lab(stop) for stop in STOPS[name][theme]]
-    found = []
+    results = []
     for step in range(count):
         place = step / (count - 1)
         below = min(len(stops) - 2, int(place * (len(stops) - 1)))
         share = place * (len(stops) - 1) - below
         mixed = [low + (high - low) * share for low, high in zip(stops[below], stops[below + 1], strict=True)]
-        found.append((place, _to_hex(mixed[0], mixed[1], mixed[2])))
-    return tuple(found)
+        results.append((place, _to_hex(mixed[0], mixed[1], mixed[2])))
+    return tuple(results)
 
 
 def colour_scale(name: str, theme: Theme, samples: int = SCALE_SAMPLES) -> ColourScale:

@@ -66,19 +66,19 @@ class TokenLabel:
 
 def token_labels(tokens: Sequence[Token]) -> tuple[TokenLabel, ...]:
     """One label per token. Pieces of a split character show it with their number: 翻 2/3."""
-    found = []
+    results = []
     before: Token | None = None
     for token in tokens:
         joined = before is not None and _is_adjacent(before, token)
         if token.piece:
             text = f"{make_visible(token.text)} {token.piece + 1}/{token.pieces}"
-            found.append(TokenLabel(text, text, token.special, continues_word=True))
+            results.append(TokenLabel(text, text, token.special, continues_word=True))
         else:
             dot = CONTINUATION_MARK if joined and before is not None and _continues(before, token) else ""
             text = make_visible(token.text)
-            found.append(TokenLabel(dot + truncate(text), dot + text, token.special, joined))
+            results.append(TokenLabel(dot + truncate(text), dot + text, token.special, joined))
         before = token
-    return tuple(found)
+    return tuple(results)
 
 
 def candidate_label(text: str) -> TokenLabel:
@@ -112,13 +112,13 @@ def truncate(text: str, longest: int = MAX_COLUMNS) -> str:
     clusters = [_limit_accents(cluster) for cluster in grapheme_clusters(text)]
     if sum(map(display_width, clusters)) <= longest:
         return "".join(clusters)
-    kept, used = [], 1  # the ellipsis
+    remaining, used = [], 1  # the ellipsis
     for cluster in clusters:
         used += display_width(cluster)
         if used > longest:
             break
-        kept.append(cluster)
-    return "".join(kept).rstrip() + "…"
+        remaining.append(cluster)
+    return "".join(remaining).rstrip() + "…"
 
 
 def plotly_text(text: str) -> str:
@@ -135,7 +135,7 @@ def vertical_text(text: str) -> str:
 
 def grapheme_clusters(text: str) -> list[str]:
     """Split a text into grapheme clusters."""
-    found: list[str] = []
+    results: list[str] = []
     for character in text:
         flag = "\U0001f1e6" <= character <= "\U0001f1ff"
         tied = (
@@ -144,11 +144,13 @@ def grapheme_clusters(text: str) -> list[str]:
             or ord(character) in TAGS
             or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones
         )
-        if found and (tied or found[-1].endswith("\u200d") or (flag and len(found[-1]) == 1 and _is_flag(found[-1]))):
-            found[-1] += character
+        if results and (
+            tied or results[-1].endswith("\u200d") or (flag and len(results[-1]) == 1 and _is_flag(results[-1]))
+        ):
+            results[-1] += character
         else:
-            found.append(character)
-    return found
+            results.append(character)
+    return results
 
 
 def display_width(text: str) -> int:

@@ -40,16 +40,16 @@ def _inside(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def bind(signature: inspect.Signature, given: Sequence[Any]) -> list[Any]:
+def bind(signature: inspect.Signature, value: Sequence[Any]) -> list[Any]:
     """All arguments in order, with defaults filled in."""
     most = len(signature.parameters)
-    if len(given) > most:
+    if len(value) > most:
         names = ", ".join(signature.parameters)
-        raise PageError("data", "too_many_values", {"limit": most, "choices": names, "given": len(given)})
-    rest = list(signature.parameters.values())[len(given) :]
+        raise PageError("data", "too_many_values", {"limit": most, "choices": names, "given": len(value)})
+    rest = list(signature.parameters.values())[len(value) :]
     for parameter in rest:
         require_argument(parameter)
-    return [*given, *(parameter.default for parameter in rest)]
+    return [*value, *(parameter.default for parameter in rest)]
 
 
 def check_names(signature: inspect.Signature, values: Any) -> None:

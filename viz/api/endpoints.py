@@ -223,8 +223,8 @@ def wrap_endpoint(
 
 def _measures(answer: Translation, kind: Kind, weights: FloatArray) -> dict[str, float | None]:
     """The measures of one map `[query, key]`, by name; None where a measure says nothing."""
-    found = measure_weights(weights[None, None], map_geometry(answer, kind))
-    return {name: None if np.isnan(value) else round(value.item(), DECIMALS) for name, value in found.items()}
+    result = measure_weights(weights[None, None], map_geometry(answer, kind))
+    return {name: None if np.isnan(value) else round(value.item(), DECIMALS) for name, value in result.items()}
 
 
 def _texts(tokens: Sequence[Token]) -> list[str]:

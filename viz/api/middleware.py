@@ -137,9 +137,9 @@ class RequestGuard:
         except Exception as error:
             refusal = self._to_page_error(scope, error)
             if refusal.word == "our_fault":
-                told = {"method": scope["method"]}  # the path may contain a session id
+                values = {"method": scope["method"]}  # the path may contain a session id
                 LOG.exception(
-                    "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": told}
+                    "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
                 )
             if not begun:
                 await refuse(sending, refusal)

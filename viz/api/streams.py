@@ -47,7 +47,7 @@ async def stream_job(queue: SubscriberQueue, job: str, receive: Receive, send: S
 
 async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None], send: Send) -> bytes:
     """Wait for the result, sending heartbeats; empty if the client disconnects."""
-    said = time.monotonic()
+    last_sent = time.monotonic()
     while not leaves.done():
         answer = await queue.answers.wait(job, POLL_SECONDS)
         if leaves.done():
@@ -57,8 +57,8 @@ async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None]
             return answer
         if job not in queue.answers:  # fetched by another request, or cancelled
             return error_event(PageError("data", "no_answer"))
-        if time.monotonic() - said > KEEP_ALIVE_SECONDS:
-            said = time.monotonic()
+        if time.monotonic() - last_sent > KEEP_ALIVE_SECONDS:
+            last_sent = time.monotonic()
             await send({"type": "http.response.body", "body": ALIVE, "more_body": True})
     return b""
 

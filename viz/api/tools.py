@@ -16,11 +16,11 @@ def serves_tools(settings: Settings, environ: Mapping[str, str] | None = None) -
     """The value of the variable. If unset, true on a Space, whose build installs `gradio[mcp]`."""
     wanted = (os.environ if environ is None else environ).get(VARIABLE, "").strip().lower()
     try:
-        found = version("mcp")
+        result = version("mcp")
     except PackageNotFoundError:
-        found = ""
-    fits = found.partition(".")[0] == MAJOR
+        result = ""
+    fits = result.partition(".")[0] == MAJOR
     if wanted == "true" and not fits:
-        why = f"the installed mcp is {found}, and Gradio needs {MAJOR}" if found else "the package mcp is missing"
+        why = f"the installed mcp is {result}, and Gradio needs {MAJOR}" if result else "the package mcp is missing"
         raise SettingsError(f"{VARIABLE} is True, but {why}. Run pip install 'gradio[mcp]', or unset {VARIABLE}.")
     return wanted == "true" or (not wanted and settings.on_a_space and fits)

@@ -67,9 +67,9 @@ class ClusterBackend:
         self._place = urlsplit(address)
         self._rests_until = 0.0
 
-    def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
+    def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
         """Run on a replica with this model."""
-        with closing(self._progress_frames(RemoteCall.of(card, function_name(work), given), Event())) as answers:
+        with closing(self._progress_frames(RemoteCall.of(card, function_name(work), arguments), Event())) as answers:
             for letter, payload in answers:
                 if letter == ANSWER:
                     return decode(payload)
@@ -77,13 +77,13 @@ class ClusterBackend:
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Closing the iterator or setting `stop` closes the connection, which cancels the work on the replica."""
-        told = 0
+        last_step = 0
         with closing(self._progress_frames(RemoteCall.of(card, STREAM, (request,)), stop)) as answers:
             for letter, payload in answers:
                 if letter == ANSWER:
                     yield last_progress(decode(payload))
-                elif (progress := decode_progress(payload)).step > told:  # a retry repeats the steps
-                    told = progress.step
+                elif (progress := decode_progress(payload)).step > last_step:  # a retry repeats the steps
+                    last_step = progress.step
                     yield progress
 
     def model_info(self, card: ModelCard) -> ModelInfo:
@@ -96,10 +96,10 @@ class ClusterBackend:
             with closing(self._connection(1.0)) as connection:
                 connection.request("GET", "/-/routes")
                 with closing(connection.getresponse()) as reply:
-                    said = reply.read().strip()
+                    body = reply.read().strip()
         except (OSError, http.client.HTTPException):
             return {"cluster": "does not answer"}
-        return {} if reply.status == 200 and said not in (b"", b"{}") else {"cluster": "has no application"}
+        return {} if reply.status == 200 and body not in (b"", b"{}") else {"cluster": "has no application"}
 
     # ------------------------------------------------------------ one call and one retry if its machine is lost
 
@@ -143,10 +143,10 @@ class ClusterBackend:
                 if reply.status != 200:
                     raise ConnectionLostError(f"status {reply.status}")
                 while not stop.is_set():
-                    found = read_frame(reply.read)
-                    if found is None:
+                    result = read_frame(reply.read)
+                    if result is None:
                         raise ConnectionLostError("its answer has no end")
-                    letter, payload = found
+                    letter, payload = result
                     if letter == ERROR:
                         raise PageError(*decode(payload))
                     if letter == INTERNAL_ERROR:

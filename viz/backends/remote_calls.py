@@ -37,9 +37,9 @@ class RemoteCall(NamedTuple):
     arguments: tuple[Any, ...]
 
     @classmethod
-    def of(cls, card: ModelCard, work: str, given: tuple[Any, ...]) -> RemoteCall:
+    def of(cls, card: ModelCard, work: str, value: tuple[Any, ...]) -> RemoteCall:
         """Create a call for the model of a card."""
-        return cls(card.kind, card.name, card.revision, work, given)
+        return cls(card.kind, card.name, card.revision, work, value)
 
     @property
     def model_id(self) -> str:
@@ -54,10 +54,10 @@ def encode_call(call: RemoteCall) -> bytes:
 
 def decode_call(body: bytes) -> RemoteCall:
     """Decode a call. Raises `DecodeError` for invalid bytes."""
-    found = decode(body)
-    if not isinstance(found, tuple) or len(found) != 5 or not all(isinstance(each, str) for each in found[:4]):
+    result = decode(body)
+    if not isinstance(result, tuple) or len(result) != 5 or not all(isinstance(each, str) for each in result[:4]):
         raise DecodeError("no call")
-    call = RemoteCall(*found)
+    call = RemoteCall(*result)
     if not isinstance(call.arguments, tuple) or (call.function != STREAM and call.function not in REMOTE_FUNCTIONS):
         raise DecodeError("a call of nothing that is known")
     return call
@@ -79,8 +79,8 @@ def run_call(call: RemoteCall, load: Callable[[], Any], is_cancelled: Callable[[
         else:
             yield encode_frame(ANSWER, encode(REMOTE_FUNCTIONS[call.function](model, *call.arguments)))
     except ModelError as error:
-        said = to_page_error(error, model=call.name)
-        yield encode_frame(ERROR, encode((said.field, said.word, dict(said.values))))
+        page_error = to_page_error(error, model=call.name)
+        yield encode_frame(ERROR, encode((page_error.field, page_error.word, dict(page_error.values))))
     except Exception:
         LOG.exception("A call failed.")
         yield encode_frame(INTERNAL_ERROR)
@@ -121,7 +121,7 @@ def _read_exactly(read: Callable[[int], bytes], size: int) -> bytes:
     while left and (part := read(left)):
         parts.append(part)
         left -= len(part)
-    found = b"".join(parts)
-    if found and left:
+    result = b"".join(parts)
+    if result and left:
         raise EOFError("a frame was cut off")
-    return found
+    return result

@@ -97,12 +97,12 @@ class Replica:
         try:
             while True:
                 try:
-                    found = await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
+                    result = await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
                 except TimeoutError:
-                    found = encode_frame(HEARTBEAT)
-                if found is None:
+                    result = encode_frame(HEARTBEAT)
+                if result is None:
                     break
-                yield found
+                yield result
             await working
         finally:
             gone.set()

@@ -38,12 +38,12 @@ class ZeroGpuBackend(LocalBackend):
         super().__init__(models)
         self._gpu = gpu
 
-    def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
+    def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
         """Run in the worker process. Arguments and result are copied."""
         self.models.catalogue.folder(card)  # a missing model is an error before a GPU is requested
         self.models.catalogue.mark_used(card)
         try:
-            return decode(self._gpu(card, function_name(work), encode(given)))
+            return decode(self._gpu(card, function_name(work), encode(arguments)))
         except Exception as error:  # from `spaces`: the visitor's GPU quota is used up, or no GPU is free
             title = str(getattr(error, "title", ""))
             if not title.startswith("ZeroGPU") or title == WORKER_ERROR:
@@ -69,13 +69,13 @@ def zero_gpu_backend(models: LoadedModels) -> ZeroGpuBackend | None:
 
     worker_models: dict[tuple[str, str], Any] = {}  # used in the worker process; empty in this one
 
-    def compute(card: ModelCard, work: str, given: bytes) -> bytes:
+    def compute(card: ModelCard, work: str, value: bytes) -> bytes:
         key = model_key(card)
         if key not in worker_models:
             if len(worker_models) == MAX_WORKER_MODELS:
                 del worker_models[next(iter(worker_models))]
             worker_models[key] = models.load(card)
-        return encode(REMOTE_FUNCTIONS[work](worker_models[key], *decode(given)))
+        return encode(REMOTE_FUNCTIONS[work](worker_models[key], *decode(value)))
 
     on_gpu = spaces.GPU(duration=MAX_CALL_SECONDS)(compute)
     # Without the hardware, the decorator returns the function unchanged.

@@ -36,12 +36,12 @@ def selected_map(translation: Translation, chosen: Selection) -> AttentionMap:
     which_heads = _places("head", chosen.head, heads)
     maps = [translation.attention_map(chosen.kind, layer, head) for layer in which_layers for head in which_heads]
     combine = maximum if chosen.head == "max" else mean_map
-    found = maps[0] if len(maps) == 1 else combine(maps)
+    result = maps[0] if len(maps) == 1 else combine(maps)
     if chosen.words:
-        found = merge_words(found)
+        result = merge_words(result)
     if not chosen.special:
-        found, _ = drop_special(found, rescale=chosen.rescale and chosen.head != "max")
-    return found
+        result, _ = drop_special(result, rescale=chosen.rescale and chosen.head != "max")
+    return result
 
 
 def _places(name: str, place: IndexOrReduction, count: int) -> range:

@@ -23,7 +23,7 @@ LEFT, RIGHT, FOOT = 40, 48, 56
 
 def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
     """All nodes of a search by step and rank, with the path of the best finished sentence on top."""
-    said = map_titles.figure_text("beam", words)
+    texts = map_titles.figure_text("beam", words)
     nodes = tree.nodes
     ranks = _ranks(nodes)
     steps = 1 + max((node.step for node in nodes), default=0)
@@ -36,7 +36,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
     for outcome in OUTCOMES:
         chosen = [place for place, node in enumerate(nodes) if node.outcome == outcome]
         _add_edges(figure, nodes, ranks, chosen, theme.rule if outcome == "dropped" else theme.edge, 1)
-    _add_edges(figure, nodes, ranks, best, theme.accent, 2, said["best"])
+    _add_edges(figure, nodes, ranks, best, theme.accent, 2, texts["best"])
     for outcome in OUTCOMES:
         chosen = [place for place, node in enumerate(nodes) if node.outcome == outcome]
         figure.add_scatter(
@@ -52,15 +52,15 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
                 "color": fills[outcome],
                 "line": {"color": colours[outcome], "width": 1},
             },
-            hovertext=[_hover(nodes[place], said) for place in chosen],
+            hovertext=[_hover(nodes[place], texts) for place in chosen],
             hoverinfo="text",
-            name=said[outcome],
+            name=texts[outcome],
             customdata=chosen,
             cliponaxis=False,
         )
     across = TIGHT_ACROSS if dense else ACROSS
     width = max(440, LEFT + RIGHT + across * max(1, steps - 1))
-    head = map_titles.title(said["title"], said["says"] if nodes else said["empty"], width - 2 * MARGIN)
+    head = map_titles.title(texts["title"], texts["says"] if nodes else texts["empty"], width - 2 * MARGIN)
     top = header_height(head) + 28
     figure.update_layout(
         template=plotly_template(theme),
@@ -76,7 +76,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
         yaxis={"range": [deepest - 0.5, -0.8], "visible": False},
         annotations=[
             caption(
-                said["step"], theme, yref="paper", x=0, y=1, xanchor="right", yanchor="bottom", xshift=-12, yshift=-1
+                texts["step"], theme, yref="paper", x=0, y=1, xanchor="right", yanchor="bottom", xshift=-12, yshift=-1
             )
         ]
         if nodes

@@ -103,15 +103,15 @@ def colour_bar(scale: Scale, title: str, **place: Any) -> dict[str, Any]:
 
 def _masked_blocks(allowed: BoolArray) -> list[tuple[float, float, float, float]]:
     """Masked runs as (top, bottom, left, right); equal runs of neighbouring rows are one."""
-    found: list[tuple[float, float, float, float]] = []
+    results: list[tuple[float, float, float, float]] = []
     open_runs: dict[tuple[int, int], int] = {}  # run → its first row
     for row in range(len(allowed) + 1):
         runs = _runs(~allowed[row]) if row < len(allowed) else []
         for run in [run for run in open_runs if run not in runs]:
-            found.append((open_runs.pop(run) - 0.5, row - 0.5, run[0] - 0.5, run[1] - 0.5))
+            results.append((open_runs.pop(run) - 0.5, row - 0.5, run[0] - 0.5, run[1] - 0.5))
         for run in runs:
             open_runs.setdefault(run, row)
-    return found
+    return results
 
 
 def _runs(masked: BoolArray) -> list[tuple[int, int]]:

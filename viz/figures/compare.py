@@ -41,9 +41,9 @@ def compare(
 ) -> go.Figure:
     """A, B and A − B: maps of one kind and sentence. The colours of the difference always go from −1 to +1."""
     if first.kind != second.kind or first.weights.shape != second.weights.shape:
-        given = " + ".join(f"{each.kind} {' × '.join(map(str, each.weights.shape))}" for each in (first, second))
-        raise RequestError("maps_differ", field="kind", given=given)
-    said = map_titles.figure_text("compare", words)
+        value = " + ".join(f"{each.kind} {' × '.join(map(str, each.weights.shape))}" for each in (first, second))
+        raise RequestError("maps_differ", field="kind", given=value)
+    texts = map_titles.figure_text("compare", words)
     rows, columns = map_axes(first, MAX_MAP_PIXELS, 32)
     difference = np.where(first.allowed, first.weights - second.weights, np.float32(np.nan)).astype(np.float32)
     apart = float(np.abs(difference[first.allowed]).mean()) if first.allowed.any() else 0.0
@@ -58,33 +58,33 @@ def compare(
             zmin=-1 if signed else 0,
             zmax=1,
             colorscale=colour_scale("difference" if signed else palette, theme),
-            hovertext=hover_texts(values, first.allowed, rows, columns, said, "+" if signed else ""),
+            hovertext=hover_texts(values, first.allowed, rows, columns, texts, "+" if signed else ""),
             hoverinfo="text",
             hoverongaps=False,
             xgap=cell_gap(rows, columns),
             ygap=cell_gap(rows, columns),
             showscale=number != 1,
-            colorbar=_bar(said, signed=signed, x=number * step / (width - left - MARGIN)),
+            colorbar=_bar(texts, signed=signed, x=number * step / (width - left - MARGIN)),
             **_axes(number),
         )
         masked = hatch_shape(first.allowed, theme, **_axes(number))
         if masked is not None:
             figure.add_trace(masked)
-    names = [map_titles.map_name(each, said) for each in (first, second)]
-    says = said["says"].format(row=map_titles.axis_sentence(first.kind, said), mean=f"{apart:.4f}")
-    head = map_titles.title(said["title"].format(first=names[0], second=names[1]), says, width - 2 * MARGIN)
+    names = [map_titles.map_name(each, texts) for each in (first, second)]
+    says = texts["says"].format(row=map_titles.axis_sentence(first.kind, texts), mean=f"{apart:.4f}")
+    head = map_titles.title(texts["title"].format(first=names[0], second=names[1]), says, width - 2 * MARGIN)
     top = ceil(header_height(head) + columns_height(columns) + 36)
     titles = [
-        (said["first"].format(name=names[0]), theme.head_a),
-        (said["second"].format(name=names[1]), theme.head_b),
-        (said["difference"], theme.ink),
+        (texts["first"].format(name=names[0]), theme.head_a),
+        (texts["second"].format(name=names[1]), theme.head_b),
+        (texts["difference"], theme.ink),
     ]
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "compare", "kind": first.kind, "first": _head_name(first), "second": _head_name(second)},
         title=head,
         annotations=[
-            *corner_caption(said, theme),
+            *corner_caption(texts, theme),
             *(label for number in range(3) for label in vertical_labels(columns, theme, **_refs(number))),
             *(_panel_title(text, colour, number, columns) for number, (text, colour) in enumerate(titles)),
         ],

@@ -37,7 +37,7 @@ def heatmap(
     labels: bool = True,
 ) -> go.Figure:
     """Rows look at columns; colour is weight, from 0 to 1 whatever the map. Without `labels`, cells alone."""
-    said = map_titles.figure_text("heatmap", words)
+    texts = map_titles.figure_text("heatmap", words)
     rows, columns = map_axes(map)
     figure = go.Figure()
     figure.add_heatmap(
@@ -45,13 +45,13 @@ def heatmap(
         zmin=0,
         zmax=1,
         colorscale=colour_scale(palette, theme),
-        hovertext=hover_texts(map.weights, map.allowed, rows, columns, said) if labels else None,
+        hovertext=hover_texts(map.weights, map.allowed, rows, columns, texts) if labels else None,
         hoverinfo="text" if labels else "none",
         hoverongaps=False,
         xgap=cell_gap(rows, columns),
         ygap=cell_gap(rows, columns),
         showscale=labels,
-        colorbar=colour_bar(scale, said["weight" if scale == "linear" else scale], **LEGEND),
+        colorbar=colour_bar(scale, texts["weight" if scale == "linear" else scale], **LEGEND),
     )
     masked = hatch_shape(map.allowed, theme)
     if masked is not None:
@@ -65,7 +65,7 @@ def heatmap(
         showlegend=False,
     )
     if labels:
-        _add_labels(figure, map, said, theme)
+        _add_labels(figure, map, texts, theme)
     return figure
 
 

@@ -34,18 +34,18 @@ def lines(
     first = maps[0][0]
     if len({(each.kind, each.weights.shape) for each, _ in maps}) > 1:
         raise RequestError("maps_differ", field="kind", given=", ".join(sorted({each.kind for each, _ in maps})))
-    said = map_titles.figure_text("lines", words)
+    texts = map_titles.figure_text("lines", words)
     row_labels, column_labels = token_labels(first.rows), token_labels(first.columns)
     figure = go.Figure()
     for map, colour in maps:  # noqa: A001 (the field's own word)
-        _add_head(figure, map, colour, threshold, row_labels, column_labels, said)
+        _add_head(figure, map, colour, threshold, row_labels, column_labels, texts)
     most = max(len(row_labels), len(column_labels), 1)
     row = ROW if most <= 44 else TIGHT_ROW
     size = LABEL if row == ROW else LABEL - 2
     left, right = (_side_width(side, size) for side in (row_labels, column_labels))
     width = int(left + MIDDLE_WIDTH + right)
-    says = said["says"].format(row=map_titles.axis_sentence(first.kind, said), threshold=f"{threshold:g}")
-    name = map_titles.map_name(first, said) if len(maps) == 1 else said["title"]
+    says = texts["says"].format(row=map_titles.axis_sentence(first.kind, texts), threshold=f"{threshold:g}")
+    name = map_titles.map_name(first, texts) if len(maps) == 1 else texts["title"]
     head = map_titles.title(name, says, width - 2 * MARGIN)
     top = header_height(head) + 24
     sides = {"xref": "paper", "yref": "paper", "y": 1, "yshift": 18}
@@ -56,8 +56,8 @@ def lines(
         xaxis={"range": [0, 1], "visible": False, "fixedrange": True},
         yaxis={"range": [most - 0.5, -0.5], "visible": False},
         annotations=[
-            caption(said["rows"], theme, x=0, xanchor="right", xshift=-10, **sides),
-            caption(said["columns"], theme, x=1, xanchor="left", xshift=10, **sides),
+            caption(texts["rows"], theme, x=0, xanchor="right", xshift=-10, **sides),
+            caption(texts["columns"], theme, x=1, xanchor="left", xshift=10, **sides),
             *_side(row_labels, 0, size, theme),
             *_side(column_labels, 1, size, theme),
         ],

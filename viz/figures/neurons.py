@@ -42,37 +42,37 @@ def neurons(
     query, key = np.asarray(query, dtype=np.float32), np.asarray(key, dtype=np.float32)
     if query.ndim != 1 or query.shape != key.shape or not query.size:
         raise RequestError("wrong_shape", field="head", given=f"{query.shape}, {key.shape}", needed="[width], [width]")
-    said = map_titles.figure_text("neurons", words)
+    texts = map_titles.figure_text("neurons", words)
     over = math.sqrt(len(query)) if divisor is None else divisor
     products = query * key
     running = (np.cumsum(products, dtype=np.float64) / over).astype(np.float32)
     score = float(running[-1]) + bias
     by = f"{over:.4f}" if divisor is not None else f"√{len(query)}"
     sums = {"sum": f"{float(products.sum(dtype=np.float64)):.4f}", "divisor": by, "score": f"{score:.4f}"}
-    arithmetic = said["bias" if bias else "sum"].format(**sums, bias=f"{bias:.4f}")
+    arithmetic = texts["bias" if bias else "sum"].format(**sums, bias=f"{bias:.4f}")
     width = min(WIDE, max(NARROW, LEFT + RIGHT + 12 * len(query)))
     names = [label.plotly_full for label in (*token_labels([row]), *token_labels([column]))]
     head = map_titles.title(
-        said["title"].format(row=names[0], column=names[1]),
-        said["says"].format(sum=arithmetic, weight=f"{weight:.4f}"),
+        texts["title"].format(row=names[0], column=names[1]),
+        texts["says"].format(sum=arithmetic, weight=f"{weight:.4f}"),
         width - 2 * RIGHT,
     )
     top = header_height(head)
     inside = 3 * STRIP + BETWEEN + SUM
     figure = go.Figure()
-    _add_strips(figure, query, key, products, said, theme)
-    _add_sum(figure, running, said, theme)
+    _add_strips(figure, query, key, products, texts, theme)
+    _add_sum(figure, running, texts, theme)
     split = SUM / inside
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "neurons", "score": score, "weight": weight},
         title=head,
-        xaxis={"range": [-0.5, len(query) - 0.5], "anchor": "y2", "title": {"text": said["axis"]}, "nticks": 12},
+        xaxis={"range": [-0.5, len(query) - 0.5], "anchor": "y2", "title": {"text": texts["axis"]}, "nticks": 12},
         yaxis={
             "domain": [split + BETWEEN / inside, 1],
             "range": [2.5, -0.5],
             "tickvals": [0, 1, 2],
-            "ticktext": [said["query"], said["key"], said["product"]],
+            "ticktext": [texts["query"], texts["key"], texts["product"]],
             "ticklabelstandoff": 6,
         },
         yaxis2={
@@ -84,7 +84,7 @@ def neurons(
             "ticklabelstandoff": 6,
         },
         annotations=[
-            caption(said["running"].format(divisor=by), theme, xref="paper", yref="y2 domain", **TOP_LEFT),
+            caption(texts["running"].format(divisor=by), theme, xref="paper", yref="y2 domain", **TOP_LEFT),
         ],
         width=width,
         height=int(top + inside + FOOT),

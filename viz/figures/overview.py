@@ -33,7 +33,7 @@ def overview(
     averages: bool = True,
 ) -> go.Figure:
     """One mosaic of layers × heads, with averages at its end. Colours show the square root, which brings out shapes."""
-    said = map_titles.figure_text("overview", words)
+    texts = map_titles.figure_text("overview", words)
     weights = translation.attention.of(kind)  # [layer, head, query, key]
     layers, heads = weights.shape[:2]
     if averages:
@@ -52,25 +52,27 @@ def overview(
         colorscale=colour_scale(palette, theme),
         hoverinfo="skip",
         hoverongaps=False,
-        colorbar=colour_bar("linear", said["weight"], x=0, xanchor="left", y=0, yanchor="top", len=220, ypad=16)
+        colorbar=colour_bar("linear", texts["weight"], x=0, xanchor="left", y=0, yanchor="top", len=220, ypad=16)
         | {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS]},
     )
-    figure.add_trace(_names(left, top, heads, layers, said))
-    says = said["says"].format(kind=map_titles.axis_sentence(kind, said))
+    figure.add_trace(_names(left, top, heads, layers, texts))
+    says = texts["says"].format(kind=map_titles.axis_sentence(kind, texts))
     if max(block) > 1:
-        says += " " + said["coarse"].format(rows=block[0], columns=block[1])
+        says += " " + texts["coarse"].format(rows=block[0], columns=block[1])
     width = max(440, int(LEFT + RIGHT + x[-1] * TILE))
-    head = map_titles.title(said["title"], says, width - 2 * RIGHT)
+    head = map_titles.title(texts["title"], says, width - 2 * RIGHT)
     above = header_height(head) + TOP
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "overview", "kind": kind, "layers": layers, "heads": heads, "block": list(block)},
         title=head,
-        xaxis=_axis(left, heads, said["average"]) | {"side": "top", "range": [0, x[-1]]},
-        yaxis=_axis(top, layers, said["average"]) | {"range": [y[-1], 0]},
+        xaxis=_axis(left, heads, texts["average"]) | {"side": "top", "range": [0, x[-1]]},
+        yaxis=_axis(top, layers, texts["average"]) | {"range": [y[-1], 0]},
         annotations=[
-            caption(said["heads"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="left", yshift=34),
-            caption(said["layers"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="right", xshift=-8, yshift=12),
+            caption(texts["heads"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="left", yshift=34),
+            caption(
+                texts["layers"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="right", xshift=-8, yshift=12
+            ),
         ],
         shapes=[
             {

@@ -22,25 +22,25 @@ def positions(
     table: FloatArray, *, theme: Theme, words: Mapping[str, str] | None = None, dimension: int = 0
 ) -> go.Figure:
     """Encodings `[position, width]`, with one `dimension`'s wave; or a bias `[head, query, key]`, of one head."""
-    said = map_titles.figure_text("positions", words)
+    texts = map_titles.figure_text("positions", words)
     table = np.asarray(table, dtype=np.float32)
     if table.ndim not in (2, 3) or (table.ndim == 3 and table.shape[1] != table.shape[2]):
         needed = "[position, width], [head, position, position]"
         raise RequestError("wrong_shape", field="view", given=str(table.shape), needed=needed)
     if not table.size:
-        return _empty_figure(theme, said)
+        return _empty_figure(theme, texts)
     count = table.shape[0] if table.ndim == 3 else table.shape[1]
     if not 0 <= dimension < count:
         raise range_error("dimension", dimension, 0, count - 1)
     figure = go.Figure()
     captions = (
-        _add_bias(figure, table, dimension, said, theme)
+        _add_bias(figure, table, dimension, texts, theme)
         if table.ndim == 3
-        else _add_table(figure, table, dimension, said, theme)
+        else _add_table(figure, table, dimension, texts, theme)
     )
     maps = 1 if table.ndim == 3 else 2
     width = LEFT + RIGHT + maps * MAP + (maps - 1) * BETWEEN + (0 if maps == 2 else 140)
-    head = map_titles.title(said["title"], said["bias" if table.ndim == 3 else "table"], width - 2 * RIGHT)
+    head = map_titles.title(texts["title"], texts["bias" if table.ndim == 3 else "table"], width - 2 * RIGHT)
     top = header_height(head) + 20
     inside = MAP + BETWEEN + WAVE
     split = WAVE / inside

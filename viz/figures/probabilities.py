@@ -22,7 +22,7 @@ BOTTOM_MARGIN = 44
 
 def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
     """A bar for each written token, from 0 to 1, with its best alternatives."""
-    said = map_titles.figure_text("probabilities", words)
+    texts = map_titles.figure_text("probabilities", words)
     tokens = translation.target_tokens
     dense = len(tokens) > DENSE_FROM
     row = TIGHT_ROW if dense else ROW
@@ -34,7 +34,7 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         orientation="h",
         width=0.6,
         marker={"color": theme.accent, "line": {"width": 0}},
-        hovertext=[_hover(token, label.plotly_full, said) for token, label in zip(tokens, rows.labels, strict=True)],
+        hovertext=[_hover(token, label.plotly_full, texts) for token, label in zip(tokens, rows.labels, strict=True)],
         hoverinfo="text",
     )
     others = (
@@ -43,13 +43,13 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         else [
             caption(text, theme, xref="paper", x=1, y=place, xanchor="left", xshift=MARGIN + OTHER * column)
             for place, token in enumerate(tokens)
-            for column, text in enumerate(_alternatives_text(token, said))
+            for column, text in enumerate(_alternatives_text(token, texts))
         ]
     )
     left = max(rows.longest, 48.0) + MARGIN + 12
     right = MARGIN if dense else MARGIN + MAX_ALTERNATIVES * OTHER
     width = int(left + BARS + right)
-    head = map_titles.title(said["title"], said["says"], width - 2 * MARGIN)
+    head = map_titles.title(texts["title"], texts["says"], width - 2 * MARGIN)
     top = header_height(head) + 28
     at_top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
     figure.update_layout(
@@ -66,11 +66,11 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         },
         yaxis=rows_axis(rows, theme),
         annotations=[
-            caption(said["probability"], theme, x=0, xanchor="left", yshift=18, **at_top),
+            caption(texts["probability"], theme, x=0, xanchor="left", yshift=18, **at_top),
             *(
                 []
                 if dense
-                else [caption(said["others"], theme, x=1, xanchor="left", xshift=MARGIN, yshift=18, **at_top)]
+                else [caption(texts["others"], theme, x=1, xanchor="left", xshift=MARGIN, yshift=18, **at_top)]
             ),
             *others,
         ],

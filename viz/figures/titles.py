@@ -30,9 +30,9 @@ def add_title_lines(figure: go.Figure, name: str, lines: Sequence[str]) -> None:
     layout = figure.layout
     columns = max(24, int((layout.width - 32) / 7))
     more = [plotly_text(line) for text in lines for line in wrap(text, columns)]
-    title, said = layout.title.text, layout.title.subtitle.text
+    title, subtitle = layout.title.text, layout.title.subtitle.text
     before = header_height(layout.title)
-    figure.update_layout(title={"text": f"{name} · {title}", "subtitle": {"text": "<br>".join([said, *more])}})
+    figure.update_layout(title={"text": f"{name} · {title}", "subtitle": {"text": "<br>".join([subtitle, *more])}})
     grown = ceil(header_height(layout.title) - before)
     figure.update_layout(height=layout.height + grown, margin={"t": layout.margin.t + grown})
 

@@ -22,20 +22,20 @@ def batch_sentences(language: str) -> tuple[str, ...]:
     return tuple(row[column] for row in rows[:: len(rows) // (MAX_BATCH - 1)])[: MAX_BATCH - 1]
 
 
-def model_languages(given: ExperimentInput) -> tuple[str, str]:
+def model_languages(value: ExperimentInput) -> tuple[str, str]:
     """The languages of the current model, or empty if unknown."""
-    name = given.request.model or given.service.default
-    source, target, *_ = (*given.service.catalogue.card(name, "transformer").languages, "", "")
+    name = value.request.model or value.service.default
+    source, target, *_ = (*value.service.catalogue.card(name, "transformer").languages, "", "")
     return source, target
 
 
-def plain_request(given: ExperimentInput, text: str) -> TranslationRequest:
+def plain_request(value: ExperimentInput, text: str) -> TranslationRequest:
     """A request for another text, which changes nothing of the model."""
-    return replace(given.request, text=text, target=None, prefix=None, interventions=())
+    return replace(value.request, text=text, target=None, prefix=None, interventions=())
 
 
-def batch_ids(given: ExperimentInput) -> list[tuple[int, ...]]:
+def batch_ids(value: ExperimentInput) -> list[tuple[int, ...]]:
     """Their ids for the model in use."""
-    texts = batch_sentences(model_languages(given)[0] or "de")
-    prepared = given.model_info.checker.prepare([plain_request(given, text) for text in texts]).sources
+    texts = batch_sentences(model_languages(value)[0] or "de")
+    prepared = value.model_info.checker.prepare([plain_request(value, text) for text in texts]).sources
     return [tuple(token.id for token in source) for source in prepared]

@@ -56,12 +56,12 @@ class WordContribution:
     erasure_effect: float  # loss of log-odds without it
 
 
-def verdict_experiment(given: ExperimentInput) -> tuple[Judgement, list[WordContribution]]:
+def verdict_experiment(value: ExperimentInput) -> tuple[Judgement, list[WordContribution]]:
     """The verdict on the chosen review, and its words."""
-    text = review_text(given)
+    text = review_text(value)
     if is_blank(text):
         raise PageError("text", "blank_text")
-    judgement, erased = given.run_judge(judge_with_erasure, text, sys.maxsize, math.inf)
+    judgement, erased = value.run_judge(judge_with_erasure, text, sys.maxsize, math.inf)
     effects = erased.changes[-1]
     words = []
     for number in dict.fromkeys(token.word for token in judgement.tokens if token.word is not None):
@@ -72,10 +72,10 @@ def verdict_experiment(given: ExperimentInput) -> tuple[Judgement, list[WordCont
     return judgement, words
 
 
-def review_text(given: ExperimentInput) -> str:
+def review_text(value: ExperimentInput) -> str:
     """The chosen review, or the visitor's own."""
-    name = given.values["review"]
-    return str(given.values["own"]) if name == "own" else REVIEWS[name]
+    name = value.values["review"]
+    return str(value.values["own"]) if name == "own" else REVIEWS[name]
 
 
 def probability(log_odds: float) -> float:
@@ -83,11 +83,11 @@ def probability(log_odds: float) -> float:
     return float(1 / (1 + np.exp(-log_odds)))
 
 
-def erasure_experiment(given: ExperimentInput) -> ExperimentResult:
+def erasure_experiment(value: ExperimentInput) -> ExperimentResult:
     """Words left out of a review, and the verdict on the rest."""
-    judgement, words = verdict_experiment(given)
-    gone = [words[place] for place in given.values["erased"] if place < len(words)]
-    rest: float = given.run_judge(Judge.without_words, judgement, [word.number for word in gone])
+    judgement, words = verdict_experiment(value)
+    gone = [words[place] for place in value.values["erased"] if place < len(words)]
+    rest: float = value.run_judge(Judge.without_words, judgement, [word.number for word in gone])
     effects = [word.erasure_effect for word in words]
     strongest = words[int(np.argmax(np.abs(effects)))]
     bars = BarChart(
@@ -113,9 +113,9 @@ def _signed(number: float) -> str:
     return f"{number:+.2f}".replace("-", "−")
 
 
-def contributions_experiment(given: ExperimentInput) -> ExperimentResult:
+def contributions_experiment(value: ExperimentInput) -> ExperimentResult:
     """Contribution of each word to the verdict, next to the loss without the word."""
-    judgement, words = verdict_experiment(given)
+    judgement, words = verdict_experiment(value)
     names = [word.label for word in words]
     held = np.array([word.contribution for word in words])
     erased = np.array([word.erasure_effect for word in words])
@@ -133,9 +133,9 @@ def contributions_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((SideBySide(pictures), about_mean), numbers)
 
 
-def negation_experiment(given: ExperimentInput) -> ExperimentResult:
+def negation_experiment(value: ExperimentInput) -> ExperimentResult:
     """What "not" does before praise and before blame."""
-    good, bad = (given.run_judge(measure_negation, word) for word in OPPOSITES)
+    good, bad = (value.run_judge(measure_negation, word) for word in OPPOSITES)
     rows: list[list[TextPhraseOrNumber]] = [
         [text.format(each.word), _signed(log_odds), f"{probability(log_odds):.3f}"]
         for each in (good, bad)
@@ -149,29 +149,31 @@ def negation_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((table, bars), numbers, correct_option=right)
 
 
-def heads_experiment(given: ExperimentInput) -> ExperimentResult:
+def heads_experiment(value: ExperimentInput) -> ExperimentResult:
     """Attention from the negated word in the layer that attends most to "not", and the effect of ablating each head."""
-    found: NegationResult = given.run_judge(measure_negation, given.values["word"])
-    layers, count = found.log_odds_without_head.shape
+    result: NegationResult = value.run_judge(measure_negation, value.values["word"])
+    layers, count = result.log_odds_without_head.shape
     names = [str(head + 1) for head in range(count)]
-    where = int(found.attention_to_not.mean(axis=1).argmax())
-    looks = [float(weight) for weight in found.attention_to_not[where]]
-    bars = BarChart(Phrase("looks", {"word": found.word, "where": str(where + 1)}), names, looks, most=1.0, digits=2)
+    where = int(result.attention_to_not.mean(axis=1).argmax())
+    looks = [float(weight) for weight in result.attention_to_not[where]]
+    bars = BarChart(Phrase("looks", {"word": result.word, "where": str(where + 1)}), names, looks, most=1.0, digits=2)
     rows = [Phrase("layer", {"layer": str(layer + 1)}) for layer in range(layers)]
     heat = Heatmap(
         Phrase("without"),
-        found.log_odds_without_head,
+        result.log_odds_without_head,
         rows,
         names,
         digits=1,
-        max_abs=float(np.abs(found.log_odds_without_head).max()),
+        max_abs=float(np.abs(result.log_odds_without_head).max()),
     )
-    turned = np.sign(found.denied) * found.log_odds_without_head  # below zero: the verdict comes closer to its opposite
+    turned = (
+        np.sign(result.denied) * result.log_odds_without_head
+    )  # below zero: the verdict comes closer to its opposite
     layer, head = np.unravel_index(int(turned.argmin()), turned.shape)
     numbers: dict[str, TextPhraseOrNumber] = {
-        "word": found.word, "where": where + 1, "looking": sum(weight > 0.5 for weight in looks), "count": count,
-        "layer": int(layer) + 1, "head": int(head) + 1, "before": found.denied,
-        "after": found.denied + float(found.log_odds_without_head[layer, head]),
+        "word": result.word, "where": where + 1, "looking": sum(weight > 0.5 for weight in looks), "count": count,
+        "layer": int(layer) + 1, "head": int(head) + 1, "before": result.denied,
+        "after": result.denied + float(result.log_odds_without_head[layer, head]),
     }  # fmt: skip
     return ExperimentResult((bars, heat), numbers)
 

@@ -115,16 +115,16 @@ class TextInput(Control):
         return AnyText(self.max_length).check(self.name, value, settings)
 
 
-def check_controls(controls: tuple[Control, ...], given: Any, settings: Settings) -> dict[str, Any]:
+def check_controls(controls: tuple[Control, ...], value: Any, settings: Settings) -> dict[str, Any]:
     """Values of all controls; missing ones have their default."""
-    if given is not None and not isinstance(given, Mapping):
-        raise PageError("set", "not_names", {"given": repr_short(given), "example": '{"heads": "8"}'})
-    given = given or {}
-    unknown = sorted(set(given) - {control.name for control in controls})
+    if value is not None and not isinstance(value, Mapping):
+        raise PageError("set", "not_names", {"given": repr_short(value), "example": '{"heads": "8"}'})
+    value = value or {}
+    unknown = sorted(set(value) - {control.name for control in controls})
     if unknown:
         raise PageError("set", "unknown_name", {"given": repr_short(unknown[0]), "choices": _names(controls)})
     return {
-        control.name: control.check(given[control.name], settings) if control.name in given else _start(control)
+        control.name: control.check(value[control.name], settings) if control.name in value else _start(control)
         for control in controls
     }
 

@@ -66,13 +66,13 @@ class ExperimentInput:
             raise PageError("model", "too_large_to_try", {"limit": MAX_PARAMETERS // 1_000_000})
         return self.model_info
 
-    def run(self, work: RemoteFunction, *given: Any) -> Any:
+    def run(self, work: RemoteFunction, *arguments: Any) -> Any:
         """Call `work(translator, *given)` on the backend of the sentence's model."""
-        return self.service.run_on_translator(self.request.model, work, *given)
+        return self.service.run_on_translator(self.request.model, work, *arguments)
 
-    def run_judge(self, work: RemoteFunction, *given: Any) -> Any:
+    def run_judge(self, work: RemoteFunction, *arguments: Any) -> Any:
         """The same of the classifier whose verdict is a sum of contributions."""
-        return self.service.run_on_classifier(work, *given, linear=True)
+        return self.service.run_on_classifier(work, *arguments, linear=True)
 
     def tensors(self, *names: str) -> Mapping[str, FloatArray]:
         """Probes of one pass over the sentence and its translation, by their paths."""

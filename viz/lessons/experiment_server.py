@@ -26,26 +26,26 @@ STEPS: dict[tuple[str, str], Experiment] = {
 
 def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """The function that runs the experiment of a step with the control values, for a sentence."""
-    kept: ByteLru[dict[str, Any]] = ByteLru(CACHE_BYTES)
+    cache: ByteLru[dict[str, Any]] = ByteLru(CACHE_BYTES)
     flights: SingleFlight[dict[str, Any]] = SingleFlight()
 
     def run_experiment(values: Mapping[str, Any]) -> dict[str, Any]:
         experiment = find_experiment(values.get("lesson"), values.get("step"))
-        given = experiment.make_input(values.get("set"), service.check(values.get("request")), service)
-        key = (values["lesson"], values["step"], tuple(given.values.items()), service.cache_key(given.request))
+        value = experiment.make_input(values.get("set"), service.check(values.get("request")), service)
+        key = (values["lesson"], values["step"], tuple(value.values.items()), service.cache_key(value.request))
 
         def keep(answer: dict[str, Any]) -> None:
-            kept.put(key, answer, len(json.dumps(answer)))
+            cache.put(key, answer, len(json.dumps(answer)))
 
-        found = flights.get_or_lead(key, find=lambda: kept.get(key), keep=keep)
-        if not isinstance(found, Leader):
-            assert found is not None  # noqa: S101 - only a request that can be cancelled gets nothing
-            return found
-        with found as lead:
-            answer = experiment.run(given).as_json()
+        result = flights.get_or_lead(key, find=lambda: cache.get(key), keep=keep)
+        if not isinstance(result, Leader):
+            assert result is not None  # noqa: S101 - only a request that can be cancelled gets nothing
+            return result
+        with result as lead:
+            answer = experiment.run(value).as_json()
             if len(json.dumps(answer)) > MAX_ANSWER_BYTES:
                 raise PageError("text", "too_long_to_show")
-            return lead.finish(answer | {"model": model_values(given.model_info)})
+            return lead.finish(answer | {"model": model_values(value.model_info)})
 
     return run_experiment
 

@@ -47,13 +47,13 @@ STREAM = "encoder.embedding.stream"
 # ---------------------------------------------------------------- one head or many
 
 
-def split_experiment(given: ExperimentInput) -> ExperimentResult:
+def split_experiment(value: ExperimentInput) -> ExperimentResult:
     """Queries and keys of one layer, cut into another number of heads."""
-    layer, queries, keys = layer_queries_and_keys(given)
-    heads = nearest_divisor(int(given.values["heads"]), queries)
+    layer, queries, keys = layer_queries_and_keys(value)
+    heads = nearest_divisor(int(value.values["heads"]), queries)
     maps = split_differently(queries, keys, heads)
     tokens, row = (
-        given.tokens,
+        value.tokens,
         most_diverse_row(maps if heads > 1 else split_differently(queries, keys, nearest_divisor(COUNTS[-1], queries))),
     )
     best = maps[:, row].argmax(axis=-1)
@@ -75,11 +75,11 @@ def split_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((SideBySide(pictures, small=True), table), numbers, ("one",) if heads == 1 else ())
 
 
-def head_counts_experiment(given: ExperimentInput) -> ExperimentResult:
+def head_counts_experiment(value: ExperimentInput) -> ExperimentResult:
     """Cost and benefit of each number of heads."""
-    layer, queries, keys = layer_queries_and_keys(given)
+    layer, queries, keys = layer_queries_and_keys(value)
     joined = queries.shape[0] * queries.shape[2]
-    d_model = given.model_info.model.config.d_model
+    d_model = value.model_info.model.config.d_model
     rows: list[list[TextPhraseOrNumber]] = []
     counts: dict[int, float] = {}
     for heads in dict.fromkeys(nearest_divisor(each, queries) for each in COUNTS):
@@ -105,27 +105,27 @@ def head_counts_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((table, bars), numbers)
 
 
-def layer_queries_and_keys(given: ExperimentInput) -> tuple[int, FloatArray, FloatArray]:
+def layer_queries_and_keys(value: ExperimentInput) -> tuple[int, FloatArray, FloatArray]:
     """The encoder's layer whose heads differ most, and its queries and keys, `[heads, tokens, width]`.
 
     They are the model's own, or made by random matrices of the same size.
     """
-    pairs = all_queries_and_keys(given)
+    pairs = all_queries_and_keys(value)
     variety = [distinct_keys(split_differently(*pair, len(pair[0]))) for pair in pairs]
     layer = int(np.argmax(variety))
     queries, keys = pairs[layer]
-    if given.values.get("matrices") == "random":
-        stream = given.tensors(STREAM)[STREAM]
-        queries, keys = random_projections(stream, queries.shape[0] * queries.shape[2], given.values["seed"])
+    if value.values.get("matrices") == "random":
+        stream = value.tensors(STREAM)[STREAM]
+        queries, keys = random_projections(stream, queries.shape[0] * queries.shape[2], value.values["seed"])
     return layer, queries, keys
 
 
-def all_queries_and_keys(given: ExperimentInput) -> list[tuple[FloatArray, FloatArray]]:
+def all_queries_and_keys(value: ExperimentInput) -> list[tuple[FloatArray, FloatArray]]:
     """Queries and keys of each layer of the encoder."""
-    layers = range(len(given.translation.attention.encoder))
+    layers = range(len(value.translation.attention.encoder))
     names = [(f"{ATTENTION.format(layer)}.queries", f"{ATTENTION.format(layer)}.keys") for layer in layers]
-    found = given.tensors(*(name for pair in names for name in pair))
-    return [(found[queries], found[keys]) for queries, keys in names]
+    result = value.tensors(*(name for pair in names for name in pair))
+    return [(result[queries], result[keys]) for queries, keys in names]
 
 
 def nearest_divisor(heads: int, queries: FloatArray) -> int:
@@ -148,23 +148,23 @@ def distinct_keys(maps: FloatArray) -> float:
 # ---------------------------------------------------------------- why √d_k
 
 
-def spread_experiment(given: ExperimentInput) -> ExperimentResult:
+def spread_experiment(value: ExperimentInput) -> ExperimentResult:
     """How far scores spread as vectors grow longer, without the division and with it."""
-    found = {width: measure_scaling(width, given.values["seed"]) for width in WIDTHS}
-    width = int(given.values["width"])
-    here = found[width]
-    ratio = found[LATER].raw / found[FIRST].raw
+    results = {width: measure_scaling(width, value.values["seed"]) for width in WIDTHS}
+    width = int(value.values["width"])
+    here = results[width]
+    ratio = results[LATER].raw / results[FIRST].raw
     numbers: dict[str, TextPhraseOrNumber] = {
         "width": width, "root": width**0.5, "raw": here.raw, "scaled": here.scaled,
-        "first": found[FIRST].raw, "later": found[LATER].raw, "ratio": ratio,
+        "first": results[FIRST].raw, "later": results[LATER].raw, "ratio": ratio,
     }  # fmt: skip
     right = min(WIDTH_RATIOS, key=lambda name: abs(np.log(ratio / WIDTH_RATIOS[name])))
-    return ExperimentResult((_lines("spread", given, "raw", "scaled"),), numbers, correct_option=right)
+    return ExperimentResult((_lines("spread", value, "raw", "scaled"),), numbers, correct_option=right)
 
 
-def saturation_experiment(given: ExperimentInput) -> ExperimentResult:
+def saturation_experiment(value: ExperimentInput) -> ExperimentResult:
     """Softmax over scores that lie far apart: one weight takes nearly all."""
-    here = measure_scaling(int(given.values["width"]), given.values["seed"])
+    here = measure_scaling(int(value.values["width"]), value.values["seed"])
     places = [str(place + 1) for place in range(SHOWN_WEIGHTS)]
     bars = [
         BarChart(Phrase(name), places, row[:SHOWN_WEIGHTS], most=1.0, highlighted=(0,))
@@ -175,16 +175,16 @@ def saturation_experiment(given: ExperimentInput) -> ExperimentResult:
         "raw": here.raw_largest,
         "scaled": here.scaled_largest,
     }
-    lines = _lines("largest", given, "raw_largest", "scaled_largest")
+    lines = _lines("largest", value, "raw_largest", "scaled_largest")
     return ExperimentResult(
         (SideBySide(bars), lines), numbers, () if here.raw_largest >= SATURATED_FROM else ("narrow",)
     )
 
 
-def gradient_experiment(given: ExperimentInput) -> ExperimentResult:
+def gradient_experiment(value: ExperimentInput) -> ExperimentResult:
     """The gradient of softmax, which vanishes if one weight is almost 1."""
-    here = measure_scaling(int(given.values["width"]), given.values["seed"])
-    lines = _lines("slope", given, "raw_gradient", "scaled_gradient", powers=("x", "y"))
+    here = measure_scaling(int(value.values["width"]), value.values["seed"])
+    lines = _lines("slope", value, "raw_gradient", "scaled_gradient", powers=("x", "y"))
     numbers: dict[str, TextPhraseOrNumber] = {
         "width": here.width, "raw": here.raw_gradient, "scaled": here.scaled_gradient,
         "times": here.scaled_gradient / here.raw_gradient,
@@ -192,19 +192,19 @@ def gradient_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((lines,), numbers, () if here.raw_gradient < VANISHED_BELOW else ("narrow",))
 
 
-def _lines(title: str, given: ExperimentInput, raw: str, scaled: str, powers: tuple[str, ...] = ("x",)) -> LinePlot:
-    found = [measure_scaling(width, given.values["seed"]) for width in WIDTHS]
+def _lines(title: str, value: ExperimentInput, raw: str, scaled: str, powers: tuple[str, ...] = ("x",)) -> LinePlot:
+    results = [measure_scaling(width, value.values["seed"]) for width in WIDTHS]
     lines = [
-        CurveSeries(Phrase(name), [getattr(each, field) for each in found])
+        CurveSeries(Phrase(name), [getattr(each, field) for each in results])
         for name, field in (("without", raw), ("with", scaled))
     ]
     floor = None if "y" in powers else 0.0
-    return LinePlot(Phrase(title), WIDTHS, lines, "dₖ", powers, mark=int(given.values["width"]), floor=floor)
+    return LinePlot(Phrase(title), WIDTHS, lines, "dₖ", powers, mark=int(value.values["width"]), floor=floor)
 
 
-def live_model_experiment(given: ExperimentInput) -> ExperimentResult:
+def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
     """The visitor's model with and without the division, over all its layers and heads."""
-    pairs = all_queries_and_keys(given)
+    pairs = all_queries_and_keys(value)
     scaled = [float(split_differently(*pair, len(pair[0])).max(axis=-1).mean()) for pair in pairs]
     raw = [float(unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
     bars = [

@@ -72,11 +72,11 @@ class LessonSession:
 
     def step(self, name: str) -> Step:
         """A step by its name."""
-        found = next((step for step in self.lesson.steps if step.name == name), None)
-        if found is None:
+        result = next((step for step in self.lesson.steps if step.name == name), None)
+        if result is None:
             choices = ", ".join(step.name for step in self.lesson.steps)
             raise ValueError(f"{self.lesson.name} has no step {name!r}. It has {choices}.")
-        return found
+        return result
 
     def tensor(self, path: str) -> FloatArray:
         """A tensor of the sentence and its translation, by the path of its probe, without the batch."""
@@ -98,8 +98,8 @@ class LessonSession:
     def run(self, step: str, **values: Any) -> ResultTables:
         """The result of a step's experiment with these control values; the others have their defaults."""
         self.step(step)
-        given = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        asked = {"request": self.asked, "lesson": self.lesson.name, "step": step, "set": given}
+        argument = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        asked = {"request": self.asked, "lesson": self.lesson.name, "step": step, "set": argument}
         return ResultTables(self._experiments(asked), self.lesson.name, phrases(self.language))
 
     def train(self, step: str, **values: Any) -> pd.DataFrame:
@@ -107,11 +107,11 @@ class LessonSession:
 
         The default run takes some seconds of one core.
         """
-        found = [each for each in self.run(step, **values).answer["figures"] if each["form"] == "trains"]
-        if not found:
+        results = [each for each in self.run(step, **values).answer["figures"] if each["form"] == "trains"]
+        if not results:
             raise ValueError(f"{self.lesson.name}.{step} trains nothing. run() says what it computes.")
         return pd.concat(
-            [train_all(run, number) for number, run in enumerate(found[0]["runs"], start=1)], ignore_index=True
+            [train_all(run, number) for number, run in enumerate(results[0]["runs"], start=1)], ignore_index=True
         )
 
     def table(self, numbers: FloatArray, names: Sequence[str] = ()) -> pd.DataFrame:
@@ -134,9 +134,9 @@ def full_request(request: TranslationRequest) -> dict[str, Any]:
     """A request with all its options, as a browser would send it."""
     options = {name: value for name, value in dataclasses.asdict(request.options).items() if name != "alternatives"}
     names = ("text", "model", "target", "prefix", "source_language", "target_language")
-    found = options | {name: getattr(request, name) for name in names}
+    result = options | {name: getattr(request, name) for name in names}
     return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value is not None
+        name: list(value) if isinstance(value, tuple) else value for name, value in result.items() if value is not None
     }
 
 
@@ -147,10 +147,10 @@ def lesson(name: str, text: str = "", **options: Any) -> LessonSession:
 
 def find_lesson(name: str) -> Lesson:
     """A lesson by its name."""
-    found = next((each for each in LESSONS if each.name == name), None)
-    if found is None:
+    result = next((each for each in LESSONS if each.name == name), None)
+    if result is None:
         raise ValueError(f"There is no lesson {name!r}. There are {', '.join(each.name for each in LESSONS)}.")
-    return found
+    return result
 
 
 def train_all(run: Mapping[str, Any], number: int) -> pd.DataFrame:

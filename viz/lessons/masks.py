@@ -66,16 +66,16 @@ EXAMPLES = {
 }
 
 
-def causal_mask_experiment(given: ExperimentInput) -> ExperimentResult:
+def causal_mask_experiment(value: ExperimentInput) -> ExperimentResult:
     """Teacher-forced translation with a relaxed causal mask."""
-    ahead = given.values["ahead"]
-    sentence, target = ids_if_small(given)
+    ahead = value.values["ahead"]
+    sentence, target = ids_if_small(value)
     counts = sorted({*range(min(MAX_LOOK_AHEAD, len(target)) + 1), ahead})
-    *readings, unmasked = given.run(force_with_relaxed_mask, sentence, target, [*counts, ALL_LATER_TOKENS])
+    *readings, unmasked = value.run(force_with_relaxed_mask, sentence, target, [*counts, ALL_LATER_TOKENS])
     before, now = readings[0], readings[counts.index(ahead)]
     layer, head = head_with_most_leakage(unmasked.attention_ahead)
-    tokens = [label.text for label in token_labels(given.translation.target_tokens)]
-    columns = [label.text for label in token_labels(given.translation.decoder_tokens)]
+    tokens = [label.text for label in token_labels(value.translation.target_tokens)]
+    columns = [label.text for label in token_labels(value.translation.decoder_tokens)]
     where = {"layer": layer + 1, "head": head + 1}
     heats = [
         Heatmap(Phrase(name, where), reading.weights[layer, head], tokens, columns, "share")
@@ -107,36 +107,36 @@ def loss_change(before: float, after: float) -> str:
     return "stays" if abs(after - before) < MIN_LOSS_CHANGE else "rises" if after > before else "falls"
 
 
-def generation_experiment(given: ExperimentInput) -> ExperimentResult:
+def generation_experiment(value: ExperimentInput) -> ExperimentResult:
     """Translations with the causal mask and, in two ways, without it."""
-    languages, model = model_languages(given), given.request.model or given.service.default
-    own = given.values["sentence"] == "own"
-    text = given.request.text if own else EXAMPLES.get(model, given.request.text)
-    ids_if_small(given)
-    found: dict[CacheMode, GreedyOutput] = given.run(translate_in_all_modes, plain_request(given, text), MAX_WRITTEN)
-    tokenizer = given.model_info.target_tokenizer
-    texts = {way: tokenizer.decode(written.ids) for way, written in found.items()}
+    languages, model = model_languages(value), value.request.model or value.service.default
+    own = value.values["sentence"] == "own"
+    text = value.request.text if own else EXAMPLES.get(model, value.request.text)
+    ids_if_small(value)
+    results: dict[CacheMode, GreedyOutput] = value.run(translate_in_all_modes, plain_request(value, text), MAX_WRITTEN)
+    tokenizer = value.model_info.target_tokenizer
+    texts = {way: tokenizer.decode(written.ids) for way, written in results.items()}
     tokens = {
-        way: [label.text for label in token_labels(tokenizer.written_tokens(each.ids))] for way, each in found.items()
+        way: [label.text for label in token_labels(tokenizer.written_tokens(each.ids))] for way, each in results.items()
     }
-    same = common_prefix_length(found["masked"], found["anew"])
-    moved = {way: max_log_probability_gap(found["masked"], each) for way, each in found.items() if way != "masked"}
+    same = common_prefix_length(results["masked"], results["anew"])
+    moved = {way: max_log_probability_gap(results["masked"], each) for way, each in results.items() if way != "masked"}
     lines: list[list[TextPhraseOrNumber]] = [
-        [str(place + 1), *(token_with_probability(tokens[way], found[way], place) for way in found)]
-        for place in range(min(max(len(each.ids) for each in found.values()), same + 3))
+        [str(place + 1), *(token_with_probability(tokens[way], results[way], place) for way in results)]
+        for place in range(min(max(len(each.ids) for each in results.values()), same + 3))
     ]
-    columns = (Phrase("place"), *map(Phrase, found))
+    columns = (Phrase("place"), *map(Phrase, results))
     figures: list[ResultFigure] = [
         TextColumns((TextBlock(Phrase("sentence"), text, language=languages[0]),)),
-        TextColumns([TextBlock(Phrase(f"by_{way}"), texts[way] or "—", language=languages[1]) for way in found]),
+        TextColumns([TextBlock(Phrase(f"by_{way}"), texts[way] or "—", language=languages[1]) for way in results]),
         Table(Phrase("word_by_word"), columns, lines, highlighted_row=same if same < len(lines) else None),
     ]
     numbers: dict[str, TextPhraseOrNumber] = {
         "kept": moved["kept"], "anew": moved["anew"],
-        "place": same + 1, "agreed": same, "count": len(found["masked"].ids),
+        "place": same + 1, "agreed": same, "count": len(results["masked"].ids),
     }  # fmt: skip
-    changes = found["masked"].ids != found["anew"].ids
-    felt = [way for way in moved if moved[way] > EQUAL_TOLERANCE or found[way].ids != found["masked"].ids]
+    changes = results["masked"].ids != results["anew"].ids
+    felt = [way for way in moved if moved[way] > EQUAL_TOLERANCE or results[way].ids != results["masked"].ids]
     right = "both" if len(felt) == 2 else felt[0] if felt else "neither"
     stays = "same" if own and model in EXAMPLES else "alike"  # "same": the words point to the example
     return ExperimentResult(figures, numbers, ("changes" if changes else stays,), right)
@@ -160,9 +160,9 @@ def token_with_probability(tokens: Sequence[str], written: GreedyOutput, place: 
     return f"{tokens[place]} {math.exp(written.log_probabilities[place]):.3f}" if place < len(tokens) else ""
 
 
-def training_experiment(given: ExperimentInput) -> ExperimentResult:
+def training_experiment(value: ExperimentInput) -> ExperimentResult:
     """Toys that are trained with the causal mask and without it."""
-    corpus = given.values["corpus"]
+    corpus = value.values["corpus"]
     picture, models = training_figure(
         LiveRunSettings(corpus=corpus, mistake="unmasked"), LiveRunSettings(corpus=corpus)
     )

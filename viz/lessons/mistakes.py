@@ -77,10 +77,10 @@ MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", as_menu=True)
 MORE_MISTAKES = PositionPicker("also", max_selected=len(MISTAKES), adds_selected=True)
 
 
-def live_model_experiment(given: ExperimentInput) -> ExperimentResult:
+def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
     """One mistake in a copy of the visitor's own model, or several at once."""
-    config = given.small_model_info.model.config
-    first, also = given.values["mistake"], given.values["also"]
+    config = value.small_model_info.model.config
+    first, also = value.values["mistake"], value.values["also"]
     others = [name for name in MISTAKES if name != first and MISTAKES[name].applies(config)]
     added = [name for place, name in enumerate(MISTAKES) if place in also and name in others]
     names = [*([first] if MISTAKES[first].applies(config) else []), *added]
@@ -88,27 +88,27 @@ def live_model_experiment(given: ExperimentInput) -> ExperimentResult:
     shown = {"also": offered}
     if not names:
         return ExperimentResult((), facts=("absent",), position_labels=shown)
-    found: MistakeResult
+    result: MistakeResult
     tests: dict[str, MistakeTestResult]
-    found, tests = given.run(run_tests, given.own_translation, names)
+    result, tests = value.run(run_tests, value.own_translation, names)
     figures = (
-        *result_figures(given, found, names),
+        *result_figures(value, result, names),
         results_table(tests) if len(names) > 1 else code_listings(names[0], tests),
     )
-    numbers = numbers_of_sentence(given, found) | {"count": len(names)}
-    several = "several" if found.forced is not None else "stopped"
+    numbers = numbers_of_sentence(value, result) | {"count": len(names)}
+    several = "several" if result.forced is not None else "stopped"
     return ExperimentResult(figures, numbers, facts=(names[0] if len(names) == 1 else several,), position_labels=shown)
 
 
 def code_listings(name: str, tests: Mapping[str, MistakeTestResult]) -> CodeListings:
     """The right line, the wrong one, and the test that would have caught it."""
     (right, right_lit), (wrong, wrong_lit) = CODE_LINES[name]
-    said = {"wrong": tests[name].wrong[1], "right": tests[name].right[1]}
+    texts = {"wrong": tests[name].wrong[1], "right": tests[name].right[1]}
     return CodeListings(
         (
             CodeListing(Phrase("right_code"), source_listing(right, right_lit)),
             CodeListing(Phrase("wrong_code"), source_listing(wrong, wrong_lit)),
-            CodeListing(Phrase("test"), source_listing(TEST_BY_MISTAKE[name], "assert"), Phrase("test_says", said)),
+            CodeListing(Phrase("test"), source_listing(TEST_BY_MISTAKE[name], "assert"), Phrase("test_says", texts)),
         )
     )
 
@@ -121,9 +121,9 @@ def results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
     return Table(Phrase("tests"), (Phrase("the_test"), Phrase("now")), rows)
 
 
-def result_figures(given: ExperimentInput, found: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
+def result_figures(value: ExperimentInput, found: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
     """The translation, the numbers and a map, unbroken and now."""
-    before = given.own_translation
+    before = value.own_translation
     says = found.error if found.generated is None else found.generated.text
     texts = TextColumns((TextBlock(Phrase("before"), before.text), TextBlock(Phrase("now"), says or "—")))
     if found.forced is None:
@@ -162,17 +162,17 @@ def clearest_head(numbers: FloatArray) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def numbers_of_sentence(given: ExperimentInput, found: MistakeResult) -> dict[str, Any]:
+def numbers_of_sentence(value: ExperimentInput, found: MistakeResult) -> dict[str, Any]:
     """Values for the step's text."""
-    numbers: dict[str, Any] = {"before": given.own_translation.log_probability, "after": "–", "error": found.error}
+    numbers: dict[str, Any] = {"before": value.own_translation.log_probability, "after": "–", "error": found.error}
     if found.forced is not None:
         numbers |= {"after": found.forced.log_probability, "loss": found.loss, "right_loss": found.right_loss}
     return numbers
 
 
-def training_experiment(given: ExperimentInput) -> ExperimentResult:
+def training_experiment(value: ExperimentInput) -> ExperimentResult:
     """The toy, with the mistake and without, to be trained side by side."""
-    name = given.values["mistake"]
+    name = value.values["mistake"]
     picture, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
     right = models[-1]
     numbers = untrained_numbers(*right)
@@ -180,14 +180,14 @@ def training_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((picture,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
 
 
-def game_experiment(given: ExperimentInput) -> ExperimentResult:
+def game_experiment(value: ExperimentInput) -> ExperimentResult:
     """One of the mistakes, by chance: which is it?"""
-    config = given.small_model_info.model.config
+    config = value.small_model_info.model.config
     possible = [name for name in GAME_MISTAKES if MISTAKES[name].applies(config)]
-    name = random.Random(1 + given.values["game"]).choice(possible)  # noqa: S311 - a game
-    found: MistakeResult = given.run(try_mistakes, given.own_translation, [name])
+    name = random.Random(1 + value.values["game"]).choice(possible)  # noqa: S311 - a game
+    result: MistakeResult = value.run(try_mistakes, value.own_translation, [name])
     return ExperimentResult(
-        tuple(result_figures(given, found, [name])), numbers_of_sentence(given, found), correct_option=name
+        tuple(result_figures(value, result, [name])), numbers_of_sentence(value, result), correct_option=name
     )
 
 

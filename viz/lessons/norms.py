@@ -41,18 +41,18 @@ NORM = Choice("norm", NAMES, "layer")
 SENTENCES = Slider("sentences", 2, MAX_BATCH, 4)
 
 
-def make_batch(given: ExperimentInput) -> tuple[Activations, list[str]]:
+def make_batch(value: ExperimentInput) -> tuple[Activations, list[str]]:
     """The visitor's sentence and others as one batch, and the visitor's tokens."""
-    own = tuple(token.id for token in given.translation.source_tokens)
-    return given.run(encoder_activations, [own, *batch_ids(given)]), given.tokens
+    own = tuple(token.id for token in value.translation.source_tokens)
+    return value.run(encoder_activations, [own, *batch_ids(value)]), value.tokens
 
 
-def axes_experiment(given: ExperimentInput) -> ExperimentResult:
+def axes_experiment(value: ExperimentInput) -> ExperimentResult:
     """The batch before and after, with the means and spreads of rows and columns."""
-    batch, tokens = make_batch(given)
-    batch = batch.first(given.values["sentences"])
-    norm = given.values["norm"]
-    rows, at = batch.rows, _longest(given)
+    batch, tokens = make_batch(value)
+    batch = batch.first(value.values["sentences"])
+    norm = value.values["norm"]
+    rows, at = batch.rows, _longest(value)
     after = normalise(rows, norm)
     pictures = [
         Heatmap(
@@ -87,14 +87,14 @@ def _spread(numbers: FloatArray) -> tuple[str, str]:
     return f"{numbers.mean():.3f}".replace("-", "−"), f"{numbers.std():.3f}"
 
 
-def _longest(given: ExperimentInput) -> int:
-    return int(np.argmax([0 if token.special else len(token.text) for token in given.translation.source_tokens]))
+def _longest(value: ExperimentInput) -> int:
+    return int(np.argmax([0 if token.special else len(token.text) for token in value.translation.source_tokens]))
 
 
-def batch_dependence_experiment(given: ExperimentInput) -> ExperimentResult:
+def batch_dependence_experiment(value: ExperimentInput) -> ExperimentResult:
     """Effect of the other sentences of a batch on one token's vector."""
-    batch, tokens = make_batch(given)
-    at, size = _longest(given), given.values["size"]
+    batch, tokens = make_batch(value)
+    at, size = _longest(value), value.values["size"]
     whole = {norm: normalise(batch.rows, norm)[at] for norm in NAMES}
     sizes = list(range(1, MAX_BATCH + 1))
     moved = {
@@ -119,11 +119,11 @@ def batch_dependence_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((lines,), numbers, correct_option="batch" if clear else "")
 
 
-def padding_experiment(given: ExperimentInput) -> ExperimentResult:
+def padding_experiment(argument: ExperimentInput) -> ExperimentResult:
     """Effect of padding on the batch statistics."""
-    batch, tokens = make_batch(given)
-    batch = batch.first(given.values["sentences"])
-    at, counts = _longest(given), given.values["counts"]
+    batch, tokens = make_batch(argument)
+    batch = batch.first(argument.values["sentences"])
+    at, counts = _longest(argument), argument.values["counts"]
     drawn = batch.token_mask.astype(np.float32)
     heat = Heatmap(Phrase("places"), drawn, [str(number + 1) for number in range(len(drawn))], scale="share")
     moved = {
@@ -140,17 +140,17 @@ def padding_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((heat, bars), numbers, ("counted" if counts else "masked",))
 
 
-def differences_experiment(given: ExperimentInput) -> ExperimentResult:
+def differences_experiment(value: ExperimentInput) -> ExperimentResult:
     """All differences as numbers: every cell is computed from the batch."""
-    batch, tokens = make_batch(given)
-    found = {norm: measure_norm(batch, norm, _longest(given)) for norm in NAMES}
+    batch, tokens = make_batch(value)
+    results = {norm: measure_norm(batch, norm, _longest(value)) for norm in NAMES}
     rows: list[list[TextPhraseOrNumber]] = [
-        [Phrase(f"is_{name}"), *(found[norm][name] for norm in NAMES)] for name in found[NAMES[0]]
+        [Phrase(f"is_{name}"), *(results[norm][name] for norm in NAMES)] for name in results[NAMES[0]]
     ]
     table = Table(Phrase("differences"), (Phrase("what"), *(Phrase(norm) for norm in NAMES)), rows)
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": tokens[_longest(given)], "other": found["batch"]["company"], "padding": found["batch"]["padding"],
-        "alone": found["batch"]["alone"], "shift": found["rms"]["shift"], "count": len(batch.rows),
+        "token": tokens[_longest(value)], "other": results["batch"]["company"], "padding": results["batch"]["padding"],
+        "alone": results["batch"]["alone"], "shift": results["rms"]["shift"], "count": len(batch.rows),
     }  # fmt: skip
     return ExperimentResult((table,), numbers)
 

@@ -82,12 +82,12 @@ def parse_selection(look: Any, practice: LessonSession, service: Service) -> Not
     heads: dict[str, tuple[int, int]] = {}
     for kind in KINDS:
         layers, count = translation.attention.of(kind).shape[:2]
-        given = look.get(kind, {})
-        each = given if isinstance(given, Mapping) else {}
+        value = look.get(kind, {})
+        each = value if isinstance(value, Mapping) else {}
         layer = check_int("layer", each.get("layer", 0), low=0, high=layers - 1)
         heads[kind] = (layer, check_int("head", each.get("head", 0), low=0, high=count - 1))
-    given = look.get("set", {})
-    sets = given if isinstance(given, Mapping) else {}
+    value = look.get("set", {})
+    sets = value if isinstance(value, Mapping) else {}
     controls = {
         step.name: check_controls(step.experiment.controls, sets.get(step.name), service.settings)
         for step in practice.lesson.steps
@@ -128,8 +128,10 @@ def _code(text: str) -> dict[str, Any]:
 
 def _first_cells(practice: LessonSession, asked: Mapping[str, Any], chosen: NotebookSelection) -> str:
     text, *rest = [f"{name}={value!r}" for name, value in asked.items()]
-    said = ", ".join([repr(practice.lesson.name), text.removeprefix("text="), *rest, f"language={practice.language!r}"])
-    lines = ["import headlight", "", f"lesson = headlight.lesson({said})"]
+    arguments = ", ".join(
+        [repr(practice.lesson.name), text.removeprefix("text="), *rest, f"language={practice.language!r}"]
+    )
+    lines = ["import headlight", "", f"lesson = headlight.lesson({arguments})"]
     if any(step.figures for step in practice.lesson.steps):
         places = ", ".join(str(chosen.places[name]) for name in ("token", "key", "written"))
         heads = ", ".join(str(chosen.heads[kind]) for kind in KINDS)
@@ -173,36 +175,36 @@ class NotebookWriter:
         """Text cells of a step and the code cell that computes it."""
         practice, lesson = self.practice, self.practice.lesson
         base = f"lesson_{lesson.name}_{step.name}"
-        found = practice.run(step.name, **self.chosen.controls[step.name]) if step.experiment is not None else None
-        holding = variants(self.model, found.answer["holds"] if found else ())
+        result = practice.run(step.name, **self.chosen.controls[step.name]) if step.experiment is not None else None
+        holding = variants(self.model, result.answer["holds"] if result else ())
         row = self.named["token" if step.kind == "encoder" else "written"]
         causal = {"allowed": str(self.chosen.places["written"] + 1), "keys": str(len(practice.written))}
         causal["hidden"] = str(len(practice.written) - self.chosen.places["written"] - 1)
-        numbers = numbers_of_model(self.model) | (found.numbers if found else {})
+        numbers = numbers_of_model(self.model) | (result.numbers if result else {})
         first = {f"id{place + 1}": str(token.id) for place, token in enumerate(practice.translation.source_tokens[:3])}
         values = {
             name: _escape_markdown(value) for name, value in ({"row": row} | self.named | causal | numbers).items()
         }
         values |= {name: f"**{values[name]}**" for name in ("token", "row", "written", "key")}
-        question = make_question(self.step_view(step), found)
-        told = fill_phrase(find_phrase(self.table, f"{base}_words", holding), values)
+        question = make_question(self.step_view(step), result)
+        words = fill_phrase(find_phrase(self.table, f"{base}_words", holding), values)
         opened = ["open", *holding] if question else holding
-        said = [f"## {number}. {find_phrase(self.table, f'{base}_title', opened)}"]
+        lines = [f"## {number}. {find_phrase(self.table, f'{base}_title', opened)}"]
         if question:
             before = self.table.get(f"{base}_words_open", "")  # present if the words would reveal the answer
-            said.append(fill_phrase(before, values) if before else told)
-            said += self.question_cell(step, question, values, told if before else "")
+            lines.append(fill_phrase(before, values) if before else words)
+            lines += self.question_cell(step, question, values, words if before else "")
         else:
-            said.append(told)
+            lines.append(words)
         formula = fill_formula(step_formula(step, holding).formula, {**numbers, **first})
         if formula:
-            said.append(f"$$ {formula} $$")
+            lines.append(f"$$ {formula} $$")
         note = find_phrase(self.table, f"{base}_note", holding)
         if note and step.experiment is not None:  # the words of other steps refer to buttons of the page
-            said.append(fill_phrase(note, values))
+            lines.append(fill_phrase(note, values))
         return [
-            _markdown("\n\n".join(said)),
-            *(_code(translate_comments(each, self.table)) for each in self.code(step, holding, found)),
+            _markdown("\n\n".join(lines)),
+            *(_code(translate_comments(each, self.table)) for each in self.code(step, holding, result)),
         ]
 
     def step_view(self, step: Step) -> StepView:
@@ -231,8 +233,8 @@ class NotebookWriter:
             return [f"{source}\n{step_code(step, holding, divisor, scale)}"]
         starts = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
         values = self.chosen.controls[step.name]
-        given = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != starts[name]]
-        called = ", ".join([repr(step.name), *given])
+        argument = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != starts[name]]
+        called = ", ".join([repr(step.name), *argument])
         cells = [f"{source}\nlesson.run({called})"]
         if any(figure["form"] == "trains" for figure in found.answer["figures"]):
             cells.append(f"lesson.train({called})  # @seconds")

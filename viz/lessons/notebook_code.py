@@ -97,15 +97,15 @@ class CellCode:
 
     def show(self, show: TensorView) -> str:
         """The expression of one part of a figure."""
-        found = self.variable_for(show.path)
+        result = self.variable_for(show.path)
         if show.add:
-            found = f"{found} + {self.variable_for(show.add)}"
+            result = f"{result} + {self.variable_for(show.add)}"
         if show.subtract:
-            found = f"{found} - {self.variable_for(show.subtract)}"
+            result = f"{result} - {self.variable_for(show.subtract)}"
         return (
-            f"{found} / {self.scale if show.divide_by == 'embedding_scale' else self.divisor}"
+            f"{result} / {self.scale if show.divide_by == 'embedding_scale' else self.divisor}"
             if show.divide_by
-            else found
+            else result
         )
 
 

@@ -43,14 +43,14 @@ MASKS = {  # whether the encoder has its mask, and cross-attention
 }
 
 
-def masks_experiment(given: ExperimentInput) -> ExperimentResult:
+def masks_experiment(value: ExperimentInput) -> ExperimentResult:
     """The masks of all three attentions, as the live model's first layers get them."""
-    places = given.values["places"]
-    sentence, target = ids_if_small(given)
-    masks: dict[Kind, BoolArray] = given.run(attention_masks, padded_pair(given, sentence, places), target)
-    names = padded_names(given, places)
-    written = [label.text for label in token_labels(given.translation.target_tokens)]
-    before = [label.text for label in token_labels(given.translation.decoder_tokens)]
+    places = value.values["places"]
+    sentence, target = ids_if_small(value)
+    masks: dict[Kind, BoolArray] = value.run(attention_masks, padded_pair(value, sentence, places), target)
+    names = padded_names(value, places)
+    written = [label.text for label in token_labels(value.translation.target_tokens)]
+    before = [label.text for label in token_labels(value.translation.decoder_tokens)]
     sides: dict[Kind, tuple[list[str], list[str]]] = {
         "encoder": (names, names), "decoder": (written, before), "cross": (written, names),
     }  # fmt: skip
@@ -71,57 +71,57 @@ def masks_experiment(given: ExperimentInput) -> ExperimentResult:
     )
 
 
-def ids_if_small(given: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def ids_if_small(value: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The ids of the sentence and its translation, if the model and both texts are small enough."""
-    _ = given.small_model_info
-    sides = given.translation.source_tokens, given.translation.target_tokens
+    _ = value.small_model_info
+    sides = value.translation.source_tokens, value.translation.target_tokens
     if max(map(len, sides)) > MAX_TOKENS:
         raise PageError("text", "too_long_to_show")
     sentence, target = (tuple(token.id for token in side) for side in sides)
     return sentence, target
 
 
-def padded_pair(given: ExperimentInput, sentence: Sequence[int], places: int) -> list[Sequence[int]]:
+def padded_pair(value: ExperimentInput, sentence: Sequence[int], places: int) -> list[Sequence[int]]:
     """The visitor's sentence and one that is longer by `more` tokens, joined from other sentences."""
-    others = [token for each in batch_ids(given) for token in each]
+    others = [token for each in batch_ids(value) for token in each]
     wanted = len(sentence) + places
     longer = (others * math.ceil(wanted / len(others)))[:wanted]
     return [sentence, longer]
 
 
-def padded_names(given: ExperimentInput, places: int) -> list[str]:
+def padded_names(value: ExperimentInput, places: int) -> list[str]:
     """The tokens of the sentence as they are shown, and padding."""
-    outline = given.model_info
-    return [*given.tokens, *[outline.source_tokenizer.label(outline.model.config.pad_id)] * places]
+    outline = value.model_info
+    return [*value.tokens, *[outline.source_tokenizer.label(outline.model.config.pad_id)] * places]
 
 
-def padding_experiment(given: ExperimentInput) -> ExperimentResult:
+def padding_experiment(value: ExperimentInput) -> ExperimentResult:
     """The sentence in a batch with a longer one, with all masks of padding and with none."""
-    places = given.values["places"]
-    sentence, _ = ids_if_small(given)
+    places = value.values["places"]
+    sentence, _ = ids_if_small(value)
     counts = sorted({*range(0, MAX_PADDING + 1, PADDING_STEP), places})
     moved = {
-        name: max_changes(given, [PaddedBatch(padded_pair(given, sentence, count), *masks) for count in counts])
+        name: max_changes(value, [PaddedBatch(padded_pair(value, sentence, count), *masks) for count in counts])
         for name, masks in (("without", MASKS["neither"]), ("masked", MASKS["both"]))
     }
     without, masked = (each[counts.index(places)] for each in moved.values())
-    rows = padded_pair(given, sentence, places)
+    rows = padded_pair(value, sentence, places)
     batches = PaddedBatch([sentence]), PaddedBatch(rows, *MASKS["both"]), PaddedBatch(rows, *MASKS["neither"])
-    by_itself, safe, bare = translate_batches(given, *batches)
-    names = padded_names(given, places)
+    by_itself, safe, bare = translate_batches(value, *batches)
+    names = padded_names(value, places)
     layer, head = head_with_most_leakage(bare.attention_to_padding)
     heats = [
         Heatmap(
             Phrase(name, {"layer": layer + 1, "head": head + 1}),
             each.weights[layer, head],
-            given.tokens,
+            value.tokens,
             names,
             "share",
         )
         for name, each in (("weights_with", safe), ("weights_without", bare))
     ]
     lines = [CurveSeries(Phrase(name), distances) for name, distances in moved.items()]
-    texts = written_texts(given, {"alone": by_itself, "batch": safe, "open": bare})
+    texts = written_texts(value, {"alone": by_itself, "batch": safe, "open": bare})
     figures = (
         texts,
         SideBySide(heats),
@@ -136,18 +136,18 @@ def padding_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult(figures, numbers, ("none" if not places else "stays" if stays else "changes",))
 
 
-def cross_attention_experiment(given: ExperimentInput) -> ExperimentResult:
+def cross_attention_experiment(value: ExperimentInput) -> ExperimentResult:
     """The mask of padding, which two attentions need: each of them without it."""
-    places = given.values["places"]
-    rows = padded_pair(given, ids_if_small(given)[0], places)
+    places = value.values["places"]
+    rows = padded_pair(value, ids_if_small(value)[0], places)
     batches = [PaddedBatch(rows, *masks) for masks in MASKS.values()]
-    found = dict(zip(MASKS, translate_batches(given, *batches), strict=True))
-    moved = dict(zip(MASKS, max_changes(given, batches), strict=True))
-    layer, head = head_with_most_leakage(found["no_cross"].cross_attention_to_padding)
-    written = [label.text for label in token_labels(given.translation.target_tokens)]
-    names, where = padded_names(given, places), {"layer": layer + 1, "head": head + 1}
+    results = dict(zip(MASKS, translate_batches(value, *batches), strict=True))
+    moved = dict(zip(MASKS, max_changes(value, batches), strict=True))
+    layer, head = head_with_most_leakage(results["no_cross"].cross_attention_to_padding)
+    written = [label.text for label in token_labels(value.translation.target_tokens)]
+    names, where = padded_names(value, places), {"layer": layer + 1, "head": head + 1}
     heats = [
-        Heatmap(Phrase(f"cross_{name}", where), found[name].cross[layer, head], written, names, "share")
+        Heatmap(Phrase(f"cross_{name}", where), results[name].cross[layer, head], written, names, "share")
         for name in ("both", "no_cross")
     ]
     lines: list[list[TextPhraseOrNumber]] = [
@@ -157,32 +157,32 @@ def cross_attention_experiment(given: ExperimentInput) -> ExperimentResult:
             format_mean_percent(each.cross_attention_to_padding),
             float(each.log_probabilities.sum()),
         ]
-        for name, each in found.items()
+        for name, each in results.items()
     ]
     table = Table(
         Phrase("four"), (Phrase("masks"), Phrase("vectors_move"), Phrase("cross_leaks"), Phrase("log_p")), lines
     )
-    log_with, log_without = (float(found[name].log_probabilities.sum()) for name in ("both", "no_cross"))
+    log_with, log_without = (float(results[name].log_probabilities.sum()) for name in ("both", "no_cross"))
     numbers: dict[str, TextPhraseOrNumber] = {
         "places": places, "moved": moved["no_cross"],
-        "share": format_mean_percent(found["no_cross"].cross_attention_to_padding), "log_with": log_with,
+        "share": format_mean_percent(results["no_cross"].cross_attention_to_padding), "log_with": log_with,
         "log_without": log_without,
     }  # fmt: skip
     holds = ("none",) if not places else ("rises",) if log_without > log_with else ()
-    return ExperimentResult((SideBySide(heats), table, written_texts(given, found)), numbers, holds)
+    return ExperimentResult((SideBySide(heats), table, written_texts(value, results)), numbers, holds)
 
 
-def translate_batches(given: ExperimentInput, *batches: PaddedBatch) -> list[PaddedResult]:
+def translate_batches(value: ExperimentInput, *batches: PaddedBatch) -> list[PaddedResult]:
     """The first sentence of each batch, read and translated."""
-    _, target = ids_if_small(given)
-    request = plain_request(given, given.request.text)
-    found: list[PaddedResult] = given.run(translate_padded, request, target, batches, MAX_WRITTEN)
-    return found
+    _, target = ids_if_small(value)
+    request = plain_request(value, value.request.text)
+    results: list[PaddedResult] = value.run(translate_padded, request, target, batches, MAX_WRITTEN)
+    return results
 
 
-def written_texts(given: ExperimentInput, found: dict[str, PaddedResult]) -> TextColumns:
+def written_texts(value: ExperimentInput, found: dict[str, PaddedResult]) -> TextColumns:
     """The translations, side by side."""
-    decode, language = given.model_info.target_tokenizer.decode, model_languages(given)[1]
+    decode, language = value.model_info.target_tokenizer.decode, model_languages(value)[1]
     return TextColumns(
         [TextBlock(Phrase(name), decode(each.written.ids) or "—", language=language) for name, each in found.items()]
     )
@@ -194,10 +194,10 @@ def head_with_most_leakage(leaks: FloatArray) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def max_changes(given: ExperimentInput, batches: Sequence[PaddedBatch]) -> list[float]:
+def max_changes(value: ExperimentInput, batches: Sequence[PaddedBatch]) -> list[float]:
     """How far any of the encoder's numbers moves at most in each batch, of the sentence alone."""
-    sentence, _ = ids_if_small(given)
-    alone, *vectors = given.run(encode_batches, [PaddedBatch([sentence]), *batches])
+    sentence, _ = ids_if_small(value)
+    alone, *vectors = value.run(encode_batches, [PaddedBatch([sentence]), *batches])
     return [float(np.abs(each - alone).max()) for each in vectors]
 
 

@@ -62,9 +62,9 @@ def encoding_name(encoding: str) -> Phrase:
     return Phrase(f"positions_name_{encoding}")
 
 
-def encodings_experiment(given: ExperimentInput) -> ExperimentResult:
+def encodings_experiment(value: ExperimentInput) -> ExperimentResult:
     """All encodings that need no training, side by side."""
-    length = given.values["length"]
+    length = value.values["length"]
     pictures = []
     for encoding in DRAWN_ENCODINGS:
         table = encoding_array(CONFIG, encoding, length)
@@ -77,9 +77,9 @@ def encodings_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((SideBySide(pictures),), {"length": length})
 
 
-def similarity_experiment(given: ExperimentInput) -> ExperimentResult:
+def similarity_experiment(value: ExperimentInput) -> ExperimentResult:
     """Dot products of two positions; for waves they depend only on the distance."""
-    length = given.values["length"]
+    length = value.values["length"]
     axis = [str(place) for place in range(length)]
     alike = {encoding: cosine_matrix(encoding, length) for encoding in WAVES}
     pictures = [
@@ -111,9 +111,9 @@ def cosine_matrix(encoding: str, length: int) -> FloatArray:
     return np.asarray(unit @ unit.T, dtype=np.float32)
 
 
-def wave_experiment(given: ExperimentInput) -> ExperimentResult:
+def wave_experiment(argument: ExperimentInput) -> ExperimentResult:
     """One dimension at every position, next to the fastest one."""
-    encoding, dimension = given.values["encoding"], given.values["dimension"]
+    encoding, dimension = argument.values["encoding"], argument.values["dimension"]
     table = encoding_array(CONFIG, encoding, MAX_LENGTH)
     lengths = periods(CONFIG, encoding) or []
     lines = [
@@ -128,67 +128,67 @@ def wave_experiment(given: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((pictured,), numbers | {"pair": pair}, HOLDS.get(encoding, ()))
 
 
-def word_experiment(given: ExperimentInput) -> ExperimentResult:
+def word_experiment(value: ExperimentInput) -> ExperimentResult:
     """A word of the sentence and a place: added, or side by side."""
-    embedded = given.tensors(EMBEDDED)[EMBEDDED]
-    at = longest_token(given)
-    token, place, beside = given.tokens[at], given.values["place"], given.values["joining"] == "beside"
-    found = join_position(embedded[at], place, MAX_LENGTH, beside=beside, width=CONCATENATED_WIDTH)
-    width = len(found.result)
+    embedded = value.tensors(EMBEDDED)[EMBEDDED]
+    at = longest_token(value)
+    token, place, beside = value.tokens[at], value.values["place"], value.values["joining"] == "beside"
+    result = join_position(embedded[at], place, MAX_LENGTH, beside=beside, width=CONCATENATED_WIDTH)
+    width = len(result.result)
     rows = np.zeros((3, width), dtype=np.float32)
-    rows[0, : len(found.word)] = found.word
-    rows[1, width - len(found.position) :] = found.position
-    rows[2] = found.result
+    rows[0, : len(result.word)] = result.word
+    rows[1, width - len(result.position) :] = result.position
+    rows[2] = result.result
     names: list[TextOrPhrase] = [token, Phrase("place", {"place": str(place)}), Phrase("result")]
     heat = Heatmap(Phrase("joined"), rows, names)
     lines = LinePlot(
         Phrase("elsewhere"),
         list(range(MAX_LENGTH)),
-        [CurveSeries(token, found.similarities_by_position)],
+        [CurveSeries(token, result.similarities_by_position)],
         Phrase("position"),
         mark=place,
     )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": token, "place": place, "kept": found.similarity_to_word, "d_model": len(found.word), "width": width,
-        "last": len(found.word) - 1,  # dimension
-        "length_word": float(np.linalg.norm(found.word)), "length_place": float(np.linalg.norm(found.position)),
-        "lowest": min(found.similarities_by_position),
-        "extra": f"{extra_parameters(len(found.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
+        "token": token, "place": place, "kept": result.similarity_to_word, "d_model": len(result.word), "width": width,
+        "last": len(result.word) - 1,  # dimension
+        "length_word": float(np.linalg.norm(result.word)), "length_place": float(np.linalg.norm(result.position)),
+        "lowest": min(result.similarities_by_position),
+        "extra": f"{extra_parameters(len(result.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
     }  # fmt: skip
-    return ExperimentResult((heat, lines), numbers, (given.values["joining"],))
+    return ExperimentResult((heat, lines), numbers, (value.values["joining"],))
 
 
-def longest_token(given: ExperimentInput) -> int:
+def longest_token(value: ExperimentInput) -> int:
     """The longest token of the sentence: its place."""
-    return int(np.argmax([0 if token.special else len(token.text) for token in given.translation.source_tokens]))
+    return int(np.argmax([0 if token.special else len(token.text) for token in value.translation.source_tokens]))
 
 
-def shuffle_experiment(given: ExperimentInput) -> ExperimentResult:
+def shuffle_experiment(value: ExperimentInput) -> ExperimentResult:
     """The same tokens in another order, through the live encoder, with its positions and without."""
-    ids = [token.id for token in given.translation.source_tokens]
-    tokens, at = given.tokens, longest_token(given)
-    with_positions, without = given.run(encode_both_orders, ids, given.values["seed"])
-    found = with_positions if given.values["positions"] else without
-    most = max(float(np.abs(found.before[:, :SHOWN_DIMENSIONS]).max()), EQUAL_TOLERANCE)
+    ids = [token.id for token in value.translation.source_tokens]
+    tokens, at = value.tokens, longest_token(value)
+    with_positions, without = value.run(encode_both_orders, ids, value.values["seed"])
+    result = with_positions if value.values["positions"] else without
+    most = max(float(np.abs(result.before[:, :SHOWN_DIMENSIONS]).max()), EQUAL_TOLERANCE)
     texts = TextColumns(
         (
-            TextBlock(Phrase("sentence"), " ".join(tokens), language=given.translation.request.source_language or ""),
-            TextBlock(Phrase("shuffled"), " ".join(tokens[place] for place in found.order)),
+            TextBlock(Phrase("sentence"), " ".join(tokens), language=value.translation.request.source_language or ""),
+            TextBlock(Phrase("shuffled"), " ".join(tokens[place] for place in result.order)),
         )
     )
     pictures = [
         Heatmap(Phrase(name), vectors[:, :SHOWN_DIMENSIONS], tokens, max_abs=0.75 * most)
-        for name, vectors in (("vectors", found.before), ("vectors_after", found.after))
+        for name, vectors in (("vectors", result.before), ("vectors_after", result.after))
     ]
     largest = float(with_positions.max_change.max())  # one scale for both
     bars = BarChart(
-        Phrase("moved"), tokens, [float(each) for each in found.max_change], most=largest, highlighted=(at,)
+        Phrase("moved"), tokens, [float(each) for each in result.max_change], most=largest, highlighted=(at,)
     )
     numbers: dict[str, TextPhraseOrNumber] = {
         "token": tokens[at], "without": float(without.max_change.max()), "with": float(with_positions.max_change.max()),
     }  # fmt: skip
     clear = without.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
-    holds = "with" if given.values["positions"] and found.max_change.max() > EQUAL_TOLERANCE else "without"
+    holds = "with" if value.values["positions"] and result.max_change.max() > EQUAL_TOLERANCE else "without"
     return ExperimentResult((texts, SideBySide(pictures), bars), numbers, (holds,), "same" if clear else "")
 
 

@@ -47,8 +47,8 @@ class StepView:
     def attention(self, name: str) -> FloatArray:
         """A tensor of the chosen head."""
         side, part = {"cross": ("decoder", "cross_attention")}.get(self.step.kind, (self.step.kind, "self_attention"))
-        found: FloatArray = self.practice.tensor(f"{side}.layers.{self.layer}.{part}.{name}")[self.head]
-        return found
+        result: FloatArray = self.practice.tensor(f"{side}.layers.{self.layer}.{part}.{name}")[self.head]
+        return result
 
     def phrase_options(self, right: str, values: Mapping[str, str] | None = None) -> QuestionOptions:
         """Options in words."""

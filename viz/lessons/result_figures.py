@@ -50,8 +50,8 @@ def format_number(number: float, digits: int = 4) -> str:
     elif float(size).is_integer() and size >= 1:
         text = str(int(number))
     else:
-        kept = max(0, digits - 3) if size >= 1000 else max(0, digits - 1) if size >= 10 else digits
-        text = f"{number:.{kept}f}"
+        decimals = max(0, digits - 3) if size >= 1000 else max(0, digits - 1) if size >= 10 else digits
+        text = f"{number:.{decimals}f}"
     return text.replace("-", MINUS_SIGN)
 
 
@@ -63,8 +63,8 @@ class ResultFigure:
 
     def as_json(self) -> dict[str, Any]:
         """As the page reads it."""
-        found = {name: to_json(value) for name, value in vars(self).items()}
-        return {"form": self.form} | found
+        results = {name: to_json(value) for name, value in vars(self).items()}
+        return {"form": self.form} | results
 
 
 @dataclass(frozen=True)

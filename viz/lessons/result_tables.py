@@ -84,8 +84,8 @@ class ResultTables:
         return "\n\n".join(f"{title}\n{content}" for title, content in self.tables())
 
     def _repr_html_(self) -> str:
-        found = []
+        results = []
         for title, content in self.tables():
             body = f"<pre>{escape(content)}</pre>" if isinstance(content, str) else content.to_html()
-            found.append(f"<p><b>{escape(title)}</b></p>{body}")
-        return "".join(found)
+            results.append(f"<p><b>{escape(title)}</b></p>{body}")
+        return "".join(results)

@@ -19,12 +19,12 @@ def source_listing(function: Callable[..., Any], lit: str) -> dict[str, Any]:
     function = inspect.unwrap(function)  # a decorator is in another file
     lines, first = inspect.getsourcelines(function)
     numbered = [(first + place, line.rstrip("\n")) for place, line in enumerate(lines)]
-    found = [number for number, line in numbered if lit in line]
-    if not found:
+    results = [number for number, line in numbered if lit in line]
+    if not results:
         raise LookupError(f"{function.__qualname__} has no line with {lit!r} any more. Name the line that does it now.")
     file = Path(inspect.getsourcefile(function) or "").resolve()
     named = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
-    return {"file": named, "name": function.__qualname__, "lines": _dedent(numbered), "lit": found}
+    return {"file": named, "name": function.__qualname__, "lines": _dedent(numbered), "lit": results}
 
 
 def _dedent(lines: list[tuple[int, str]]) -> list[list[Any]]:

@@ -44,12 +44,12 @@ def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
         if estimate_size(names, translation, outline) > MAX_CAPTURED:
             raise PageError("text", "too_long_to_show")
         captured = capture(service, translation, outline, names)
-        found = {name: _tensor(name, captured, service, outline) for name in names if name != LOGITS}
-        if sum(tensor.size for tensor in found.values()) > MAX_NUMBERS:
+        results = {name: _tensor(name, captured, service, outline) for name in names if name != LOGITS}
+        if sum(tensor.size for tensor in results.values()) > MAX_NUMBERS:
             raise PageError("text", "too_long_to_show")
         answer: dict[str, Any] = {
             "model": model_values(outline),
-            "tensors": {name: encode_array(tensor) for name, tensor in found.items()},
+            "tensors": {name: encode_array(tensor) for name, tensor in results.items()},
         }
         if LOGITS in names:
             answer["logits"] = [_row(row, outline) for row in captured[LOGITS]]
@@ -92,12 +92,14 @@ def estimate_size(names: Sequence[str], translation: Translation, outline: Model
         "width": widest, "vocabulary": config.target_vocabulary,
     }  # fmt: skip
     probes = all_probes(outline.model)
-    found = 0
+    result = 0
     for probe in {probe for name in names for probe in required_probes(name, outline)}:
         axes = [axis for axis in probes[probe].axes if axis != "batch"]
         per_head = "heads" in axes and "width" in axes
-        found += math.prod(config.resolved_head_width if per_head and axis == "width" else sizes[axis] for axis in axes)
-    return found
+        result += math.prod(
+            config.resolved_head_width if per_head and axis == "width" else sizes[axis] for axis in axes
+        )
+    return result
 
 
 def capture(
@@ -140,17 +142,17 @@ def _tensor(name: str, captured: Mapping[str, FloatArray], service: Service, out
         stream = captured[required_probes(name, outline)[0]]
         if not outline.model.config.final_norm:
             return stream
-        work, path, given = apply_norm, "encoder.final_norm", stream
+        work, path, value = apply_norm, "encoder.final_norm", stream
     elif last == OUTPUT_PROJECTED:
-        work, path, given = apply_output_projection, f"{above}.output", captured[f"{above}.mixed"]
+        work, path, value = apply_output_projection, f"{above}.output", captured[f"{above}.mixed"]
     elif last == NORMED:
         if not outline.model.config.norm_first:
             return captured[f"{above}.stream"]
-        work, path, given = apply_norm, f"{above}.norm", captured[f"{above}.carried"]
+        work, path, value = apply_norm, f"{above}.norm", captured[f"{above}.carried"]
     else:
         return captured[name]
-    found: FloatArray = service.run_on_translator(outline.name, work, path, given)
-    return found
+    result: FloatArray = service.run_on_translator(outline.name, work, path, value)
+    return result
 
 
 def _row(logits: FloatArray, outline: ModelInfo) -> dict[str, Any]:

@@ -23,15 +23,15 @@ HIGH_RATE = 0.02  # a rate that is ten times the default
 LONG_WARM_UP = 60  # steps of its warm-up
 
 
-def watch_experiment(given: ExperimentInput) -> ExperimentResult:
+def watch_experiment(value: ExperimentInput) -> ExperimentResult:
     """The two-sentence toy."""
-    picture, models = training_figure(run_from_controls(given.values, corpus="toy"))
+    picture, models = training_figure(run_from_controls(value.values, corpus="toy"))
     return ExperimentResult((picture,), untrained_numbers(*models[0]), correct_option=_guess(*models[0]))
 
 
-def order_experiment(given: ExperimentInput) -> ExperimentResult:
+def order_experiment(value: ExperimentInput) -> ExperimentResult:
     """Two sentences of the same words, with positions and without."""
-    runs = [run_from_controls(given.values, corpus="order", positions=positions) for positions in (True, False)]
+    runs = [run_from_controls(value.values, corpus="order", positions=positions) for positions in (True, False)]
     picture, models = training_figure(*runs)
     (_, without) = models[1]
     firsts = [shown.probabilities[0] for shown in without.shown]
@@ -41,34 +41,34 @@ def order_experiment(given: ExperimentInput) -> ExperimentResult:
     )
 
 
-def warm_up_experiment(given: ExperimentInput) -> ExperimentResult:
+def warm_up_experiment(value: ExperimentInput) -> ExperimentResult:
     """A high rate, with its warm-up and without."""
     picture, models = training_figure(
-        *(run_from_controls(given.values, corpus="mini", rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
+        *(run_from_controls(value.values, corpus="mini", rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
     )
     return ExperimentResult(
         (picture,), untrained_numbers(*models[0]) | {"peak": f"{HIGH_RATE:g}", "gentle": str(LONG_WARM_UP)}
     )
 
 
-def unseen_experiment(given: ExperimentInput) -> ExperimentResult:
+def unseen_experiment(value: ExperimentInput) -> ExperimentResult:
     """A corpus, and a sentence that it lacks."""
     corpus = CORPUS_BY_NAME["mini"]
-    picture, models = training_figure(run_from_controls(given.values, corpus="mini"), sentence=len(corpus.shown))
+    picture, models = training_figure(run_from_controls(value.values, corpus="mini"), sentence=len(corpus.shown))
     pair = corpus.unseen[0]
     return ExperimentResult((picture,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
 
 
-def own_settings_experiment(given: ExperimentInput) -> ExperimentResult:
+def own_settings_experiment(argument: ExperimentInput) -> ExperimentResult:
     """A run with the chosen settings, alone or next to a run without one component."""
-    first = {name: value for name, value in given.values.items() if name != "beside"}
+    first = {name: value for name, value in argument.values.items() if name != "beside"}
     lacking: dict[str, dict[str, Any]] = {"alone": {}, "positions": {"positions": False}, "warmup": {"warmup": 0}}
-    other = first | lacking[given.values["beside"]]
-    has = first | ({"positions": True} if given.values["beside"] == "positions" else {})
-    has |= {"warmup": "20"} if given.values["beside"] == "warmup" and has["warmup"] == "0" else {}
+    other = first | lacking[argument.values["beside"]]
+    has = first | ({"positions": True} if argument.values["beside"] == "positions" else {})
+    has |= {"warmup": "20"} if argument.values["beside"] == "warmup" and has["warmup"] == "0" else {}
     runs = (
         [run_from_controls(has)]
-        if given.values["beside"] == "alone"
+        if argument.values["beside"] == "alone"
         else [run_from_controls(has), run_from_controls(other)]
     )
     picture, models = training_figure(*runs)

@@ -42,10 +42,10 @@ def run_from_controls(values: Mapping[str, Any], **more: Any) -> LiveRunSettings
 def training_figure(*runs: LiveRunSettings, sentence: int = 0) -> tuple[TrainingRuns, list[tuple[RunHeader, Snapshot]]]:
     """The picture of runs that are not begun yet, and their untrained models, where these can be looked at."""
     models = [untrained_snapshot(run) for run in runs]
-    kept = [header_message([beginning for beginning, _ in models])]
-    kept += [snapshot_message(number, moment) for number, (_, moment) in enumerate(models)]
+    messages = [header_message([beginning for beginning, _ in models])]
+    messages += [snapshot_message(number, moment) for number, (_, moment) in enumerate(models)]
     seen = [(beginning, moment) for beginning, moment in models if isinstance(moment, Snapshot)]
-    return TrainingRuns([asdict(run) for run in runs], kept, sentence), seen
+    return TrainingRuns([asdict(run) for run in runs], messages, sentence), seen
 
 
 # ---------------------------------------------------------------- calls of the page
@@ -69,13 +69,13 @@ def training_calls(service: Service) -> Sequence[Callable[[Mapping[str, Any]], d
     return begin_training, more_training, stop_training
 
 
-def check_runs(given: Any) -> list[LiveRunSettings]:
+def check_runs(value: Any) -> list[LiveRunSettings]:
     """The runs that a browser names; each field is one of a few values."""
-    if not isinstance(given, list) or not 0 < len(given) <= MAX_RUNS:
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_RUNS:
         raise PageError(
-            "runs", "wrong_type", {"name": "runs", "given": repr_short(given), "needed": f"[{{…}}] × {MAX_RUNS}"}
+            "runs", "wrong_type", {"name": "runs", "given": repr_short(value), "needed": f"[{{…}}] × {MAX_RUNS}"}
         )
     try:
-        return [LiveRunSettings(**values) for values in given]
+        return [LiveRunSettings(**values) for values in value]
     except (TypeError, TrainingError) as error:  # a field that there is not, or another value
         raise PageError("runs", "wrong_field", {"name": "runs"}) from error

@@ -56,8 +56,8 @@ def fill_phrase(template: str, values: Mapping[str, str]) -> str:
 
 def fill_formula(formula: str, values: Mapping[str, str]) -> str:
     """A formula with numbers in the place of `@name`."""
-    while (found := re.sub(r"@(\w+)", lambda name: values.get(name[1], r"\text{?}"), formula)) != formula:
-        formula = found
+    while (result := re.sub(r"@(\w+)", lambda name: values.get(name[1], r"\text{?}"), formula)) != formula:
+        formula = result
     return formula
 
 

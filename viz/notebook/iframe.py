@@ -34,20 +34,20 @@ def bundle_code(*, translated: bool) -> str:
     """The modules of the view and their tables as one script; translation modules only if one is shown."""
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     known = {name: module(name) for name in names if name != HOST}
-    found = required_modules(ENTRY, known) | (required_modules(TRANSLATED, known) if translated else {})
-    return bundle(found, {**tables(), "words": used_phrases(found), "versions": {}}).code
+    result = required_modules(ENTRY, known) | (required_modules(TRANSLATED, known) if translated else {})
+    return bundle(result, {**tables(), "words": used_phrases(result), "versions": {}}).code
 
 
 def used_phrases(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The phrases that modules can use: keys that equal a string in their code, or start with a template prefix."""
-    texts = [found for source in sources.values() for found in QUOTED_KEY.findall(source)]
+    texts = [each for source in sources.values() for each in QUOTED_KEY.findall(source)]
     whole = {text for text, goes_on in texts if not goes_on}
     begun = tuple({text for text, goes_on in texts if goes_on})
     table = phrases()
     # Phrase keys of choices consist of a field name and a value, both from the table of fields.
     fields = tuple(f"{name}_" for name in ("tool", "scale", "palette", "kind", "figure_any"))
-    kept = [key for key in table if key in whole or key.startswith(begun + fields)]
-    return {language: {key: phrases(language)[key] for key in kept} for language in LANGUAGES}
+    keys = [key for key in table if key in whole or key.startswith(begun + fields)]
+    return {language: {key: phrases(language)[key] for key in keys} for language in LANGUAGES}
 
 
 @cache

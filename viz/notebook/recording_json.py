@@ -69,12 +69,12 @@ class HeadServer:
         key = (kind, layer, head)
         if isinstance(layer, str) and key not in self._kept:
             self._kept[key] = self.recording.of(kind).select(layer, head)
-        found = self._kept[key] if key in self._kept else self.recording.of(kind).select(layer, head)
-        return downsample(found) if small else found
+        result = self._kept[key] if key in self._kept else self.recording.of(kind).select(layer, head)
+        return downsample(result) if small else result
 
 
-def _parse_index(given: Any) -> IndexOrReduction:
-    return given if given in ("mean", "max") else int(given)
+def _parse_index(value: Any) -> IndexOrReduction:
+    return value if value in ("mean", "max") else int(value)
 
 
 def downsample(weights: FloatArray) -> FloatArray:

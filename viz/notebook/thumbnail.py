@@ -44,7 +44,7 @@ def encode_png(levels: np.ndarray) -> bytes:
         (b"IDAT", zlib.compress(lines.tobytes())),
         (b"IEND", b""),
     ]
-    found = b"\x89PNG\r\n\x1a\n"
+    result = b"\x89PNG\r\n\x1a\n"
     for name, data in parts:
-        found += struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-    return found
+        result += struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    return result

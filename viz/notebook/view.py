@@ -123,16 +123,16 @@ class View:
         if recording is None:
             return ""
         picture = base64.b64encode(wall_pixels(recording.of(getattr(self, "kind")))).decode()  # noqa: B009 (a look, not a field)
-        said = html.escape(phrase("notebook_still", language), quote=True)
-        return f'<p class="headlight-still"><img alt="{said}" title="{said}" src="data:image/png;base64,{picture}"></p>'
+        alt = html.escape(phrase("notebook_still", language), quote=True)
+        return f'<p class="headlight-still"><img alt="{alt}" title="{alt}" src="data:image/png;base64,{picture}"></p>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         """HTML and, if installed, the widget: the notebook selects the format."""
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if importlib.util.find_spec("anywidget") is None:
             return bundle
-        found = self.widget._repr_mimebundle_(include=include, exclude=exclude)
-        data, metadata = found if isinstance(found, tuple) else (found or {}, {})
+        result = self.widget._repr_mimebundle_(include=include, exclude=exclude)
+        data, metadata = result if isinstance(result, tuple) else (result or {}, {})
         return bundle | {name: value for name, value in data.items() if name != "text/plain"}, metadata
 
     def _display_(self) -> Any:
@@ -173,9 +173,9 @@ def _about(translation: Translation) -> AnswerModel:
     request = translation.request
     folder = find_folder(request.model)
     try:
-        found: ModelEntry = card_json(read_card(folder))
+        results: ModelEntry = card_json(read_card(folder))
     except UNREADABLE_ERRORS:
-        found = {
+        results = {
             "name": request.model,
             "source": "",
             "target": "",
@@ -185,9 +185,9 @@ def _about(translation: Translation) -> AnswerModel:
             "bytes": 0,
         }
     return {
-        **found,
-        "source": request.source_language or found["source"],
-        "target": request.target_language or found["target"],
+        **results,
+        "source": request.source_language or results["source"],
+        "target": request.target_language or results["target"],
         "defaults": {},
         "default_source": "",
         "default_target": "",
@@ -200,7 +200,7 @@ def _about(translation: Translation) -> AnswerModel:
 
 def _size(things: Sequence[Translation | Recording]) -> str:
     """Sizes as text: "encoder 2 × 4 heads of 7 × 7, …"."""
-    said = []
+    parts = []
     for thing in things:
         shapes = (
             {kind: thing.attention.of(kind).shape for kind in KINDS}
@@ -208,5 +208,5 @@ def _size(things: Sequence[Translation | Recording]) -> str:
             else {kind: thing.of(kind).shape for kind in thing.kinds}
         )
         for kind, (layers, heads, rows, columns) in shapes.items():
-            said.append(f"{kind} {layers} × {heads} heads of {rows} × {columns}")
-    return ", ".join(said)
+            parts.append(f"{kind} {layers} × {heads} heads of {rows} × {columns}")
+    return ", ".join(parts)

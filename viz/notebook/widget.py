@@ -45,5 +45,5 @@ class HeadlightWidget(anywidget.AnyWidget):
             return
         heads = message["heads"][:MAX_HEADS_PER_MESSAGE]
         shape, content = self._heads[message["place"]].maps_for(message["kind"], heads, small=bool(message["small"]))
-        told = {name: message[name] for name in ("place", "kind", "small")}
-        self.send({"what": "maps", "heads": heads, "shape": shape, **told}, [content])
+        reply = {name: message[name] for name in ("place", "kind", "small")}
+        self.send({"what": "maps", "heads": heads, "shape": shape, **reply}, [content])

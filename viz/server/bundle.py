@@ -80,16 +80,16 @@ def _bundle(sources: Mapping[str, str], order: list[str], head: list[str]) -> Bu
 
 def required_modules(entry: str, sources: Mapping[str, str]) -> dict[str, str]:
     """The module `entry` and everything it imports, directly or indirectly."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     waiting = [entry]
     while waiting:
         path = waiting.pop()
         if path not in sources:
             raise BundleError(f"{path} is imported, but is not there.")
-        if path not in found:
-            found[path] = sources[path]
+        if path not in results:
+            results[path] = sources[path]
             waiting += imports(path, sources[path])
-    return found
+    return results
 
 
 def topological_order(sources: Mapping[str, str]) -> list[str]:
@@ -107,8 +107,8 @@ def topological_order(sources: Mapping[str, str]) -> list[str]:
 
 def imports(path: str, source: str) -> Iterator[str]:
     """The paths of the modules that a module imports."""
-    for found in IMPORT.finditer(source):
-        yield posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
+    for each in IMPORT.finditer(source):
+        yield posixpath.normpath(posixpath.join(posixpath.dirname(path), each[2]))
 
 
 def wrap_module(path: str, source: str) -> str:
@@ -129,8 +129,8 @@ def wrap_module(path: str, source: str) -> str:
     def replace_import(found: re.Match[str]) -> str:
         other = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
         names = [name if name == alias else f"{name}: {alias}" for name, alias in _pairs(path, found[1])]
-        kept = "\n" * found[0].count("\n")
-        return f"const {{ {', '.join(names)} }} = modules['{other}'];{kept}"
+        newlines = "\n" * found[0].count("\n")
+        return f"const {{ {', '.join(names)} }} = modules['{other}'];{newlines}"
 
     exported = [(name, name) for name in EXPORT.findall(source)]
     for names in EXPORTS.findall(source):
@@ -139,18 +139,18 @@ def wrap_module(path: str, source: str) -> str:
     body = EXPORTS.sub(lambda found: "\n" * found[0].count("\n"), body)
     # URLs remain relative to their module within the bundle.
     body = body.replace("import.meta.url", f"new URL('{path}', import.meta.url).href")
-    given = ", ".join(f"{alias}: {name}" for name, alias in exported)
-    return f"{body.rstrip(chr(10))}\nreturn {{ {given} }};"
+    value = ", ".join(f"{alias}: {name}" for name, alias in exported)
+    return f"{body.rstrip(chr(10))}\nreturn {{ {value} }};"
 
 
 def _pairs(path: str, names: str) -> list[tuple[str, str]]:
     """`a, b as c` → (a, a), (b, c)."""
     pairs = []
     for each in filter(None, (name.strip() for name in names.split(","))):
-        found = NAME_PATTERN.match(each)
-        if found is None:
+        match = NAME_PATTERN.match(each)
+        if match is None:
             raise BundleError(f"{path} imports or exports {each!r}, which is no name.")
-        pairs.append((found[1], found[2] or found[1]))
+        pairs.append((match[1], match[2] or match[1]))
     return pairs
 
 

@@ -87,7 +87,7 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
 
 async def _waiting(wait: Wait, stop: Event) -> AsyncGenerator[str]:
     """Queue position messages on every change, until the ticket is settled or the client disconnects."""
-    told: int | str | None = ""
+    last_position: int | str | None = ""
     next_look = 0.0
     until = None if wait.seconds is None else time.monotonic() + wait.seconds
     while not wait.place.settled and not stop.is_set() and not HAS_LEFT.get()():
@@ -95,8 +95,8 @@ async def _waiting(wait: Wait, stop: Event) -> AsyncGenerator[str]:
             return
         if wait.says is not None and time.monotonic() >= next_look:
             next_look = time.monotonic() + POSITION_SECONDS
-            if (before := wait.place.position()) != told:
-                told = before
+            if (before := wait.place.position()) != last_position:
+                last_position = before
                 yield wait.says(before)
         await wait.place.comes(GLANCE if until is None else min(GLANCE, max(0.0, until - time.monotonic())))
 

@@ -43,15 +43,15 @@ def frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str,
 def _dynamic_imports(folder: Path, module: str, name: str) -> list[str]:
     """The dynamically imported module whose file name starts with `name`, and then its dependencies."""
     code = (folder / module).read_text(encoding="utf-8")
-    return next(_needed(code, module, found) for found in LATER.finditer(code) if found[1].startswith(name))
+    return next(_needed(code, module, each) for each in LATER.finditer(code) if each[1].startswith(name))
 
 
 def _component(folder: Path, core: str, kind: str) -> list[str]:
     """The files of one component type."""
     code = (folder / core).read_text(encoding="utf-8")
     start = re.search(COMPONENT.format(kind=re.escape(kind)), code)
-    found = LATER.search(code, start.end()) if start else None
-    return _needed(code, core, found) if found else []
+    match = LATER.search(code, start.end()) if start else None
+    return _needed(code, core, match) if match else []
 
 
 def _needed(code: str, module: str, found: re.Match[str]) -> list[str]:

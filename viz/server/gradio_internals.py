@@ -51,6 +51,6 @@ def theme_file(page: Any) -> str:
 def describe(component: Any, name: str, **said: str) -> None:
     """Set an argument's or result's description in the API panel; only its name if Gradio has no `_api_info`."""
     component.label = name
-    told = getattr(component, "_api_info", None)
-    if isinstance(told, dict):
-        component._api_info = {**told, **said}
+    info = getattr(component, "_api_info", None)
+    if isinstance(info, dict):
+        component._api_info = {**info, **said}

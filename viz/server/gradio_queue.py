@@ -157,8 +157,8 @@ class SubscriberQueue(Queue):
             super().send_message(event, event_message)
         elif event_message.msg == "process_completed":
             kind, output = "complete" if event_message.success else "error", event_message.output
-            told = output.get("data") if event_message.success else output
-            self.answers.put(event._id, f"event: {kind}\ndata: {json.dumps(told)}\n\n".encode())
+            data = output.get("data") if event_message.success else output
+            self.answers.put(event._id, f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode())
 
     async def process_events(self, events: list[Event], *rest: Any) -> None:
         """Run a job with `VISITOR` and `HAS_LEFT` set for its function."""

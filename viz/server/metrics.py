@@ -45,14 +45,14 @@ class ServerMonitor:
     def readiness_problems(self) -> dict[str, str]:
         """Why new visitors should not be routed here; empty if it is ready."""
         line = self.service.line
-        found = self.health_problems()
+        result = self.health_problems()
         if line.closed:
-            found["leaving"] = "told to stop"
+            result["leaving"] = "told to stop"
         elif line.is_full:
-            found["queue"] = "full"
+            result["queue"] = "full"
         if against := self.service.backend.health_problems():
-            found |= against
-        return found
+            result |= against
+        return result
 
     def metrics(self) -> Iterator[tuple[str, str, str, list[tuple[dict[str, str], float]]]]:
         """Name, type, description and labelled values of every metric except histograms."""
@@ -108,16 +108,16 @@ def prometheus_text(watch: ServerMonitor) -> bytes:
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(watch))
-    found: bytes = generate_latest(registry)
-    return found
+    result: bytes = generate_latest(registry)
+    return result
 
 
 class _MetricsHandler(BaseHTTPRequestHandler):
     timeout = 10  # seconds until an idle connection is closed, which frees its thread
 
-    def __init__(self, watch: ServerMonitor, *given: Any) -> None:
+    def __init__(self, watch: ServerMonitor, *arguments: Any) -> None:
         self.watch = watch
-        super().__init__(*given)
+        super().__init__(*arguments)
 
     def do_HEAD(self) -> None:  # used by some load balancers
         self.do_GET()
@@ -149,10 +149,10 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, place: tuple[str, int], *given: Any) -> None:
+    def __init__(self, place: tuple[str, int], *arguments: Any) -> None:
         if ":" in place[0]:
             self.address_family = socket.AF_INET6
-        super().__init__(place, *given)
+        super().__init__(place, *arguments)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A monitoring client that disconnects is not an error and is not logged."""

@@ -23,10 +23,10 @@ def introduce(body: bytes) -> bytes:
     """Insert our tags after the `<base>` tag; return the HTML unchanged if it has none."""
     if not BASE.search(body):
         return body
-    found = ROOT.search(body)
-    root = json.loads(found[1]) if found else ""
-    said = f"{tags(root)}{status_script(root)}".encode()
-    return BASE.sub(lambda base: base[0] + said, GRADIOS.sub(b"", body), count=1)
+    match = ROOT.search(body)
+    root = json.loads(match[1]) if match else ""
+    inserted = f"{tags(root)}{status_script(root)}".encode()
+    return BASE.sub(lambda base: base[0] + inserted, GRADIOS.sub(b"", body), count=1)
 
 
 def tags(root: str) -> str:

@@ -29,16 +29,16 @@ def collect_signals() -> list[int]:
 
     A list, not an `Event`: the handler may interrupt its own thread while it holds the event's lock.
     """
-    told: list[int] = []
+    signals: list[int] = []
 
     def leave(number: int, frame: FrameType | None) -> None:
-        told.append(number)
+        signals.append(number)
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, signal.SIG_DFL)
 
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, leave)
-    return told
+    return signals
 
 
 def serve_until_signal(page: gr.Blocks, signals: list[int]) -> None:

@@ -76,10 +76,10 @@ def plotly_file() -> Path:
     """Find Plotly's script in the installed package."""
     package, name = Path(plotly.__file__).parent, "plotly.min.js"
     place = package / "package_data" / name
-    found = place if place.exists() else next(package.rglob(name), None)
-    if found is None:
+    result = place if place.exists() else next(package.rglob(name), None)
+    if result is None:
         raise FileNotFoundError(f"{package}: this version of plotly has no {name}. Install the pinned one.")
-    return found
+    return result
 
 
 def tables() -> dict[str, Any]:
@@ -171,10 +171,10 @@ async def serve(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in FILES:
         return Response(status_code=404)
-    kept = (
+    cache_control = (
         f"public, max-age={CACHE_SECONDS}, immutable" if request.path_params["version"] == version(name) else "no-cache"
     )
-    return Response(content(name), media_type=TYPES[Path(name).suffix], headers={"Cache-Control": kept})
+    return Response(content(name), media_type=TYPES[Path(name).suffix], headers={"Cache-Control": cache_control})
 
 
 def routes() -> list[Route]:

@@ -74,15 +74,15 @@ def client_address(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
     uvicorn has already applied `X-Forwarded-For` from a proxy on this machine. The proxy of a Space runs elsewhere in
     its network and appends the header's last public address; only earlier entries can be forged.
     """
-    given = str((scope.get("client") or ("",))[0])
-    if on_a_space and not _public(given):
+    argument = str((scope.get("client") or ("",))[0])
+    if on_a_space and not _public(argument):
         headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
         hops = [hop.strip() for hop in ",".join(headers).split(",")]
-        given = next((hop for hop in reversed(hops) if _public(hop)), given)
+        argument = next((hop for hop in reversed(hops) if _public(hop)), argument)
     try:
-        address = ipaddress.ip_address(given)
+        address = ipaddress.ip_address(argument)
     except ValueError:
-        return given[:64]
+        return argument[:64]
     if isinstance(address, ipaddress.IPv6Address) and not address.is_loopback:
         return str(ipaddress.ip_network((address, 64), strict=False))
     return str(address)

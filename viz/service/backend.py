@@ -25,7 +25,7 @@ class Backend(Protocol):
 
     uses_gradio_queue: bool  # whether requests must pass through Gradio's queue, which identifies the visitor
 
-    def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
+    def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
         """Run `work(model, *given)` on the process that has the card's model."""
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
@@ -49,10 +49,10 @@ class LocalBackend:
     def __init__(self, models: LoadedModels) -> None:
         self.models = models
 
-    def run(self, card: ModelCard, work: RemoteFunction, *given: Any) -> Any:
+    def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
         """Run in the caller's thread. The model stays in memory until the call returns."""
         with self.models.use(card) as model:
-            return work(model, *given)
+            return work(model, *arguments)
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Run in the caller's thread, one step per `next`."""
@@ -62,8 +62,8 @@ class LocalBackend:
     def model_info(self, card: ModelCard) -> ModelInfo:
         """Return the translator itself, since the request needs it anyway."""
         with self.models.use(card) as translator:
-            found: Translator = translator
-            return found
+            result: Translator = translator
+            return result
 
     def health_problems(self) -> Mapping[str, str]:
         """Always healthy: it runs in this process."""

@@ -75,9 +75,9 @@ class Catalogue:
 
     def card(self, name: str, kind: str = "") -> ModelCard:
         """Card of an allowed model; raises if it is unknown or not of this kind."""
-        found = self._find(name)
-        if found is not None and found.kind == (kind or found.kind):
-            return found
+        result = self._find(name)
+        if result is not None and result.kind == (kind or result.kind):
+            return result
         cards = [card for card in self.cards() if card.kind == (kind or card.kind)]
         if not cards or not name:
             raise PageError("model", "no_model")
@@ -109,8 +109,8 @@ class Catalogue:
 
     def _add_cached_models(self) -> None:
         """Add all supported models of the download cache, which other programs share."""
-        for kept in cached_models():
-            name, folder = str(kept), find_folder(kept)
+        for cached in cached_models():
+            name, folder = str(cached), find_folder(cached)
             if folder is not None and is_readable(folder):
                 self._hub.setdefault(name, _HubEntry(languages_from_name(name)))
 
@@ -119,8 +119,8 @@ class Catalogue:
         folder = find_folder(read_id(name))
         if folder is not None and (name, folder) not in self._read:  # several names may share a folder
             self._read[name, folder] = self._read_card(name, folder, listed.languages)
-        if folder is not None and (found := self._read[name, folder]) is not None:
-            return found
+        if folder is not None and (result := self._read[name, folder]) is not None:
+            return result
         return ModelCard(
             name=name,
             kind=listed.kind,
@@ -135,7 +135,7 @@ class Catalogue:
 
     def _read_card(self, name: str, folder: Path, languages: tuple[str, ...]) -> ModelCard | None:
         try:
-            found = read_card(folder, name)
+            result = read_card(folder, name)
         except UNREADABLE_ERRORS as error:
             LOG.warning(
                 "The folder %s of %s makes no sense: %s",
@@ -145,7 +145,7 @@ class Catalogue:
             )
             return None
         # The folder is named by its commit, which changes with every file.
-        return replace(found, languages=languages or found.languages, revision=folder.name[:16], location="hub")
+        return replace(result, languages=languages or result.languages, revision=folder.name[:16], location="hub")
 
     # ------------------------------------------------------------ folders and downloads
 
@@ -168,17 +168,17 @@ class Catalogue:
         card = self.card(name)
         with hub_errors_as_page_errors():
             try:
-                found = make_plan(card.name)
+                result = make_plan(card.name)
             except HubError as error:
                 if error.kind == "offline":
                     self._reach.lost()
                 raise
-        if found.family and found.family not in FAMILIES:
-            values = {"given": card.name, "family": repr_short(found.family), "choices": ", ".join(FAMILIES)}
+        if result.family and result.family not in FAMILIES:
+            values = {"given": card.name, "family": repr_short(result.family), "choices": ", ".join(FAMILIES)}
             raise PageError("model", "other_family", values)
         with hub_errors_as_page_errors():
-            require_vocabulary(found)
-        return found
+            require_vocabulary(result)
+        return result
 
     def fetch(
         self, name: str, on_progress: Callable[[DownloadProgress], None] | None = None, stop: Event | None = None

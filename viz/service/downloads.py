@@ -30,12 +30,12 @@ class Downloads:
     def fetch(self, name: str, on_progress: OnProgress | None = None, stop: Event | None = None) -> Path:
         """Download a model, or wait for another request's download; returns the folder."""
         stop = stop or Event()
-        found = self._flights.get_or_lead(name, left=stop, on_progress=on_progress)
-        if found is None:
+        result = self._flights.get_or_lead(name, left=stop, on_progress=on_progress)
+        if result is None:
             raise HubError("stopped", repository=name)
-        if isinstance(found, Path):
-            return found
-        with found as lead:
+        if isinstance(result, Path):
+            return result
+        with result as lead:
             folder = fetch(name, confirm=self._confirm, on_progress=_fan_out(lead, on_progress), stop=stop)
             lead.finish(folder)
             return folder

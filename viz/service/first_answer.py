@@ -39,9 +39,9 @@ FIRST_ANSWER_FILE = Path(__file__).resolve().parents[2] / "assets" / "first.json
 def load_first_answer(service: Service) -> str:
     """Load the stored answer, or compute it if its key differs."""
     if FIRST_ANSWER_FILE.exists():
-        kept = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
-        if kept.get("key") == first_answer_key(service):
-            answer: str = kept["answer"]
+        stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
+        if stored.get("key") == first_answer_key(service):
+            answer: str = stored["answer"]
             return answer
     return make_first_answer(service)
 
@@ -132,8 +132,8 @@ def main(arguments: Sequence[str]) -> None:
     ):
         sys.stdout.write(f"{FIRST_ANSWER_FILE}: current\n")
         return
-    kept = {"key": key, "answer": make_first_answer(service)}
-    FIRST_ANSWER_FILE.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
+    stored = {"key": key, "answer": make_first_answer(service)}
+    FIRST_ANSWER_FILE.write_text(json.dumps(stored, ensure_ascii=False) + "\n", encoding="utf-8")
     sys.stdout.write(f"{FIRST_ANSWER_FILE}: {FIRST_ANSWER_FILE.stat().st_size:,} bytes\n")
 
 

@@ -24,15 +24,15 @@ def language_hint(service: Service, translation: Translation) -> LanguageHint | 
     card, defaults = service.catalogue.card(name, "transformer"), service.model_defaults(name)
     reads = request.source_language or defaults.source or "".join(card.languages[:1])
     writes = request.target_language or defaults.target or "".join(card.languages[1:2])
-    found = identify(request.text)
-    if found is None or not reads or found == two_letters(reads):
+    result = identify(request.text)
+    if result is None or not reads or result == two_letters(reads):
         return None
     offers: list[LanguageOffer] = [
         {"model": name, "source_language": code, "source": code, "target": writes}
         for code in defaults.sources
-        if two_letters(code) == found and two_letters(writes) != found
+        if two_letters(code) == result and two_letters(writes) != result
     ]
-    others = [each for each in service.models() if _translates(each, found) and each.name != name]
+    others = [each for each in service.models() if _translates(each, result) and each.name != name]
 
     def rank(each: ModelCard) -> tuple[bool, bool, str]:
         target = two_letters(each.languages[1])
@@ -42,7 +42,7 @@ def language_hint(service: Service, translation: Translation) -> LanguageHint | 
         {"model": each.name, "source_language": "", "source": each.languages[0], "target": each.languages[1]}
         for each in sorted(others, key=rank)
     ]
-    return {"language": found, "reads": reads, "offers": offers}
+    return {"language": result, "reads": reads, "offers": offers}
 
 
 def hint_for_programs(service: Service, translation: Translation) -> str | None:

@@ -37,8 +37,8 @@ class LoadedModels:
     def model_info(self, card: ModelCard) -> ModelInfo:
         """Model information of a translator from its folder, without weights."""
         with self.cache.use(("outline", *model_key(card)), lambda: self._read(card, read_model_info)) as outline:
-            found: ModelInfo = outline
-            return found
+            result: ModelInfo = outline
+            return result
 
     def load(self, card: ModelCard) -> Any:
         """Load the model of a card from its folder, without caching it."""

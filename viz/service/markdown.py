@@ -52,16 +52,16 @@ class Section:
 
 def sections(text: str) -> list[Section]:
     """Split a card at its second-level headings. The first section is the text above them, without the title."""
-    found: list[tuple[str, list[str]]] = [("", [])]
+    results: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
     for line in FRONT_MATTER.sub("", text).splitlines():
         fenced ^= bool(FENCE.match(line))
         heading = None if fenced else HEADING.match(line)
         if heading and heading[1] == "##":
-            found.append((heading[2], []))
-        elif not (heading and len(found) == 1):
-            found[-1][1].append(line)
-    return [Section(title, "\n".join(lines), blocks("\n".join(lines))) for title, lines in found]
+            results.append((heading[2], []))
+        elif not (heading and len(results) == 1):
+            results[-1][1].append(line)
+    return [Section(title, "\n".join(lines), blocks("\n".join(lines))) for title, lines in results]
 
 
 def blocks(source: str) -> list[Block]:

@@ -52,10 +52,10 @@ class ModelCache(Generic[Model]):
     @contextmanager
     def use(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
         """The model of this key, loaded if necessary. It stays cached until the end of the block."""
-        found = self._flights.get_or_lead(
+        result = self._flights.get_or_lead(
             key, find=lambda: self._acquire(key), keep=lambda made: self._store(key, made)
         )
-        entry = self._load(found, load) if isinstance(found, Leader) else found
+        entry = self._load(result, load) if isinstance(result, Leader) else result
         assert entry is not None  # noqa: S101 - None is only returned to cancellable requests
         try:
             yield entry.model

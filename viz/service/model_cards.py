@@ -124,8 +124,8 @@ def _front_matter(text: str) -> tuple[str, str]:
 
 def _languages(folder: Path, head: str) -> tuple[str, ...]:
     """Languages from the card, else from the recipe of the same name, else from a name such as de-en."""
-    if said := _languages_in_front_matter(head):
-        return said
+    if languages := _languages_in_front_matter(head):
+        return languages
     recipe = folder.parents[1] / "recipes" / f"{folder.name}.json"
     if recipe.is_file():
         values: dict[str, Any] = json.loads(recipe.read_text(encoding="utf-8"))
@@ -171,5 +171,5 @@ def _revision(folder: Path) -> str:
     if (folder / SUMS).exists():
         return revision(folder)
     about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name not in DESCRIPTIVE_FILES]
-    said = repr([(name, status.st_size, status.st_mtime_ns) for name, status in about])
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    state = repr([(name, status.st_size, status.st_mtime_ns) for name, status in about])
+    return hashlib.sha256(state.encode()).hexdigest()[:16]

@@ -38,12 +38,12 @@ class ModelDefaults:
     def check_request(self, request: TranslationRequest, most: int) -> TranslationRequest:
         """Fill in the model's length limit if the request has none. Raises for unknown languages."""
         for name, choices in (("source_language", self.sources), ("target_language", self.targets)):
-            given = getattr(request, name)
-            if given and not choices:
-                raise PageError(name, "no_languages", {"name": name, "given": repr_short(given)})
-            if given and given not in choices:
+            value = getattr(request, name)
+            if value and not choices:
+                raise PageError(name, "no_languages", {"name": name, "given": repr_short(value)})
+            if value and value not in choices:
                 named = ", ".join((*choices[:MAX_LISTED], "…") if len(choices) > MAX_LISTED else choices)
-                raise PageError(name, "not_choice", {"name": name, "choices": named, "given": repr_short(given)})
+                raise PageError(name, "not_choice", {"name": name, "choices": named, "given": repr_short(value)})
         if self.max_length is None or request.options.max_length is not None:
             return request
         return replace(request, options=replace(request.options, max_length=min(self.max_length, most)))

@@ -59,13 +59,13 @@ def model_json(service: Service, translation: Translation) -> AnswerModel:
     """Data of a translation's model: defaults, and the languages of the translation."""
     request = translation.request
     name = request.model or service.default
-    found = card_json(service.catalogue.card(name, "transformer"))
+    result = card_json(service.catalogue.card(name, "transformer"))
     defaults = service.model_defaults(name)
     return {
-        **found,
+        **result,
         "defaults": defaults.options(),
-        "source": request.source_language or defaults.source or found["source"],
-        "target": request.target_language or defaults.target or found["target"],
+        "source": request.source_language or defaults.source or result["source"],
+        "target": request.target_language or defaults.target or result["target"],
         "sources": defaults.sources,
         "targets": defaults.targets,
         "default_source": defaults.source,

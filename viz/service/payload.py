@@ -68,9 +68,9 @@ def translation_json(
 
 def answer_dict(translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED) -> Answer:
     """All data that the page shows; `about`: data of the model, `measured`: its cross-attention heads."""
-    found = head_roles(translation)
+    result = head_roles(translation)
     languages = {"source": about.get("source", ""), "target": about.get("target", "")}
-    first = opening(translation, found["cross"], measured, **languages)
+    first = opening(translation, result["cross"], measured, **languages)
     answer: Answer = {
         "what": "answer",
         "version": ANSWER_VERSION,
@@ -82,10 +82,10 @@ def answer_dict(translation: Translation, about: AnswerModel, measured: CrossHea
         "target": tokens_values(translation.target_tokens),
         "start": tokens_values((translation.start_token,))[0],
         "attention": {kind: encode_tensor(translation.attention.of(kind), causal=kind == "decoder") for kind in KINDS},
-        "roles": roles_values(found),
+        "roles": roles_values(result),
         "measures": {kind: measures_values(translation, kind) for kind in KINDS},
         "opening": None if first is None else {"layer": first.layer, "head": first.head, "row": first.row},
-        "late": late_heads(found["cross"], measured),
+        "late": late_heads(result["cross"], measured),
         "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
         "tree": [_node_values(node) for node in translation.tree.nodes],
         "score": translation.score,

@@ -63,19 +63,19 @@ class DecodeError(ValueError):
 def encode(value: Any) -> bytes:
     """Encode a record, or plain values with records inside."""
     arrays: list[np.ndarray[Any, Any]] = []
-    said = _encode_value(value, arrays)
+    encoded = _encode_value(value, arrays)
     shapes = [[array.dtype.name, array.shape] for array in arrays]
-    head = json.dumps({"format": FORMAT, "value": said, "arrays": shapes}, separators=(",", ":")).encode()
+    head = json.dumps({"format": FORMAT, "value": encoded, "arrays": shapes}, separators=(",", ":")).encode()
     return b"".join(
         [len(head).to_bytes(8, "little"), head, *(np.ascontiguousarray(array).tobytes() for array in arrays)]
     )
 
 
-def decode(given: bytes) -> Any:
+def decode(value: bytes) -> Any:
     """Decode records. Arrays are read-only. Raises `DecodeError` for invalid bytes."""
     try:
-        length = int.from_bytes(given[:8], "little")
-        head = json.loads(given[8 : 8 + length])
+        length = int.from_bytes(value[:8], "little")
+        head = json.loads(value[8 : 8 + length])
         if head["format"] != FORMAT:
             raise DecodeError(f"format {head['format']!r}")
         arrays, start = [], 8 + length
@@ -83,7 +83,7 @@ def decode(given: bytes) -> Any:
             if kind not in _KINDS:
                 raise DecodeError(f"an array of {kind!r}")
             count = int(np.prod(shape, dtype=np.int64))
-            arrays.append(np.frombuffer(given, kind, count, start).reshape(shape))  # read-only, since `given` is bytes
+            arrays.append(np.frombuffer(value, kind, count, start).reshape(shape))  # read-only, since `given` is bytes
             start += arrays[-1].nbytes
         return _decode_value(head["value"], arrays)
     except DecodeError:
@@ -97,12 +97,12 @@ def encode_translation(translation: Translation) -> bytes:
     return encode(dataclasses.replace(translation, rule=None))
 
 
-def decode_translation(given: bytes, rule: ReliabilityRule | None) -> Translation:
+def decode_translation(value: bytes, rule: ReliabilityRule | None) -> Translation:
     """Decode a translation and attach the rule of the local model."""
-    found = decode(given)
-    if not isinstance(found, Translation):
-        raise DecodeError(f"{type(found)} is no translation")
-    return dataclasses.replace(found, rule=rule)
+    result = decode(value)
+    if not isinstance(result, Translation):
+        raise DecodeError(f"{type(result)} is no translation")
+    return dataclasses.replace(result, rule=rule)
 
 
 def canonical_text(record: Any) -> str:
@@ -141,8 +141,8 @@ def _decode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if mark == _ARRAY:
         return arrays[inside]
     if mark in (_MAP, _DICT):
-        found = {_decode_value(name, arrays): _decode_value(each, arrays) for name, each in inside}
-        return found if mark == _DICT else MappingProxyType(found)
+        results = {_decode_value(name, arrays): _decode_value(each, arrays) for name, each in inside}
+        return results if mark == _DICT else MappingProxyType(results)
     if mark in (_LIST, _SET):
         return (list if mark == _LIST else frozenset)(_decode_value(each, arrays) for each in inside)
     if mark != _RECORD:

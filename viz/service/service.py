@@ -100,12 +100,12 @@ class Service:
         """Download an allowed model of the Hub. Setting `stop` cancels the download."""
         return self.catalogue.fetch(name, on_progress, stop)
 
-    def run_on_translator(self, name: str, work: RemoteFunction, *given: Any) -> Any:
+    def run_on_translator(self, name: str, work: RemoteFunction, *arguments: Any) -> Any:
         """Run `work(translator, *given)` on the backend of this translator, or of the default one."""
         with _as_page_errors():
-            return self.backend.run(self._card(name), work, *given)
+            return self.backend.run(self._card(name), work, *arguments)
 
-    def run_on_classifier(self, work: RemoteFunction, *given: Any, name: str = "", linear: bool = False) -> Any:
+    def run_on_classifier(self, work: RemoteFunction, *arguments: Any, name: str = "", linear: bool = False) -> Any:
         """Run `work(classifier, *given)` on the backend of this classifier, or of the first one.
 
         `linear`: without a name, take the first classifier whose log-odds are a sum over tokens.
@@ -113,7 +113,7 @@ class Service:
         known = [card.name for card in self.classifiers() if card.downloaded and (card.is_additive or not linear)]
         card = self.catalogue.card(name or next(iter(known), ""), "classifier")
         with _as_page_errors():
-            return self.backend.run(card, work, *given)
+            return self.backend.run(card, work, *arguments)
 
     def classifiers(self) -> list[ModelCard]:
         """All classifiers: additive ones first, those that are not downloaded last."""
@@ -132,10 +132,10 @@ class Service:
         if not card.has_defaults and card.downloaded:
             read_back = card.read_back and bool(self.catalogue.reverse_model(card.name))
             return plain_model_defaults(self.settings, read_back=read_back)
-        found = self._model_defaults.get(model_key(card))
-        if found is None:
-            found = self._model_defaults[model_key(card)] = make_defaults(self.model_info(card.name), self.settings)
-        return found
+        result = self._model_defaults.get(model_key(card))
+        if result is None:
+            result = self._model_defaults[model_key(card)] = make_defaults(self.model_info(card.name), self.settings)
+        return result
 
     def _card(self, name: str) -> ModelCard:
         return self.catalogue.card(name or self.default, "transformer")
@@ -329,10 +329,10 @@ class Service:
         text = check_text("text", text, limit=REVIEW_FACTOR * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
-        found: tuple[Judgement, ErasureEffects] = self.run_on_classifier(
+        results: tuple[Judgement, ErasureEffects] = self.run_on_classifier(
             judge_with_erasure, text, most_tokens, most_work, name=model
         )
-        return found
+        return results
 
 
 @contextmanager

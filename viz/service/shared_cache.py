@@ -84,12 +84,12 @@ class SharedCache:
         """Whether the cache is in back-off after a failure."""
         return time.monotonic() < self._rests_until
 
-    def command(self, command: str, *given: Any, **options: Any) -> Any:
+    def command(self, command: str, *arguments: Any, **options: Any) -> Any:
         """Run a command; returns None during back-off."""
         if self.is_backing_off:
             return None
         try:
-            return getattr(self._client, command)(*given, **options)
+            return getattr(self._client, command)(*arguments, **options)
         except self._faults as error:
             self._rests_until = time.monotonic() + BACK_OFF_SECONDS
             LOG.warning(
@@ -113,18 +113,18 @@ class SharedCache:
     def slot(self, key: CacheKey, rule: ReliabilityRule | None, left: Event | None = None) -> Iterator[SharedSlot]:
         """Wait for the answer from another process, or acquire the lock to compute it."""
         name, mark = cache_name(key), secrets.token_hex(8)
-        found = self._find(name, rule)
-        leads = found is None and self._try_lock(name, mark)
-        while found is None and not leads and not self.is_backing_off and not (left is not None and left.is_set()):
+        result = self._find(name, rule)
+        leads = result is None and self._try_lock(name, mark)
+        while result is None and not leads and not self.is_backing_off and not (left is not None and left.is_set()):
             time.sleep(POLL_SECONDS)
-            found = self._find(name, rule)
-            leads = found is None and self._try_lock(name, mark)
+            result = self._find(name, rule)
+            leads = result is None and self._try_lock(name, mark)
         over = Event()
         # A thread renews the lock, because a remote call blocks until it ends.
         if leads:
             Thread(target=self._keep_lock_alive, args=(name, over), name="shared answers", daemon=True).start()
         try:
-            yield SharedSlot(self, name, found)
+            yield SharedSlot(self, name, result)
         finally:
             over.set()
             if leads and self.command("get", f"{name}:lead") == mark.encode():

@@ -75,9 +75,9 @@ class SingleFlight(Generic[Result]):
         """
         while left is None or not left.is_set():
             with self.changed:
-                found = find()
-                if found is not None:
-                    return found
+                result = find()
+                if result is not None:
+                    return result
                 flight = self._flights.get(key)
                 if flight is None or self._is_stuck(flight):
                     self._flights[key] = flight = _Flight(time.monotonic())

@@ -44,11 +44,11 @@ class TranslationCache:
 
     def get_or_compute(self, key: CacheKey, make: Callable[[], Translation]) -> Translation:
         """The translation from the cache, from an equal request that is running, or from `make`."""
-        found = self.get_or_lead(key)
-        if isinstance(found, Translation):
-            return found
-        assert found is not None  # noqa: S101 - None is only returned to cancellable requests
-        with found as lead:
+        result = self.get_or_lead(key)
+        if isinstance(result, Translation):
+            return result
+        assert result is not None  # noqa: S101 - None is only returned to cancellable requests
+        with result as lead:
             return lead.finish(make())
 
     def get_or_lead(self, key: CacheKey, left: Event | None = None) -> Translation | Leader[Translation] | None:

@@ -108,10 +108,10 @@ def _contents(api: Any, name: str) -> tuple[str | None, set[str]] | None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
-        said = api.space_info(name)
+        info = api.space_info(name)
     except RepositoryNotFoundError:
         return None
-    return said.sha, {each.rfilename for each in said.siblings or ()}
+    return info.sha, {each.rfilename for each in info.siblings or ()}
 
 
 @contextmanager

@@ -72,8 +72,8 @@ def _read(name: str) -> dict[str, Any] | None:
     path = FAITHFULNESS_FOLDER / f"{name}.json"
     if "/" in name or not path.exists():
         return None
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return results
 
 
 def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -84,20 +84,20 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         translation = service.translate(service.check(values.get("request")))
         question = parse_word_query(service, translation, values)
         word = WordQuery(question.places, question.head, question.aligning, MAX_SECONDS)
-        found: Attribution = service.run_on_translator(
+        result: Attribution = service.run_on_translator(
             translation.request.model, attribute_word, translation, word, name
         )
-        known = parse_scores(values.get("known"), len(found.scores))
+        known = parse_scores(values.get("known"), len(result.scores))
         return {
             "words": word_values(translation),
-            "scores": [None if score is None else round(score, 6) for score in found.scores],
-            "order": removal_order(question, found.scores),
-            "ms": round(1000 * found.seconds, 1),
-            "gap": found.gap and {name: round(value, 4) for name, value in found.gap._asdict().items()},
+            "scores": [None if score is None else round(score, 6) for score in result.scores],
+            "order": removal_order(question, result.scores),
+            "ms": round(1000 * result.seconds, 1),
+            "gap": result.gap and {name: round(value, 4) for name, value in result.gap._asdict().items()},
             "head": question.head if name == "head" else question.aligning[:2] if name == "aligning" else None,
             "agrees": {
                 other: [
-                    None if math.isnan(each) else round(each, 4) for each in agreement(question, found.scores, scores)
+                    None if math.isnan(each) else round(each, 4) for each in agreement(question, result.scores, scores)
                 ]
                 for other, scores in known.items()
             },
@@ -168,11 +168,11 @@ def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
 
 def parse_word_query(service: Service, translation: Translation, values: Mapping[str, Any]) -> AttributionQuery:
     """Parse the target word of a request, and the heads that two of the methods read."""
-    given = values.get("places")
-    if not isinstance(given, list) or not 0 < len(given) <= MAX_WORD_TOKENS or len(set(map(repr, given))) < len(given):
+    value = values.get("places")
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_WORD_TOKENS or len(set(map(repr, value))) < len(value):
         raise PageError("places", "wrong_field", {"name": "places"})
     tokens = len(translation.target_tokens)
-    places = [check_int("places", place, low=0, high=tokens - 1) for place in given]
+    places = [check_int("places", place, low=0, high=tokens - 1) for place in value]
     layers, heads = translation.attention.cross.shape[:2]
     head = None
     if values.get("head") is not None:
@@ -190,34 +190,34 @@ def parse_word_query(service: Service, translation: Translation, values: Mapping
 
 def word_values(translation: Translation) -> list[dict[str, Any]]:
     """The source words as displayed."""
-    found = []
+    results = []
     for word in source_words(translation):
         full = make_visible(word.text)
         special = translation.source_tokens[word.places[0]].special
-        found.append({"label": truncate(full), "full": full, "special": special, "places": list(word.places)})
-    return found
+        results.append({"label": truncate(full), "full": full, "special": special, "places": list(word.places)})
+    return results
 
 
-def parse_scores(given: Any, words: int) -> dict[str, list[float | None]]:
+def parse_scores(value: Any, words: int) -> dict[str, list[float | None]]:
     """Parse the scores of other methods, sent back by the browser."""
-    if given is None:
+    if value is None:
         return {}
-    if not isinstance(given, dict) or not set(given) <= set(METHODS):
+    if not isinstance(value, dict) or not set(value) <= set(METHODS):
         raise PageError("known", "wrong_field", {"name": "known"})
-    for scores in given.values():
+    for scores in value.values():
         numbers = isinstance(scores, list) and len(scores) == words and all(map(_is_score, scores))
         if not numbers:
             raise PageError("known", "wrong_field", {"name": "known"})
-    return given
+    return value
 
 
 def _is_score(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
 
 
-def parse_order(given: Any, question: AttributionQuery) -> list[int]:
+def parse_order(value: Any, question: AttributionQuery) -> list[int]:
     """Parse a permutation of the words that can be hidden."""
     places = removal_order(question, [0.0] * len(question.words))
-    if not isinstance(given, list) or any(type(place) is not int for place in given) or sorted(given) != places:
-        raise PageError("order", "wrong_field", {"name": f"order ({repr_short(given)})"})
-    return given
+    if not isinstance(value, list) or any(type(place) is not int for place in value) or sorted(value) != places:
+        raise PageError("order", "wrong_field", {"name": f"order ({repr_short(value)})"})
+    return value

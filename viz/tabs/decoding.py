@@ -47,12 +47,12 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
                     node.step,
                     node.id,
                     candidate_label(node.text).text,
-                    kept,
+                    common,
                     added,
                     *node_numbers(node),
                     reason,
                 ]
-                for node, (kept, added), reason in zip(nodes, texts, why, strict=True)
+                for node, (common, added), reason in zip(nodes, texts, why, strict=True)
             ],
             "finished": (ended := finished(translation.tree, ends, translation.hypotheses)),
             "backs": reverse_scores(translation, ended),
@@ -95,11 +95,11 @@ def path_texts(
     for place, node in enumerate(nodes):
         text, before = decode(translation.tree.path(place)), read[node.parent]
         read[place] = text
-        kept = next(
+        common = next(
             (at for at, (old, new) in enumerate(zip(before, text, strict=False)) if old != new),
             min(len(before), len(text)),
         )
-        yield kept, text[kept:]
+        yield common, text[common:]
 
 
 def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothesis] = ()) -> list[int]:
@@ -119,13 +119,13 @@ def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothe
 def reverse_scores(translation: Translation, places: Sequence[int]) -> list[float | None]:
     """Reverse score of each of these nodes, if reranking ran."""
     known = {each.ids: each.reverse_score for each in translation.hypotheses}
-    found = [known.get(translation.tree.path(place)) for place in places]
-    return [None if back is None else round(back, 6) for back in found]
+    results = [known.get(translation.tree.path(place)) for place in places]
+    return [None if back is None else round(back, 6) for back in results]
 
 
 def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list[Reason]:
     """Why each node was kept, finished or dropped. Nodes of a step are ordered by probability."""
-    found: list[Reason] = []
+    results: list[Reason] = []
     last = max((node.step for node in nodes), default=0)
     cut = any(
         node.outcome == "finished" and node.id not in ends for node in nodes
@@ -135,15 +135,15 @@ def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list
         if node.step != step:
             step, rank, ahead = node.step, 0, 0
         if node.outcome == "finished":
-            found.append("ended" if node.id in ends else "limit")
+            results.append("ended" if node.id in ends else "limit")
         elif node.outcome == "kept":
-            found.append("kept")
+            results.append("kept")
         elif node.id in ends and rank >= beam and ahead < beam:
-            found.append("late_end")
+            results.append("late_end")
         elif ahead >= beam or step < last or cut:
-            found.append("worse")
+            results.append("worse")
         else:
-            found.append("over")
+            results.append("over")
         rank += 1
         ahead += node.id not in ends and node.outcome != "finished"
-    return found
+    return results

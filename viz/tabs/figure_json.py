@@ -31,12 +31,12 @@ def parse_style(values: Mapping[str, Any]) -> FigureStyle:
     return FigureStyle(THEMES[theme], language)  # type: ignore[index]
 
 
-def figure_json(name: str, look: FigureStyle, *given: Any, **more: Any) -> dict[str, Any]:
+def figure_json(name: str, look: FigureStyle, *arguments: Any, **more: Any) -> dict[str, Any]:
     """An untitled figure as JSON."""
-    figure = FIGURES[name](*given, theme=look.theme, words=figure_words(name, look.language), **more)
+    figure = FIGURES[name](*arguments, theme=look.theme, words=figure_words(name, look.language), **more)
     header = header_height(figure.layout.title)
     margin = figure.layout.margin.t - header + TOP_MARGIN
     figure.update_layout(title={"text": "", "subtitle": {"text": ""}}, margin={"t": margin})
     figure.update_layout(height=figure.layout.height - header + TOP_MARGIN)
-    found: dict[str, Any] = json.loads(figure.to_json())
-    return found
+    results: dict[str, Any] = json.loads(figure.to_json())
+    return results

@@ -42,8 +42,8 @@ def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]
     length = _length(values.get("length"))
     config = service.model_info(name).model.config
     own = config.positions
-    given = values.get("encoding")
-    encoding = own if given is None else check_choice("encoding", given, choices=tuple(POSITIONS))
+    value = values.get("encoding")
+    encoding = own if value is None else check_choice("encoding", value, choices=tuple(POSITIONS))
     trained = encoding == own and encoding in LEARNED_ENCODINGS
     if trained:
         table: FloatArray = service.run_on_translator(name, position_table, length)
@@ -81,16 +81,16 @@ def drawing_form(encoding: str, *, trained: bool) -> str:
 
 
 def _figure_words(language: str, form: str) -> dict[str, str]:
-    said = figure_words("positions", language)
+    texts = figure_words("positions", language)
     if form == "buckets":  # integers; doubled braces keep the placeholder for Plotly
-        said["added"] = phrases(language)["positions_figure_bucket"].replace("{bucket}", "%{{z:.0f}}")
-        said["head"] = phrases(language)["positions_figure_bucket_distance"].replace("{bucket}", "%{{y:.0f}}")
-    return said
+        texts["added"] = phrases(language)["positions_figure_bucket"].replace("{bucket}", "%{{z:.0f}}")
+        texts["head"] = phrases(language)["positions_figure_bucket_distance"].replace("{bucket}", "%{{y:.0f}}")
+    return texts
 
 
-def _length(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not SHORTEST <= given <= LONGEST:
+def _length(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not SHORTEST <= value <= LONGEST:
         raise PageError(
-            "length", "not_whole", {"name": "length", "low": SHORTEST, "high": LONGEST, "given": repr_short(given)}
+            "length", "not_whole", {"name": "length", "low": SHORTEST, "high": LONGEST, "given": repr_short(value)}
         )
-    return given
+    return value

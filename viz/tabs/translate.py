@@ -143,10 +143,10 @@ class TranslateWidget(OneJobPerVisitor):
         values = dict(request)
         turn = values.pop("turn", None)
         messages = self._live_translation if values.pop("live", None) is True else self._wait_in_queue
-        with self._replace_job(session, turn, stop), closing(messages(values, stop)) as found:
+        with self._replace_job(session, turn, stop), closing(messages(values, stop)) as result:
             if stop.is_set():  # a newer request started first
                 return
-            for step in found:
+            for step in result:
                 if stop.is_set():
                     return
                 yield step if isinstance(step, Wait) else self._limit_size(step)
@@ -174,8 +174,8 @@ class TranslateWidget(OneJobPerVisitor):
             if place.result is not None:
                 yield answer_json(self.service, place.result, cached=True)
             elif place.granted:
-                with closing(self._messages(values, stop, place.finish)) as found:
-                    yield from found
+                with closing(self._messages(values, stop, place.finish)) as result:
+                    yield from result
 
     def _live_translation(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """Live translation: greedy, lowest priority, no progress messages."""
@@ -215,13 +215,13 @@ class TranslateWidget(OneJobPerVisitor):
     def _messages(self, values: dict[str, Any], stop: Event, done: Callable[[Translation], None]) -> Generator[str]:
         try:
             asked = self.service.check(values, model_defaults=True)
-            told = time.monotonic()
+            last_message = time.monotonic()
             for progress in self.service.stream(asked, stop):
                 if progress.translation is not None:
                     done(progress.translation)
                     yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
-                elif time.monotonic() - told >= MESSAGE_INTERVAL:
-                    told = time.monotonic()
+                elif time.monotonic() - last_message >= MESSAGE_INTERVAL:
+                    last_message = time.monotonic()
                     yield partial_json(progress.text, progress.tokens)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)

@@ -110,13 +110,13 @@ def measure_next_batch(
     first = check_int("first", values.get("first", 0), low=0, high=len(parts) - 1)
     name = answer.request.model
     batch = parts[first : first + batch_size(service.model_info(name).model.config, answer)]
-    found: list[float] = service.run_on_translator(
+    results: list[float] = service.run_on_translator(
         name, all_ablation_losses, answer, [(*together, part) for part in batch]
     )
     return {
         "losses": [
             {"kind": part.kind, "layer": part.layer, "head": part.head, "loss": round(loss, 4)}
-            for part, loss in zip(batch, found, strict=True)
+            for part, loss in zip(batch, results, strict=True)
         ],
         "next": first + len(batch),
         "all": len(parts),
@@ -125,11 +125,11 @@ def measure_next_batch(
 
 def parse_part(values: Any, heads: Sequence[AttentionPart]) -> AttentionPart:
     """Parse one of a model's heads from its kind, layer and head."""
-    given = values if isinstance(values, Mapping) else {}
-    kind = check_choice("kind", given.get("kind"), choices=KINDS)
+    value = values if isinstance(values, Mapping) else {}
+    kind = check_choice("kind", value.get("kind"), choices=KINDS)
     own = [part for part in heads if part.kind == kind]
-    layer = check_int("layer", given.get("layer"), low=0, high=max(part.layer or 0 for part in own))
-    head = check_int("head", given.get("head"), low=0, high=max(part.head or 0 for part in own))
+    layer = check_int("layer", value.get("layer"), low=0, high=max(part.layer or 0 for part in own))
+    head = check_int("head", value.get("head"), low=0, high=max(part.head or 0 for part in own))
     return next(part for part in own if (part.layer, part.head) == (layer, head))
 
 

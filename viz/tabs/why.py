@@ -72,16 +72,16 @@ def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, An
     def explain_row(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
         at = parse_row_selection(values, translation, service.settings)
-        found = compute_head(service, translation, at.kind, at.layer, at.head)
-        own = visible_keys(found.map.weights[at.row], at.column, every=check_bool("every", values.get("every", False)))
-        sums = (found.queries[at.row].astype(np.float64) * found.keys).sum(axis=-1)
+        result = compute_head(service, translation, at.kind, at.layer, at.head)
+        own = visible_keys(result.map.weights[at.row], at.column, every=check_bool("every", values.get("every", False)))
+        sums = (result.queries[at.row].astype(np.float64) * result.keys).sum(axis=-1)
         return {
             "own": own,
-            "query": encode_array(found.queries[at.row]),
-            "keys": encode_array(found.keys[own]),
-            "divisor": round(found.divisor, 6) if found.divisor > 1 else None,
+            "query": encode_array(result.queries[at.row]),
+            "keys": encode_array(result.keys[own]),
+            "divisor": round(result.divisor, 6) if result.divisor > 1 else None,
             "sums": _rounded(sums),
-            **softmax_steps(found, at.row),
+            **softmax_steps(result, at.row),
         }
 
     return explain_row
@@ -97,24 +97,24 @@ def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         own = visible_keys(weights, at.column, every=check_bool("every", values.get("every", False)))
         rest = np.setdiff1d(np.arange(len(weights)), own)
         name = translation.request.model
-        found: RowContributions
-        found = service.run_on_translator(
+        result: RowContributions
+        result = service.run_on_translator(
             name, row_contributions, translation, at.kind, at.layer, at.head, at.row, PROMOTED_COUNT
         )
         answer: dict[str, Any] = {
             "own": own,
-            "written": encode_array(found.written[own]),
-            "rest": encode_array(found.written[rest].sum(axis=0)) if rest.size else None,
-            "total": encode_array(found.written.sum(axis=0)),
+            "written": encode_array(result.written[own]),
+            "rest": encode_array(result.written[rest].sum(axis=0)) if rest.size else None,
+            "total": encode_array(result.written.sum(axis=0)),
             "moved": None,
         }
-        if found.logit_changes is not None:
+        if result.logit_changes is not None:
             outline = service.model_info(name)
             label = outline.target_tokenizer.label
-            answer["moved"] = _rounded(found.logit_changes)
-            answer["moved_by_all"] = round(float(found.logit_changes.sum()), 6)
+            answer["moved"] = _rounded(result.logit_changes)
+            answer["moved_by_all"] = round(float(result.logit_changes.sum()), 6)
             answer["lifted"] = [
-                [truncate(make_visible(label(token))), round(by, 4)] for token, by in found.promoted_tokens
+                [truncate(make_visible(label(token))), round(by, 4)] for token, by in result.promoted_tokens
             ]
             answer["vocabulary"] = outline.model.config.target_vocabulary
         return answer
