@@ -13,6 +13,7 @@ from threading import Event
 from typing import Any, NamedTuple
 
 import anyio.to_thread
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -136,7 +137,12 @@ async def wait_for_slot(
 
 
 async def parse_body(scope: Scope, receive: Receive) -> Body:
-    """Parse the body of a call. The input is untrusted."""
+    """Parse the body of a call. The input is untrusted.
+
+    It must be sent as JSON: what a browser sends as plain text, it sends for other sites' pages, too, without asking.
+    """
+    if Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise PageError("data", "wrong_field", {"name": "content-type"})
     content = await Request(scope, receive).body()
     body = json_object(content)
     if not isinstance(body.get("values"), dict):

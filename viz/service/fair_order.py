@@ -41,6 +41,9 @@ def _in_turns(
     waiting: list[Waiting], level: int, running: Turns, last: Turns, latest: int
 ) -> Iterator[tuple[Rank, Waiting]]:
     """Yield the requests of one group in order, each with its rank within the group."""
+    if len(waiting) == 1:  # the usual group, and hundreds of them in a burst
+        yield _rank_alone(waiting[0], level, running, last), waiting[0]
+        return
     if waiting and level == len(waiting[0].keys):
         yield from (((request.sequence,), request) for request in waiting)
         return
@@ -63,3 +66,11 @@ def _in_turns(
         yield (turns, since, *(abs(part) for part in parts)), request
         if (following := next(requests, None)) is not None:
             heapq.heappush(heap, (turns + 1, latest, *following[0], place, following[1], requests))
+
+
+def _rank_alone(request: Request, level: int, running: Turns, last: Turns) -> Rank:
+    """The rank of the only request of its group."""
+    parts: list[int] = []
+    for key in request.keys[level:]:
+        parts += (running.get(key, 0), last.get(key, 0))
+    return (*parts, request.sequence)

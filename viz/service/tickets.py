@@ -63,12 +63,9 @@ class Ticket:
         self.result: Any = None  # result of the leader
         self.wake: Callable[[], None] | None = None
         self._queue = line
-
-    @property
-    def keys(self) -> tuple[Hashable, ...]:
-        """The groups that share slots, from the widest to the narrowest: address, session, kind of work."""
-        own = (self.visitor, (self.visitor, self.kind))
-        return own if self._queue.by_session else (self.visitor.address, *own)
+        own = (visitor, (visitor, kind))
+        # The groups that share slots, from the widest to the narrowest: address, session, kind of work.
+        self.keys: tuple[Hashable, ...] = own if line.by_session else (visitor.address, *own)
 
     @property
     def settled(self) -> bool:

@@ -124,6 +124,18 @@ def test_the_list_of_endpoints_hears_that_there_are_neither_tools_nor_statistics
     assert (summary.status_code, summary.json()) == (200, {"functions": {}})
 
 
+@pytest.mark.parametrize("content_type", ["text/plain", "text/plain; application/json", "multipart/form-data", ""])
+@pytest.mark.parametrize(
+    "path", ["call/model_cards", "call/find_change", "stream/stream_messages", "stream/fetch_model"]
+)
+def test_other_sites_cannot_send_a_call_of_the_page(site: Site, path: str, content_type: str) -> None:
+    """A browser asks before it sends JSON to another site; these types it sends at once."""
+    headers = {"origin": "https://elsewhere.example", "content-type": content_type}
+    reply = site.http.post(f"/{FOLDER}/{path}", content=b'{"session": "s", "values": {}}', headers=headers)
+    assert (reply.status_code, reply.json()["word"]) == (422, "wrong_field")
+    assert reply.json()["values"] == {"name": "content-type"}
+
+
 @pytest.mark.parametrize("path", ["/", "/config", "/elsewhere", "/gradio_api/mcp/schema", "/assets/none.js"])
 def test_every_answer_says_what_a_browser_may_do_with_it(site: Site, path: str) -> None:
     headers = site.http.get(path).headers
