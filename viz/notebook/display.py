@@ -21,7 +21,7 @@ NAMES = tuple(
 
 
 def show(
-    value: Any = None,
+    given: Any = None,
     *,
     kind: str | None = None,
     layer: IndexOrReduction | None = None,
@@ -36,7 +36,7 @@ def show(
     `about` is passed to `record`. The other arguments are the initial selection (for translations by default the head
     and row chosen by `model/translate/opening.py`) and the language of the page, by default the browser's.
     """
-    thing = value if isinstance(value, Translation) and not about else record(value, **about)
+    thing = given if isinstance(given, Translation) and not about else record(given, **about)
     look = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
     return View([thing], look, language)
 
@@ -55,7 +55,7 @@ def compare(
 
 
 def record(
-    argument: Any = None,
+    given: Any = None,
     *,
     encoder: Any = None,
     decoder: Any = None,
@@ -75,29 +75,29 @@ def record(
     `pixel_values=`, `input_features=`, or all as `**inputs`), a file, a `Translation`, a `Judgement`, or self-attention
     arrays: one array `[layer, head, row, column]` or a list of layers. `layers` selects layers, `batch` one sequence.
     """
-    if isinstance(argument, View):
-        argument = argument.things[0]
-    if isinstance(argument, Recording):
-        return argument
-    if isinstance(argument, Translation):
-        return recording_from_translation(argument)
-    if isinstance(argument, Judgement):
-        return _of_tokens({"self": argument.attention}, argument.tokens, argument.text)
-    if isinstance(argument, (str, Path)):
-        return read_recording(Path(argument))
+    if isinstance(given, View):
+        given = given.things[0]
+    if isinstance(given, Recording):
+        return given
+    if isinstance(given, Translation):
+        return recording_from_translation(given)
+    if isinstance(given, Judgement):
+        return _of_tokens({"self": given.attention}, given.tokens, given.text)
+    if isinstance(given, (str, Path)):
+        return read_recording(Path(given))
     unknown = [each for each in inputs if each not in NAMES and not each.endswith(("_ids", "_mask", "_position"))]
     if unknown:
         raise RecordingError(
             f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(NAMES)}."
         )
-    if argument is not None and has_attention(argument):
+    if given is not None and has_attention(given):
         known = {each: value for each, value in inputs.items() if each in NAMES}
         read = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **known)
-        return recording_from_outputs(argument, read, layers=layers, batch=batch, name=name)
-    if argument is None and isinstance(inputs.get("input_ids"), Mapping):
+        return recording_from_outputs(given, read, layers=layers, batch=batch, name=name)
+    if given is None and isinstance(inputs.get("input_ids"), Mapping):
         raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
     source = tokens if source is None else source
-    arrays: dict[MapKind, Any] = {"self": argument, "encoder": encoder, "decoder": decoder, "cross": cross}
+    arrays: dict[MapKind, Any] = {"self": given, "encoder": encoder, "decoder": decoder, "cross": cross}
     return recording_from_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
 
 

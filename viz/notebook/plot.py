@@ -19,7 +19,7 @@ Heads = list[tuple[int, int | None]]
 
 def figure(
     view: str,
-    argument: Any,
+    given: Any,
     *,
     kind: str | None = None,
     layer: int = 0,
@@ -45,16 +45,16 @@ def figure(
             raise RecordingError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
     looks = {"theme": THEMES[cast("Any", theme)], "words": figure_words(view, language), **options}
     places = heads or [(layer, head)]
-    result: go.Figure = _DRAWERS[view](argument, kind, places, looks)
-    return result
+    found: go.Figure = _DRAWERS[view](given, kind, places, looks)
+    return found
 
 
-def _maps(value: Any, kind: str | None, heads: Heads) -> list[AttentionMap]:
-    if isinstance(value, AttentionMap):
-        return [value]
-    if isinstance(value, (list, tuple)) and value and all(isinstance(each, AttentionMap) for each in value):
-        return list(value)
-    holder = value if isinstance(value, Translation) else record(value)
+def _maps(given: Any, kind: str | None, heads: Heads) -> list[AttentionMap]:
+    if isinstance(given, AttentionMap):
+        return [given]
+    if isinstance(given, (list, tuple)) and given and all(isinstance(each, AttentionMap) for each in given):
+        return list(given)
+    holder = given if isinstance(given, Translation) else record(given)
     return [holder.attention_map(cast("Any", _kind(holder, kind)), *place) for place in heads]
 
 
@@ -67,45 +67,45 @@ def _kind(holder: Translation | Recording, kind: str | None) -> MapKind:
     return kind
 
 
-def _heatmap(value: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["heatmap"](_maps(value, kind, heads)[0], **looks)
+def _heatmap(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["heatmap"](_maps(given, kind, heads)[0], **looks)
 
 
-def _lines(value: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
-    maps = _maps(value, kind, heads)
+def _lines(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    maps = _maps(given, kind, heads)
     colours = [head_colour(looks["theme"], place) for place in range(len(maps))]
     return FIGURES["lines"](list(zip(maps, colours, strict=True)), **looks)
 
 
-def _compare(value: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
-    maps = _maps(value, kind, heads)
+def _compare(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    maps = _maps(given, kind, heads)
     if len(maps) != 2:
         raise RecordingError("compare draws two heads. Name them: heads=[(0, 0), (0, 1)].")
     return FIGURES["compare"](*maps, **looks)
 
 
-def _overview(value: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
-    holder = value if isinstance(value, Translation) else record(value)
+def _overview(given: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
+    holder = given if isinstance(given, Translation) else record(given)
     return FIGURES["overview"](holder, _kind(holder, kind), **looks)
 
 
-def _translation(value: Any, view: str) -> Translation:
-    if not isinstance(value, Translation):
-        raise RecordingError(f"{view} needs a Translation, but {type(value).__name__} was given.")
-    return value
+def _translation(given: Any, view: str) -> Translation:
+    if not isinstance(given, Translation):
+        raise RecordingError(f"{view} needs a Translation, but {type(given).__name__} was given.")
+    return given
 
 
-def _positions(value: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
-    table = _translation(value, "positions").positions[kind or "encoder"] if isinstance(value, Translation) else value
+def _positions(given: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
+    table = _translation(given, "positions").positions[kind or "encoder"] if isinstance(given, Translation) else given
     return FIGURES["positions"](table, **looks)
 
 
-def _beam(value: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["beam"](value if isinstance(value, BeamTree) else _translation(value, "beam").tree, **looks)
+def _beam(given: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["beam"](given if isinstance(given, BeamTree) else _translation(given, "beam").tree, **looks)
 
 
-def _neurons(value: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["neurons"](*value, **looks)
+def _neurons(given: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["neurons"](*given, **looks)
 
 
 _DRAWERS: dict[str, Callable[[Any, str | None, Heads, dict[str, Any]], go.Figure]] = {
