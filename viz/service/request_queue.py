@@ -25,7 +25,7 @@ import math
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import chain, takewhile
+from itertools import chain
 from threading import Condition, Lock
 from typing import Any
 
@@ -38,6 +38,7 @@ __all__ = ["RequestQueue", "Ticket", "Visitor", "fingerprint", "is_loopback"]
 MAX_REMEMBERED_VISITORS = 3000  # addresses, visitors and kinds of work whose last slot is remembered
 MAX_BYTES = 64_000_000  # size of all waiting requests; one address may use half of it
 MAX_RETRY_S = 60  # maximum retry delay of a rejected request
+SHORT_QUEUE, POSITION_SECONDS = 32, 0.5  # above this length, positions are computed at most twice a second
 MAX_LIVE_TICKETS = 256
 MAX_BACKGROUND_TICKETS = 256
 ABANDONED_AFTER_SECONDS = 10.0  # after which a parked ticket that is not polled is dropped
@@ -66,6 +67,8 @@ class RequestQueue:
         self._background: list[Ticket] = []  # waiting background requests
         self._same: dict[Hashable, Ticket] = {}  # request key → the first of equal requests
         self._last: OrderedDict[Hashable, int] = OrderedDict()  # ticket key → number of its last slot
+        self._last_ahead: dict[int, int] = {}  # as of `_ordered_at`
+        self._ordered_at = -math.inf
         self._ahead: dict[int, int] | None = None  # id of a ticket → number of other visitors' requests before it
         self._lock = Lock()
         self._changed = Condition(self._lock)
@@ -157,7 +160,7 @@ class RequestQueue:
         """See `Ticket.position`."""
         with self._changed:
             place = place.leader or place
-            if ahead := self._others_ahead().get(id(place), 0):
+            if ahead := self._ahead_of(place):
                 return ahead
             own = [each.visitor == place.visitor for each in self._running]
             others_run = len(own) >= self.slots and not all(own)
@@ -254,11 +257,22 @@ class RequestQueue:
     def _expected_s(self, place: Ticket, besides: int = 0) -> float:
         """Estimated waiting time of a new ticket."""
         at_most = self._wait_s(place, self._waiting, besides)
-        if at_most <= self.max_wait_s:  # an upper bound that is faster than the scheduling order
-            return at_most
-        return self._wait_s(
-            place, takewhile(lambda each: each is not place, self._ordered_tickets((*self._waiting, place))), besides
-        )
+        return at_most if at_most <= self.max_wait_s else self._wait_s(place, self._tickets_before(place), besides)
+
+    def _tickets_before(self, place: Ticket) -> list[Ticket]:
+        """Estimated tickets ahead of a new one: its group's, and of each other group as many and one more.
+
+        The scheduling order itself takes milliseconds with hundreds of tickets, and they may arrive within a second.
+        """
+        before: list[Ticket] = []
+        for level in reversed(range(len(place.keys) - 1)):  # from the visitor to the address
+            group = place.keys[level]
+            wider = place.keys[level - 1] if level else None
+            mates = [each for each in self._waiting if wider is None or each.keys[level - 1] == wider]
+            if not before:
+                before = [each for each in mates if each.keys[level] == group]
+            before += _first_of_each(mates, level, group, len(before) + 1)
+        return before
 
     def _wait_s(self, place: Ticket, before: Iterable[Ticket], besides: int) -> float:
         ahead = [*self._running, *before]
@@ -343,15 +357,31 @@ class RequestQueue:
 
     def _ordered_tickets(self, waiting: Iterable[Ticket], running: Iterable[Ticket] | None = None) -> Iterator[Ticket]:
         """Tickets in scheduling order, as of now."""
-        held = self._running if running is None else running
+        waiting, held = list(waiting), self._running if running is None else running
+        if not waiting:
+            return iter(())
         return fair_order(waiting, Counter(key for place in held for key in place.keys), self._last)
 
+    def _ahead_of(self, place: Ticket) -> int:
+        """Number of other visitors' requests before this one."""
+        if place.granted:
+            return 0
+        ahead = self._others_ahead().get(place.sequence)
+        if ahead is None and place in self._waiting:  # it came after the last ordering
+            return sum(each.visitor != place.visitor for each in self._tickets_before(place))
+        return ahead or 0
+
     def _others_ahead(self) -> dict[int, int]:
+        """Positions by ticket. In a long queue those of a moment ago will do: each change would order it again."""
+        recent = len(self._waiting) > SHORT_QUEUE and time.monotonic() - self._ordered_at < POSITION_SECONDS
+        if self._ahead is None and recent:
+            return self._last_ahead
         if self._ahead is None:
             own: Counter[Visitor] = Counter()
-            self._ahead = {}
+            self._ahead = self._last_ahead = {}
+            self._ordered_at = time.monotonic()
             for number, place in enumerate(self._ordered_tickets(self._waiting)):
-                self._ahead[id(place)] = number - own[place.visitor]
+                self._ahead[place.sequence] = number - own[place.visitor]
                 own[place.visitor] += 1
         return self._ahead
 
@@ -370,6 +400,15 @@ class RequestQueue:
                 self._end(place)
                 places.remove(place)
                 self._ahead = None
+
+
+def _first_of_each(tickets: Iterable[Ticket], level: int, but: Hashable, most: int) -> Iterator[Ticket]:
+    """The first tickets of each group at a level, except one group."""
+    counts = Counter[Hashable]()
+    for each in tickets:
+        counts[each.keys[level]] += 1
+        if each.keys[level] != but and counts[each.keys[level]] <= most:
+            yield each
 
 
 def _total_bytes(places: Iterable[Ticket]) -> int:

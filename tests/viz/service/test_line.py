@@ -472,3 +472,26 @@ def test_who_waits_without_a_thread_is_woken() -> None:
         return before, await second.comes(60)
 
     assert asyncio.run(waits()) == (False, True)
+
+
+def test_a_burst_of_requests_is_put_into_order_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five hundred requests, each of which is told its position at once, as pages are: one ordering takes 6 ms."""
+    orders = []
+    order = line_module.fair_order
+    monkeypatch.setattr(line_module, "fair_order", lambda *given: orders.append(1) or order(*given))
+    monkeypatch.setattr(line_module, "POSITION_SECONDS", 3600.0)
+    line = RequestQueue(2, 2000, max_wait_s=60)
+    hostile = [line.enqueue(Visitor("192.0.2.9", f"h{number}")) for number in range(100)]
+    refused = 0
+    for number in range(400):
+        try:
+            place = line.enqueue(Visitor("192.0.2.9", f"i{number}"))
+        except PageError:
+            refused += 1
+            continue
+        hostile.append(place)
+        assert place.position() is not None
+    assert refused > 100
+    other = line.enqueue(Visitor("198.51.100.7", "other"))
+    assert other.position() in (0, 1, 2)  # its turn is among the first, whatever others send
+    assert len(orders) < 10
