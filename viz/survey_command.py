@@ -1,4 +1,4 @@
-"""`headlight survey FILE`, `headlight survey find DIR`, `headlight survey report DIR`: all heads over a corpus."""
+"""`headlight survey FILE`, `headlight survey find DIR`, `headlight survey report DIR`: all heads on a corpus."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Survey, search or draw."""
+    """Measure a corpus, search a survey or write its report. Returns the exit code."""
     polars()  # fail before measuring if polars is missing
     if arguments.what in ("find", "report") and arguments.folder is None:
         raise CommandError(f"Name the folder of a survey: headlight survey {arguments.what} DIR.")

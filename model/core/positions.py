@@ -1,10 +1,10 @@
 """Positional encodings. Without them attention sees a bag of words.
 
-Every encoding uses one of three doors, and leaves the other two as they are:
+Every encoding overrides one of three methods and leaves the other two unchanged:
 
-- *added*: a table row for each position joins the token's embedding (sinusoidal, learned);
-- *rotating*: queries and keys are turned by an angle that grows with their position (rotary);
-- *biasing*: scores get a number that depends on how far key and query lie apart (ALiBi, T5's relative).
+- `forward` adds one table row per position to the embedding, or concatenates it (sinusoidal, learned);
+- `rotate` rotates queries and keys by an angle proportional to their position (rotary);
+- `bias` adds a number to each score that depends on the distance from query to key (ALiBi, T5's relative).
 
 Each method reads position indices through a probe, so an edit can permute them; index −1 means no position.
 A new encoding is one class here and one line in `POSITIONS`.
@@ -27,15 +27,15 @@ class Positions(Watchable):
     """No positional encoding. Subclasses override `forward`, `rotate` or `bias`."""
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
-        """`[batch, tokens, embedding width]` → `[batch, tokens, d_model]`; the first token stands at `start`."""
+        """`[batch, tokens, embedding width]` → `[batch, tokens, d_model]`; the first position is `start`."""
         return embedded
 
     def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
-        """Queries or keys, `[batch, heads, tokens, width]`, turned by their positions."""
+        """Rotate queries or keys, `[batch, heads, tokens, width]`, by their positions."""
         return vectors
 
     def bias(self, queries: int, keys: int) -> Tensor | None:
-        """Bias of the scores, `[heads, queries, keys]`; the last query is at the last key."""
+        """Bias of the scores, `[heads, queries, keys]`; the last query has the position of the last key."""
         return None
 
     def biases(self, queries: int, keys: int, layers: int) -> Sequence[Tensor | None]:
@@ -43,7 +43,7 @@ class Positions(Watchable):
         return [self.bias(queries, keys)] * layers
 
     def as_array(self, length: int) -> Tensor:
-        """The table `[positions, width]` or the bias `[heads, queries, keys]`, with layers before it if they differ."""
+        """The table `[positions, width]` or the bias `[heads, queries, keys]`, with a layer axis first if needed."""
         return torch.zeros(length, 0)
 
 
@@ -55,11 +55,11 @@ class AddedPositions(Positions):
         self.width = config.position_width or config.d_model
         self.beside = config.position_width > 0
         self.offset = config.position_offset
-        self.most = config.max_length  # places that there are for changed ones
+        self.most = config.max_length  # minimum number of positions that an edit may choose from
         self.places = Probe("tokens")
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
-        """Rows `start` to `end` of the table, `[positions, width]`, on the device and in the type of `like`."""
+        """Rows `start` to `end` of the table, `[positions, width]`, with the device and dtype of `like`."""
         raise NotImplementedError
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
@@ -74,19 +74,19 @@ class AddedPositions(Positions):
         return embedded + rows
 
     def rows_at(self, places: Tensor, count: int, like: Tensor) -> Tensor:
-        """The rows of these places of the first `count`, `[tokens, width]`; one before the first has a row of zeros."""
+        """Rows at these positions, `[tokens, width]`, clamped to the first `count`; zeros for negative positions."""
         return self.first_rows(count, like)[places.clamp(min=0, max=count - 1)] * (places >= 0)[:, None]
 
     def first_rows(self, count: int, like: Tensor) -> Tensor:
-        """The rows of the first places, `[count, width]`."""
+        """The first `count` rows, `[count, width]`."""
         return self.rows(self.offset, self.offset + count, like)
 
 
 class SinusoidalPositions(AddedPositions):
-    """Waves of many lengths (section 3.5): PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same).
+    """Sinusoids (section 3.5): PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(p / 10000^(2i/d)).
 
-    A shift by k is a rotation, whatever the position: PE(p + k) = M(k) · PE(p).
-    `halves` puts all sines before all cosines, as Marian does: other columns, same content. With `closed_waves` the
+    A shift by k is the same rotation at every position: PE(p + k) = M(k) · PE(p).
+    `halves` puts all sines before all cosines, as in Marian, which only permutes the columns. With `closed_waves` the
     exponents reach 1 (i / (d/2 − 1) in place of 2i / d), as in the Tensor2Tensor library.
     """
 
@@ -98,27 +98,27 @@ class SinusoidalPositions(AddedPositions):
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         table = self.table
         if end > len(table) or table.device != like.device or table.dtype != like.dtype:
-            length = len(table) if end <= len(table) else 2 * end  # beyond the need, so that this is rare
-            with torch.inference_mode(False):  # training refuses tensors that inference made
+            length = len(table) if end <= len(table) else 2 * end  # twice the need, so that recomputation is rare
+            with torch.inference_mode(False):  # autograd rejects tensors created in inference mode
                 # Recompute in float32: a table rounded to half precision would stay rounded.
                 table = sinusoidal_table(length, self.width, **self.form).to(like)
-            self.table = table  # as one: another thread has the old or the new
+            self.table = table  # one assignment: other threads see the old table or the new one
         return table[start:end]
 
     def first_rows(self, count: int, like: Tensor) -> Tensor:
-        return self.as_array(count).to(like)  # nothing of a table that long is kept
+        return self.as_array(count).to(like)  # not cached: the table may be long
 
     def as_array(self, length: int) -> Tensor:
         return sinusoidal_table(self.offset + length, self.width, **self.form)[self.offset :]
 
 
 def sinusoidal_table(length: int, width: int, *, halves: bool = False, closed: bool = False) -> Tensor:
-    """The table of the paper, `[length, width]`, computed in float64."""
+    """The table of the paper, `[length, width]`, computed in float64 and rounded to float32."""
     pairs = torch.arange(width // 2 if closed else (width + 1) // 2, dtype=torch.float64, device="cpu")
     wavelengths = 10_000 ** (pairs / (len(pairs) - 1) if closed else 2 * pairs / width)
     angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] / wavelengths  # [length, pairs]
     sines, cosines = angles.sin(), angles.cos()
-    if closed:  # of an odd width, the last column stays empty
+    if closed:  # if the width is odd, the last column is zero
         return torch.cat([sines, cosines, sines.new_zeros(length, width % 2)], dim=1).float()
     if halves:
         return torch.cat([sines, cosines[:, : width // 2]], dim=1).float()
@@ -126,7 +126,7 @@ def sinusoidal_table(length: int, width: int, *, halves: bool = False, closed: b
 
 
 class LearnedPositions(AddedPositions):
-    """A table that training fills; it ends at `max_length`."""
+    """A learned table of `max_length` positions; later positions raise a `RequestError`."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
@@ -144,15 +144,15 @@ class LearnedPositions(AddedPositions):
 
 
 class RotaryPositions(Positions):
-    """Pairs of numbers turned by an angle in proportion to the position (Su et al. 2021, arXiv:2104.09864).
+    """Rotates pairs of dimensions by an angle proportional to the position (Su et al. 2021, arXiv:2104.09864).
 
-    The product of a turned query and a turned key depends on their distance alone.
+    The dot product of a rotated query and a rotated key depends only on their distance.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         pairs = torch.arange(config.resolved_head_width // 2, dtype=torch.float64, device="cpu")
-        self.speeds = config.rotary_base ** (-2 * pairs / config.resolved_head_width)  # [pairs], radians a position
+        self.speeds = config.rotary_base ** (-2 * pairs / config.resolved_head_width)  # [pairs], radians per position
         self.offset = config.position_offset
         self.turns = self._cos_sin(64)
         self.most = config.max_length
@@ -173,11 +173,11 @@ class RotaryPositions(Positions):
         start, end = start + self.offset, start + self.offset + vectors.shape[2]
         turns = self.turns
         if end > len(turns[0]) or turns[0].device != vectors.device:
-            length = len(turns[0]) if end <= len(turns[0]) else 2 * end  # beyond the need, so that this is rare
-            with torch.inference_mode(False):  # training refuses tensors that inference made
+            length = len(turns[0]) if end <= len(turns[0]) else 2 * end  # twice the need, so that this is rare
+            with torch.inference_mode(False):  # autograd rejects tensors created in inference mode
                 cosines, sines = self._cos_sin(length)
                 turns = cosines.to(vectors.device), sines.to(vectors.device)
-            self.turns = turns  # as one: another thread has the old or the new
+            self.turns = turns  # one assignment: other threads see the old pair or the new one
         return _rotate_pairs(vectors, turns[0][start:end], turns[1][start:end])
 
     def as_array(self, length: int) -> Tensor:
@@ -186,7 +186,7 @@ class RotaryPositions(Positions):
 
 
 def _rotate_pairs(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Pairs of numbers turned by angles, whose cosines and sines, `[tokens, pairs]`, are always float32."""
+    """Rotate pairs of dimensions. `cosines` and `sines`, `[tokens, pairs]`, are always float32."""
     first, second = vectors[..., 0::2], vectors[..., 1::2]  # [batch, heads, tokens, pairs]
     turned = first * cosines - second * sines, first * sines + second * cosines
     return torch.stack(turned, dim=-1).flatten(-2).to(vectors.dtype)
@@ -218,7 +218,7 @@ class BiasPositions(Positions):
 
 
 class AlibiPositions(BiasPositions):
-    """A penalty in proportion to the distance, steeper in each head (Press et al. 2021, arXiv:2108.12409)."""
+    """A penalty proportional to the distance, with its own slope per head (Press et al. 2021, arXiv:2108.12409)."""
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
         super().__init__(config, one_way=one_way)
@@ -233,7 +233,7 @@ class AlibiPositions(BiasPositions):
 
 
 def alibi_slopes(heads: int) -> Tensor:
-    """2^(−8/n), 2^(−16/n), … for n heads; between powers of two, every other slope of the next power fills up."""
+    """2^(−8/n), 2^(−16/n), … for n heads; if n is not a power of two, slopes of the next power fill the rest."""
 
     def of_power(n: int) -> list[float]:
         return [2 ** (-8 * (i + 1) / n) for i in range(n)]
@@ -246,7 +246,7 @@ def alibi_slopes(heads: int) -> Tensor:
 class RelativePositions(BiasPositions):
     """Learned bias per head and distance bucket; buckets grow with the distance (T5, arXiv:1910.10683).
 
-    All layers share them; with `relative_each_layer`, each has its own (umT5, arXiv:2304.09151).
+    All layers share one table; with `relative_each_layer`, each has its own (umT5, arXiv:2304.09151).
     """
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
@@ -271,7 +271,7 @@ class RelativePositions(BiasPositions):
 
 
 def distance_buckets(distances: Tensor, buckets: int, max_distance: int, *, one_way: bool) -> Tensor:
-    """Which bucket a distance falls into: half of them hold one distance each, the rest grow logarithmically."""
+    """Bucket index per distance: half of the buckets hold one distance each, the rest grow logarithmically."""
     if one_way:
         sides, back = torch.zeros_like(distances), (-distances).clamp(min=0)
     else:
@@ -295,5 +295,5 @@ POSITIONS: dict[str, Callable[[TransformerConfig, bool], Positions]] = {
 
 
 def make_positions(config: TransformerConfig, *, one_way: bool) -> Positions:
-    """The encoding that the configuration names; `one_way` for a decoder."""
+    """Create the encoding that `config.positions` names; `one_way` for a decoder."""
     return POSITIONS[config.positions](config, one_way)

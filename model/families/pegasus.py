@@ -1,8 +1,8 @@
-"""Pegasus (https://arxiv.org/abs/1912.08777): summaries.
+"""Pegasus (https://arxiv.org/abs/1912.08777), a summarisation model.
 
-config.json          sizes; sinusoids in halves, norm before the sub-layer
+config.json          sizes; positions with all sines before all cosines, pre-norm
 model.safetensors    or its shards, or pytorch_model.bin
-spiece.model         how text is cut into pieces; its ids begin behind those of training alone
+spiece.model         SentencePiece model; its ids follow those that only pre-training uses
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DEFAULTS: dict[str, Any] = OF_MARIAN | {
 
 
 class Pegasus(Marian):
-    """Folders of `model_type` "pegasus": Marian with norms before the sub-layers, and another vocabulary."""
+    """Folders of `model_type` "pegasus": Marian with pre-norm and a different vocabulary."""
 
     tokenizer_classes = ("PegasusTokenizer",)
 
@@ -65,7 +65,7 @@ class Pegasus(Marian):
         texts = [piece.text for piece in model.pieces]
         if texts[:3] != ["<pad>", "</s>", "<unk>"]:
             raise TokenizerError(f"{folder}: {PIECES} does not begin as this family's does. {ADVICE}")
-        # Two masks, and unknown words of training that no text leads to.
+        # Two mask tokens, and `<unk_…>` tokens that only pre-training uses.
         first = ["<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{place}>" for place in range(2, offset))]
         listed = [*first[: offset + 2], *texts[2:]]
         made = PieceTokenizer(
@@ -81,7 +81,7 @@ class Pegasus(Marian):
         return made, made
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """None: it writes the language of its source."""
+        """No language tokens: a summary is in the language of its source."""
         return Languages()
 
 

@@ -1,7 +1,7 @@
 """A small training run that the page shows live, with sample outputs at each snapshot.
 
-A run is a function of its settings alone: its corpus, its sizes and its seed. Two runs advance in turn, so that they
-can be seen side by side; neither changes the other, because the loop seeds every step.
+A run is determined by its settings and a fixed seed. Several runs advance in turn, so that the page shows them side
+by side. They do not affect each other, because the loop seeds every step.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from headlight.model.training.schedule import make_schedule
 from headlight.model.training.tasks import make_translator
 from headlight.model.training.validation import greedy_decode
 
-SNAPSHOT_COUNT = 28  # of a run, its untrained beginning among them
+SNAPSHOT_COUNT = 28  # per run, including the untrained model
 
 
 @dataclass(frozen=True)
 class SentenceSnapshot:
-    """One sentence at one moment."""
+    """Output for one sentence at one snapshot."""
 
-    written: str  # free translation
-    probabilities: tuple[float, ...]  # of each token of the right translation, the tokens before it given
-    cross: FloatArray  # [layer, head, query, key]: cross-attention while it reads the right translation
+    written: str  # greedy translation
+    probabilities: tuple[float, ...]  # per reference token, given the reference tokens before it
+    cross: FloatArray  # [layer, head, query, key]: cross-attention with the reference as decoder input
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A run as it stands after `step` steps; `losses`: of the steps since the last moment, per token."""
+    """State of a run after `step` steps. `losses`: loss per token of each step since the last snapshot."""
 
     step: int
     losses: tuple[float, ...]
@@ -57,9 +57,9 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class RunFailure:
-    """A failed run: the loss became NaN, or PyTorch raised an error."""
+    """A failed run: the loss became NaN or infinite, or PyTorch raised an error."""
 
-    reason: str  # diverged, broken
+    reason: str  # "diverged" or "broken"
     message: str = ""
 
 
@@ -69,13 +69,13 @@ class RunHeader:
 
     run: LiveRunSettings
     parameters: int
-    vocabulary: int  # of the target
-    snapshot_steps: tuple[int, ...]  # the steps after which there is one
-    sources: tuple[tuple[str, ...], ...]  # tokens of each sentence that is shown, as labels
+    vocabulary: int  # size of the target vocabulary
+    snapshot_steps: tuple[int, ...]  # steps after which a snapshot is taken
+    sources: tuple[tuple[str, ...], ...]  # token labels of each sample sentence
     targets: tuple[tuple[str, ...], ...]
-    accepted_targets: tuple[tuple[str, ...], ...]  # all translations of each; the first is the one that is shown
-    unseen: tuple[bool, ...]  # whether no step trains on it
-    tokens: int  # of all translations that it trains on
+    accepted_targets: tuple[tuple[str, ...], ...]  # all references per sentence, the displayed one first
+    unseen: tuple[bool, ...]  # whether the sentence is held out of training
+    tokens: int  # target tokens of the training corpus, without end tokens
 
 
 def snapshot_steps(steps: int) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ def snapshot_steps(steps: int) -> tuple[int, ...]:
 
 
 class LiveRun:
-    """One run: `beginning`, then its `moments` one after another, each computed when it is asked for."""
+    """One run: its `beginning`, then its `snapshots`, which a generator computes one by one."""
 
     def __init__(self, run: LiveRunSettings) -> None:
         self.run, self.recipe = run, run.recipe()
@@ -106,7 +106,7 @@ class LiveRun:
 
     @property
     def beginning(self) -> RunHeader:
-        """Sizes, and the sentences that are shown."""
+        """Sizes and sample sentences."""
         source, target = self.tokenizers.source, self.tokenizers.target
         known = len(CORPUS_BY_NAME[self.run.corpus].shown)
         return RunHeader(
@@ -127,7 +127,7 @@ class LiveRun:
         return tuple(dict.fromkeys([pair.target, *others]))
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """All moments of the run, from the untrained model on.
+        """Train, and yield all snapshots, the first of the untrained model.
 
         Raises:
             TrainingError: the loss is NaN or infinite.
@@ -147,7 +147,7 @@ class LiveRun:
 
     @torch.no_grad()
     def snapshot(self, losses: Sequence[float]) -> Snapshot:
-        """The current translation and its cross-attention."""
+        """Translate the sample sentences with the current model. `losses`: since the last snapshot."""
         self.model.eval()
         shown = tuple(self._snapshot(batch) for batch in self.batches)
         return Snapshot(self.trainer.progress.step, tuple(losses), shown)
@@ -165,7 +165,7 @@ class LiveRun:
 
 
 def interleave(runs: Sequence[LiveRun]) -> Iterator[tuple[int, Snapshot | RunFailure]]:
-    """The moments of several runs in turn, each with the number of its run; a run that breaks ends alone."""
+    """Yield (run index, snapshot) of several runs in turn. A failed run does not stop the others."""
     going = [(number, run.snapshots()) for number, run in enumerate(runs)]
     while going:
         for number, moments in list(going):
@@ -173,7 +173,7 @@ def interleave(runs: Sequence[LiveRun]) -> Iterator[tuple[int, Snapshot | RunFai
                 moment: Snapshot | RunFailure | None = next(moments, None)
             except TrainingError:
                 moment = RunFailure("diverged")
-            except RuntimeError as error:  # tensors that do not fit, as of a mistake
+            except RuntimeError as error:  # for example mismatched shapes caused by the run's `mistake`
                 moment = RunFailure("broken", str(error).partition("\n")[0])
             if not isinstance(moment, Snapshot):
                 going.remove((number, moments))
@@ -182,7 +182,7 @@ def interleave(runs: Sequence[LiveRun]) -> Iterator[tuple[int, Snapshot | RunFai
 
 
 def learn_tokenizers(pairs: Sequence[Pair], settings: TokenizerSettings) -> Tokenizers:
-    """A vocabulary of each side, of these sentences alone."""
+    """Train one vocabulary per side on these sentences."""
     source, target = (
         Tokenizer.train(
             [pair[side] for pair in pairs], settings.vocabulary, minimum_frequency=settings.minimum_frequency
@@ -192,37 +192,37 @@ def learn_tokenizers(pairs: Sequence[Pair], settings: TokenizerSettings) -> Toke
     return Tokenizers(source, target)
 
 
-_init_lock = Lock()  # weights begin with PyTorch's one generator
+_init_lock = Lock()  # initial weights are drawn from PyTorch's global generator
 
 
 def untrained_snapshot(run: LiveRunSettings) -> tuple[RunHeader, Snapshot | RunFailure]:
-    """A run before its first step, as `Watched.moments` begins, without training anything.
+    """Header and first snapshot of a run, without training.
 
-    Threads may ask: the generator is put back as it was.
+    Thread-safe. The state of PyTorch's global generator is restored.
     """
     with _init_lock, torch.random.fork_rng(devices=[]):
         watched = LiveRun(run)
     try:
         return watched.beginning, watched.snapshot(())
-    except RuntimeError as error:  # a mistake that cannot even be looked at
+    except RuntimeError as error:  # the run's `mistake` fails in the first forward pass
         return watched.beginning, RunFailure("broken", str(error).partition("\n")[0])
 
 
 def uniform_loss(vocabulary: int) -> float:
-    """The loss of a guess that finds all tokens equally likely."""
+    """Cross-entropy of a uniform prediction."""
     return math.log(vocabulary)
 
 
-# ---------------------------------------------------------------- as they travel
+# ---------------------------------------------------------------- messages to the page
 
 
 def header_message(beginnings: Sequence[RunHeader]) -> dict[str, Any]:
-    """The first message of runs."""
+    """The first message: the headers of all runs."""
     return {"what": "begun", "runs": [asdict(beginning) for beginning in beginnings]}
 
 
 def snapshot_message(number: int, moment: Snapshot | RunFailure) -> dict[str, Any]:
-    """The message of one moment, or of the end, of the run of this number."""
+    """The message for a snapshot or a failure of the run with this index."""
     if isinstance(moment, RunFailure):
         return {"what": "ended", "run": number, "why": moment.reason, "says": moment.message}
     shown = [

@@ -1,8 +1,8 @@
-"""Fit the whole rule of one model to its answers, and measure it on answers that it was not fitted to.
+"""Fits the reliability rule of one model to its answers, and cross-validates it.
 
-Of some answers a reader has said whether they are right; of the others chrF says so, which agrees with readers in three
-of four. So those that were read count in full and the others for little, and only those that were read measure the
-rule. Every answer is judged by a rule that was fitted to other answers: fitted to four fifths, it judges the last.
+Some answers have a reader's verdict. The others are labelled by chrF, which agrees with readers on 70 to
+76%. So answers with a verdict have weight 1, the others `UNREAD_WEIGHT`, and only answers with a verdict measure the
+rule. Every answer is judged by a rule that was fitted without it (5-fold cross-validation).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATUR
 from headlight.model.translate.reliability import FittedRule, ReliabilityWeights
 
 FOLDS = 5
-MIN_READ_ANSWERS = 200  # answers that were read, from which on they measure the rule
+MIN_READ_ANSWERS = 200  # minimum number of answers with a verdict; with fewer, verdicts are ignored
 MIN_TYPED_ANSWERS = 100  # minimum number of visitor-like answers for choosing the thresholds
-UNREAD_WEIGHT = 0.05  # weight of an answer judged by chrF; one judged by a reader counts 1
+UNREAD_WEIGHT = 0.05  # weight of an answer labelled by chrF; one with a verdict has weight 1
 SEED = 1
 
 
@@ -45,11 +45,11 @@ class Answer:
     translation: Translation
     reference: str
     back: BackTranslation | None
-    typed: bool = False  # to a sentence like those that visitors type; these determine the thresholds of the grades
+    typed: bool = False  # source like visitors' input; these answers determine the grade thresholds
 
     @property
     def fingerprint(self) -> str:
-        """By which a verdict on it is found."""
+        """Key of the answer in the table of verdicts."""
         return fingerprint(self.translation.source_text, self.translation.text)
 
 
@@ -59,15 +59,15 @@ class JudgedAnswers:
 
     answers: Sequence[Answer]
     right: Sequence[bool]
-    read: Sequence[bool]  # whether a reader said so
+    read: Sequence[bool]  # whether the label is a reader's verdict
 
     @property
     def sample_weights(self) -> list[float]:
-        """For how many answers each one counts."""
+        """Weight of each answer in the fit."""
         return [1.0 if read or not any(self.read) else UNREAD_WEIGHT for read in self.read]
 
     def subset(self, places: Sequence[int]) -> JudgedAnswers:
-        """Some of them."""
+        """The answers at these indices."""
         return JudgedAnswers(
             [self.answers[place] for place in places],
             [self.right[place] for place in places],
@@ -76,7 +76,7 @@ class JudgedAnswers:
 
     @property
     def validation_indices(self) -> list[int]:
-        """The places of those that measure a rule."""
+        """Indices of the answers that measure a rule: those with a verdict, or all if none has one."""
         return [place for place, read in enumerate(self.read) if read or not any(self.read)]
 
 
@@ -90,11 +90,11 @@ def fit_rule(
     """Fit the rule to all answers, and cross-validate it.
 
     Args:
-        answers: All of one model.
-        source: The language that it reads.
-        target: The language that it writes.
-        verdicts: A reader's, by fingerprint; too few of them count as none.
-        bound: Of chrF, from which on an answer that was not read is taken for right.
+        answers: All answers of one model.
+        source: Source language, a two-letter code.
+        target: Target language, a two-letter code.
+        verdicts: A reader's verdicts by fingerprint; fewer than `MIN_READ_ANSWERS` are ignored.
+        bound: Minimum chrF of a right answer if it has no verdict; default `min_chrf(target)`.
     """
     bound = min_chrf(target) if bound is None else bound
     judged = _label_answers(answers, target, verdicts or {}, bound)
@@ -130,7 +130,7 @@ def fit_rule(
 
 
 def measure(chances: Sequence[float], right: Sequence[bool], grades: Sequence[Grade | None]) -> dict[str, Any]:
-    """How well probabilities and grades tell right answers from wrong ones."""
+    """Metrics of how well probabilities and grades separate right answers from wrong ones."""
     bins = calibration(chances, right)
     flagged = [grade != "right" for grade in grades]
     return {
@@ -187,10 +187,10 @@ def _fit_and_measure(
     answer, right = [chances[place] for place in places], [judged.right[place] for place in places]
     typed = [at for at, place in enumerate(places) if judged.answers[place].typed]
     choosing = typed if len(typed) >= MIN_TYPED_ANSWERS else range(len(places))
-    # A differing number flags an answer regardless of its probability.
+    # A number mismatch flags an answer regardless of its probability.
     flags = [0.0 if rows[places[at]]["numbers"] > 0 else answer[at] for at in choosing]
     right_from, _ = grade_thresholds(np.array(flags), np.array([right[at] for at in choosing]))
-    # Too few typed answers are that wrong, so all answers count here.
+    # Too few typed answers fall below this threshold, so it is computed from all answers.
     _, doubt_below = grade_thresholds(np.array(answer), np.array(right))
     doubt_below = min(MAX_GRADE_RATIO * right_from, doubt_below)
     fitted = replace(fit_logistic(rows, judged.right, features, counts), right=right_from, doubt=doubt_below)

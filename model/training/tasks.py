@@ -1,4 +1,4 @@
-"""The tasks that a run can learn. The loop is independent of the task and needs only its losses."""
+"""Training tasks. The loop calls only the functions of a `Task`, so it does not depend on the task."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Task:
 
     encode: Callable[[CorpusText, Tokenizers, Recipe], Sentences]
     make_model: Callable[[Recipe, Tokenizers], Any]
-    make_losses: Callable[[Any, Recipe], nn.Module]  # batch → `Losses`, summed
+    make_losses: Callable[[Any, Recipe], nn.Module]  # batch → `LossSums`
     make_batch: Callable[[Sentences, RowArray, SpecialIds], Any]
-    count: Callable[[Sentences, RowArray], int]  # how many things the sum of losses is of: words, or texts
+    count: Callable[[Sentences, RowArray], int]  # number of items in the summed loss: target tokens or texts
     validate: Callable[[Any, Sequence[HeldOut], Tokenizers, torch.device], dict[str, float]]
-    score: str  # metrics of each held-out corpus in addition to the loss
-    can_score: Callable[[], bool]  # whether its packages are installed
+    score: str  # metric on each held-out corpus in addition to the loss
+    can_score: Callable[[], bool]  # whether the packages for `score` are installed
 
 
 def make_translator(recipe: Recipe, tokenizers: Tokenizers) -> Transformer:
-    """Fresh weights, sized by recipe and vocabularies."""
+    """Create an untrained model, sized by recipe and vocabularies."""
     special = tokenizers.special
     config = recipe.model_config(
         source_vocabulary=tokenizers.source.vocabulary_size,

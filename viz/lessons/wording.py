@@ -1,6 +1,6 @@
-"""Which words, titles and formulas of a step fit the model in use, and the numbers in them, for a notebook.
+"""Selects and fills the phrases and formulas of a lesson step for the current model, for notebooks.
 
-The page decides the same in `widgets/lessons/step-phrases.js`, `step-scene.js` and `step-numbers.js`.
+The page does this in `widgets/lessons/step-phrases.js`, `step-scene.js` and `step-numbers.js`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ModelValues = Mapping[str, Any]  # result of `tensors.model_values`
 
 
 def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
-    """What holds, the more telling first: `holds` is what an experiment found."""
+    """Names of the variants that apply, most specific first. `holds`: variants that an experiment returned."""
     positions = model["positions"]
     added = positions in ("sinusoidal", "sinusoidal_halves", "learned")
     return [
@@ -40,29 +40,29 @@ def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
 
 
 def find_phrase(table: Mapping[str, str], base: str, holding: Sequence[str]) -> str:
-    """A phrase by its key or by its matching variant, or an empty string."""
+    """The phrase of the first matching variant, else of `base`, else an empty string."""
     return next((table[key] for each in holding if (key := f"{base}_{each}") in table), table.get(base, ""))
 
 
 def step_formula(step: Step, holding: Sequence[str]) -> Step | FormulaVariant:
-    """The formula as it stands for what holds."""
+    """The first formula variant whose conditions are all met, else the step itself."""
     return next((each for each in step.formula_variants if set(each.conditions) <= set(holding)), step)
 
 
 def fill_phrase(template: str, values: Mapping[str, str]) -> str:
-    """A phrase with its values."""
+    """Replace each `{name}` that has a value."""
     return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), template)
 
 
 def fill_formula(formula: str, values: Mapping[str, str]) -> str:
-    """A formula with numbers in the place of `@name`."""
+    """Replace each `@name`, also in inserted values; "?" if it has no value."""
     while (result := re.sub(r"@(\w+)", lambda name: values.get(name[1], r"\text{?}"), formula)) != formula:
         formula = result
     return formula
 
 
 def numbers_of_model(model: ModelValues) -> dict[str, str]:
-    """Sizes and scales, as words and formulas call them."""
+    """Sizes and scales by their names in phrases and formulas."""
     root = math.sqrt(model["d_model"]) if model["scale_embedding"] else 1.0
     divisor = math.sqrt(model["head_width"]) if model["scale_scores"] else 1.0
     names = ("d_model", "d_ff", "heads", "head_width", "encoder_layers", "decoder_layers")
@@ -78,7 +78,7 @@ def numbers_of_model(model: ModelValues) -> dict[str, str]:
 
 
 def formula_parts(model: ModelValues) -> dict[str, str]:
-    """The parts of formulas that differ from model to model."""
+    """LaTeX parts of formulas that depend on the model."""
 
     def plus(there: bool, name: str) -> str:
         return rf"\, + {name}" if there else r"\,"

@@ -14,13 +14,13 @@ from headlight.viz.server.hub_status import status_script
 from headlight.viz.server.static_files import ICON, MANIFEST, SHARED, SHARED_SIZE, file_url
 
 NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff
-BASE = re.compile(rb"<base [^>]*>")  # relative URLs are resolved against it
+BASE = re.compile(rb"<base [^>]*>")  # our tags follow it, because their relative URLs resolve against it
 GRADIOS = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="(?:icon|manifest)"[^>]*>')
 ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # the page's URL in Gradio's configuration
 
 
 def introduce(body: bytes) -> bytes:
-    """Insert our tags after the `<base>` tag; return the HTML unchanged if it has none."""
+    """Replace Gradio's tags with ours, after the `<base>` tag; return the HTML unchanged if it has none."""
     if not BASE.search(body):
         return body
     match = ROOT.search(body)
@@ -30,7 +30,7 @@ def introduce(body: bytes) -> bytes:
 
 
 def tags(root: str) -> str:
-    """The tags. `root` is the page's URL without a trailing slash: crawlers need absolute URLs."""
+    """The tags as HTML. `root`: the page's URL without a trailing slash, or empty. Crawlers need absolute URLs."""
     says, picture = phrases("en")["line"], f"{root}/{file_url(SHARED)}" if root else file_url(SHARED)
     width, height = SHARED_SIZE
     named = {"description": says, "author": AUTHOR, "twitter:card": "summary_large_image", "twitter:image": picture}

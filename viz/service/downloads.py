@@ -1,6 +1,6 @@
 """Model downloads. Concurrent requests for one model share the download and its progress.
 
-When the leading request stops, the next one that waits continues the download.
+If the leading request is cancelled, the next waiting request resumes the download.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ OnProgress = Callable[[DownloadProgress], None]
 
 
 def _is_shared_error(error: Exception) -> bool:
-    """Whether the error applies to every request for the model. A stop only applies to its visitor."""
+    """Whether the error applies to every request for the model. Cancelling affects only one request."""
     return isinstance(error, HubError) and error.kind != "stopped"
 
 
 class Downloads:
-    """Running downloads by id. Thread-safe."""
+    """Running downloads by model id. Thread-safe."""
 
     def __init__(self, confirm: Callable[[DownloadPlan], bool] | None = None) -> None:
-        self._confirm = confirm  # called before a download begins
+        self._confirm = confirm  # called before a download; False rejects it
         self._flights: SingleFlight[Path] = SingleFlight(shares=_is_shared_error)
 
     def fetch(self, name: str, on_progress: OnProgress | None = None, stop: Event | None = None) -> Path:
@@ -46,7 +46,7 @@ class Downloads:
 
     def names(self) -> set[str]:
         """Ids of the models that are being downloaded."""
-        return {str(name) for name in self._flights.keys()}  # noqa: SIM118 - no dict
+        return {str(name) for name in self._flights.keys()}  # noqa: SIM118 - not a dict
 
 
 def _fan_out(lead: Leader[Path], on_progress: OnProgress | None) -> OnProgress:

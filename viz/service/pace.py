@@ -1,14 +1,14 @@
-"""Moving average of the duration of each kind of computation, to estimate waiting times."""
+"""Exponential moving average of the duration of each kind of computation, to estimate waiting times."""
 
 from __future__ import annotations
 
-FIRST_GUESS_S = 0.5  # seconds, without a measurement
+FIRST_GUESS_S = 0.5  # seconds; used before the first measurement
 WEIGHT = 1 / 16  # weight of the newest measurement
 MAX_GROWTH = 4  # clips outliers: a computation that loads a model takes a hundred times as long as the next one
 
 
 class Pace:
-    """Seconds by kind. Not thread-safe: callers hold a lock."""
+    """Mean seconds by kind. Not thread-safe: callers hold a lock."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}

@@ -14,17 +14,17 @@ import { DENSE_FROM, classRoom, columnLabelHeight, rowLabelWidth } from './label
 import { stableSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
-const MAX_CELL_WIDTH = 44; // pixels; more on wide windows
+const MAX_CELL_WIDTH = 44; // pixels; up to 1.5 times as large on wide maps
 const MAX_CELL_HEIGHT = 38;
-const GROW_FROM_WIDTH = 900; // cells grow if the map is wider than this
-const FOLDED_LABEL_HEIGHT = 38; // pixels above a map that labels one column at a time
-const MAX_LABELLED_ROWS = 24; // up to this number, and with `named`, rows keep their labels even if columns do not
-const ROW_HEIGHT = 20; // pixels of such a labelled row
+const GROW_FROM_WIDTH = 900; // pixels; cells grow on wider maps
+const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled
+const MAX_LABELLED_ROWS = 24; // with `named`, maps of up to this many rows keep their row labels even if columns lose theirs
+const ROW_HEIGHT = 20; // pixels; row height of such a map
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
  * A map with its labels. `showing`: display options; `difference`: diverging colours around zero; `rowLabels`: false if
- * the map on the left has them; `named(axis, places)`: text of several neighbouring tokens.
+ * the map on the left has them; `named(axis, places)`: shared label of several neighbouring tokens.
  */
 export class Heatmap {
   constructor(plotly, showing, { difference = false, rowLabels = true, named = null } = {}) {
@@ -37,7 +37,7 @@ export class Heatmap {
     this.view = EMPTY_VIEW; // until `show`
     this.cellWidth = 0;
     this.cellHeight = 0;
-    this.kept = null; // sizes that stay fixed while the sentence is typed
+    this.kept = null; // sizes that stay fixed during live translation
     /** @type {ReturnType<typeof classRoom> | null} */
     this.forClass = null; // sizes in presentation mode
     this.shape = '';
@@ -106,7 +106,7 @@ export class Heatmap {
     this.columnHeight = this.tiny ? FOLDED_LABEL_HEIGHT : above;
   }
 
-  /** Whether some cells are empty: masked, or of a word that is missing in one of two sentences. */
+  /** Whether some cells are empty: masked, or for a word that one of the two compared sentences lacks. */
   get hatched() {
     return Boolean(this.view.masked || this.view.gaps);
   }
@@ -203,7 +203,7 @@ export class Heatmap {
     hideUnwrittenLabels(this.grid, there);
   }
 
-  /** Draws a frame around neighbouring rows or columns. */
+  /** Draw a frame around neighbouring rows or columns. */
   outlineCells(name, places) {
     const band = this.bands[name];
     band.hidden = !places?.length;
@@ -243,7 +243,7 @@ export class Heatmap {
     tag.style.top = `${Math.max(0, row * cellHeight + cellHeight / 2 - 10)}px`;
   }
 
-  /** The cell under the pointer. */
+  /** `[row, column]` under the pointer, clamped to the map. */
   cellAt(event) {
     const box = this.plane.getBoundingClientRect();
     const within = (place, count) => Math.max(0, Math.min(count - 1, Math.floor(place)));

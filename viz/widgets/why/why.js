@@ -1,4 +1,4 @@
-// The Why tab: one row of a head from its query to its weights, and each key's contribution to the residual stream.
+// The Why tab: how a head computes one row of weights, and each key's contribution to the residual stream.
 
 import { callLatest } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
@@ -72,7 +72,7 @@ class WhyTab {
     this.update();
   }
 
-  // ---------------------------------------------------------------- asking
+  // ---------------------------------------------------------------- requests
 
   update() {
     if (state.tab !== 'why' || !state.translation) return;
