@@ -54,7 +54,7 @@ def change(page: Page) -> None:
     """What if: the worth of every head, with the one that aligns words and the costliest off, and a third looked at."""
     page.click(".tabs [aria-controls=panel-whatif]")
     page.click(".headlight-whatif .importance button")
-    page.wait_for_selector(".headlight-whatif .importance [role=status]:has-text('costliest')")
+    page.wait_for_selector(".headlight-whatif .importance [role=status]:has-text('most important')")
     page.click('.headlight-whatif .thumb[data-layer="0"][data-head="3"]')
     page.wait_for_selector(".headlight-whatif .answer:not(.unchanged)")
     page.click('.headlight-whatif .thumb[data-layer="2"][data-head="2"]')
