@@ -67,9 +67,8 @@ def word(page: Page) -> None:
     """One written word, once every method has answered."""
     page.click("[aria-controls=panel-word]")
     page.wait_for_function("() => document.querySelectorAll('.headlight-word .lens td').length > 9")
-    asked = "document.querySelector('.headlight-word [role=status]').textContent"
-    page.wait_for_timeout(1000)
-    page.wait_for_function(f"() => !{asked}.endsWith('…')")  # integrated gradients take seconds
+    text = "document.querySelector('.headlight-word').textContent"
+    page.wait_for_function(f"() => !{text}.includes('…')")  # integrated gradients take seconds
 
 
 def why(page: Page) -> None:

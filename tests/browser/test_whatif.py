@@ -212,7 +212,7 @@ def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_ste
     assert chips(page) == []
     thumb(page, 2, 5)
     told(page)
-    assert chips(page) == ["Cross L3·H6: looks where L2·H3 looks"]
+    assert chips(page) == ["Cross L3·H6: uses the map of L2·H3"]
     copied = {"action": "copy", "kind": "cross", "layer": 2, "head": 5, "from_layer": 1, "from_head": 2}
     loss = held(translator, example, [copied]).log_probability - example.log_probability
     assert sum_of(page) == pytest.approx(loss, abs=0.006)
