@@ -160,7 +160,7 @@ class RequestQueue:
         """See `Ticket.position`."""
         with self._changed:
             place = place.leader or place
-            if ahead := self._ahead_of(place):
+            if ahead := self._count_ahead(place):
                 return ahead
             own = [each.visitor == place.visitor for each in self._running]
             others_run = len(own) >= self.slots and not all(own)
@@ -362,7 +362,7 @@ class RequestQueue:
             return iter(())
         return fair_order(waiting, Counter(key for place in held for key in place.keys), self._last)
 
-    def _ahead_of(self, place: Ticket) -> int:
+    def _count_ahead(self, place: Ticket) -> int:
         """Number of other visitors' requests before this one."""
         if place.granted:
             return 0
