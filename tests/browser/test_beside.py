@@ -64,7 +64,7 @@ def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit,
     ranked = [float(share) for share in page.locator(f"{TAB} .rank .numeric").all_inner_texts()]
     assert ranked == sorted(ranked, reverse=True)
     assert ranked[0] == pytest.approx(shared(first, second), abs=6e-3)  # B shows the head that is most like A's
-    assert page.inner_text(f"{TAB} .shares").startswith(f"{ranked[0]:.2f} of each row")
+    assert page.inner_text(f"{TAB} .shares").startswith(f"{ranked[0]:.2f} shared attention per row")
     # A head of B is chosen, stays, and follows again.
     follow = page.locator(f"{TAB} .pin")
     expect(follow).to_have_attribute("aria-pressed", "true")
@@ -96,7 +96,7 @@ def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit,
     at_rest(page)
     one, other, _ = maps(page)
     np.testing.assert_allclose(one, other, atol=1.1e-4)  # both read the same sentence; the last decimal may round
-    assert page.inner_text(f"{TAB} .shares").startswith("1.00 of each row")
+    assert page.inner_text(f"{TAB} .shares").startswith("1.00 shared attention per row")
     page.wait_for_function("location.hash.includes('beside_beam=1') && location.hash.includes('beside=de-en')")
     page.click(f"{TAB} [data-mode=back]")
     at_rest(page)

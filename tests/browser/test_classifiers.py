@@ -105,7 +105,7 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
     lines = page.locator(f"{TAB} .class-lines button")
     expect(lines.locator(".name")).to_have_text([truth.classes[place] for place in order])
     expect(lines.locator(".numeric")).to_have_text([f"{truth.probabilities[place]:.3f}" for place in order])
-    expect(page.locator(f"{TAB} .below")).to_contain_text("Contributions are not shown")
+    expect(page.locator(f"{TAB} .below")).to_contain_text("No contributions")
     expect(page.locator(f"{TAB} .accounts")).to_be_hidden()
     effects = page.locator(f"{TAB} .bars .cell small")
     expect(effects).to_have_text(word_effects(judge, truth, order[0]))
@@ -126,7 +126,7 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
     several = Judge.load(folder / "moods", device="cpu").judge(TEXT)
     assert len(several.verdicts) > 1
     expect(page.locator(f"{TAB} .class-lines button")).to_have_count(5)
-    expect(page.locator(f"{TAB} .classes")).to_contain_text("Each class is asked for by itself")
+    expect(page.locator(f"{TAB} .classes")).to_contain_text("Each class has its own probability")
     expect(page.locator(f"{TAB} .wall-grid .caption.row")).to_have_text(["L1", "L2", "L3", "avg"])
     expect(thumbs).to_have_count(4 * 6)
 

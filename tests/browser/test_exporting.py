@@ -231,10 +231,10 @@ def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit
 def test_a_head_stands_alone_in_a_frame_and_python_computes_the_same(page: Page, visit: Visit) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     copied = []
-    for form in ("Frame", "Python"):
+    for form, called in (("Frame", "Iframe"), ("Python", "Python")):
         page.click(".take-away > .link")
         page.get_by_role("menuitem", name=re.compile(f"^{form}")).click()
-        expect(page.locator(".toast")).to_contain_text(f"{form} copied")
+        expect(page.locator(".toast")).to_contain_text(f"{called} copied")
         copied.append(page.evaluate("navigator.clipboard.readText()"))
     frame, code = copied
     told = re.fullmatch(

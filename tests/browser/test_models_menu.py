@@ -420,7 +420,7 @@ def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: P
     expect(panel).to_be_hidden()
     choose(page, STOPPED)
     panel = offered(page)
-    expect(panel).to_contain_text("are downloaded already")
+    expect(panel).to_contain_text("already downloaded")
     panel.get_by_role("button", name="Continue").click()
     came(page, STOPPED)
 

@@ -102,7 +102,7 @@ def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
     expect(says).to_have_text("Translating without Cross L1·H4, Cross layer 2…")
     let_calls(page)
     told(page)
-    expect(says).to_contain_text("The model writes")
+    expect(says).to_contain_text("The translation changes")
 
 
 def test_what_is_compared_is_the_models_own_first_choice(visit: Visit, translator: Translator) -> None:
@@ -192,7 +192,7 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", other)
     total = page.locator(f"{TAB} .total")
     expect(total.locator(".sum")).to_be_empty()  # of another sentence
-    expect(total.locator(".quiet")).to_contain_text(re.compile(r": 1 of 1\d words"))  # "." and "</s>" are none
+    expect(total.locator(".quiet")).to_contain_text(re.compile(r"in 1 of 1\d words"))  # "." and "</s>" are none
     page.fill(f"{TAB} .pair textarea", "")  # refused: nothing of the last answer stays
     page.press(f"{TAB} .pair textarea", "Enter")
     complaint = "No word of the sentence is left. Keep at least one."
