@@ -1,4 +1,4 @@
-"""The page: header, translate widget, tabs and footer."""
+"""The page: header with the views, translate widget, panels and footer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.garbage_collection import freeze_heap
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings, check_can_bind, read_settings
-from headlight.viz.tabs import TABS, Tab
+from headlight.viz.tabs import TABS, Tab, views_of
 from headlight.viz.tabs.download import MAX_DOWNLOADS, Downloads
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.theme import FONT, THEMES
@@ -51,11 +51,12 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
     service = Service(settings, choose_backend)
     page = Page(service, title="Headlight", analytics_enabled=False, fill_width=True)
     with page:
-        widget("layout/header")
+        views = json.dumps(views_of(tabs))
+        widget("layout/header", value=views)
         translate_widget = TranslateWidget(service)
         translate_widget.build(page.calls)
         Downloads(service).register(page.calls)
-        widget("layout/tabs", value=json.dumps(list(tabs)))
+        widget("layout/panels", value=views)
         for name, build in tabs.items():
             with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
                 build(service, page.calls)

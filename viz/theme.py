@@ -47,6 +47,7 @@ class Theme:
     head_a: str  # the first head of a comparison
     head_b: str  # the second
     error: str
+    right: str  # an answer that is probably right
     masked: str  # cells where no look is possible
     hatch: str  # the lines across them
 
@@ -68,6 +69,7 @@ THEMES: dict[ThemeName, Theme] = {
         head_a="#1b4a94",
         head_b="#a34a00",
         error="#a3261d",
+        right="#1e6b45",
         masked="#eceef0",
         hatch="#cdd2d7",
     ),
@@ -87,6 +89,7 @@ THEMES: dict[ThemeName, Theme] = {
         head_a="#86b7ff",
         head_b="#f5a35c",
         error="#ff9d92",
+        right="#62c496",
         masked="#12161b",
         hatch="#343b45",
     ),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from headlight.model.records import Token
+from headlight.model.records import AttentionMap, Token
 
 MAX_COLUMNS = 16  # of a label; Chinese characters and emoji take two
 MAX_ACCENTS = 4  # accents shown per letter; `full` keeps all
@@ -47,6 +47,17 @@ class TokenLabel:
     full: str  # not truncated
     special: bool  # start and end tokens
     continues_word: bool  # follows the previous token without a space
+    read: str = ""  # in front of a decoder row: "saw → ", the token that was just read
+
+    @property
+    def row_name(self) -> str:
+        """The full name of a row: the token just read and the token being written."""
+        return self.read + self.full
+
+    @property
+    def plotly_row_name(self) -> str:
+        """The full name of a row escaped for Plotly, for tooltips."""
+        return plotly_text(self.read) + self.plotly_full
 
     @property
     def plotly(self) -> str:
@@ -79,6 +90,15 @@ def token_labels(tokens: Sequence[Token]) -> tuple[TokenLabel, ...]:
             results.append(TokenLabel(dot + truncate(text), dot + text, token.special, joined))
         before = token
     return tuple(results)
+
+
+def row_labels(map: AttentionMap) -> tuple[TokenLabel, ...]:  # noqa: A002 (the field's own word)
+    """Labels of the rows; a decoder row also names the token just read, from whose state its query is computed."""
+    labels = token_labels(map.rows)
+    if map.previous_tokens == map.rows:
+        return labels
+    previous = token_labels(map.previous_tokens)
+    return tuple(replace(label, read=f"{read.text} → ") for label, read in zip(labels, previous, strict=True))
 
 
 def candidate_label(text: str) -> TokenLabel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,16 +89,11 @@ def refusal(translate_widget: TranslateWidget, text: str) -> str:
     return ""
 
 
-@pytest.mark.journey
-def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
-    visit: Visit, translate_widget: TranslateWidget
-) -> None:
-    page = visit(TOY)
+def assert_reads_back(page: Page, translate_widget: TranslateWidget, cases: Mapping[str, Any]) -> None:
     settled(page, "ich mochte")
     page.click("[data-kind=encoder]")
     before = watch_for_life(page)
-    assert len(CASES) > 110
-    for name, case in CASES.items():
+    for name, case in cases.items():
         text = text_of(case)
         stands = text.replace("\r\n", "\n").replace("\r", "\n")  # as a browser keeps it
         found = page.evaluate(TYPE, [json.dumps(text), PATIENCE])
@@ -117,6 +113,20 @@ def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
     assert_lifeless(page, before)
 
 
+@pytest.mark.journey
+def test_what_a_page_could_run_reads_back_letter_by_letter(visit: Visit, translate_widget: TranslateWidget) -> None:
+    cases = {name: case for name, case in CASES.items() if re.search(r"[<>&${}`\\]", text_of(case))}
+    assert len(cases) > 12
+    assert_reads_back(visit(TOY), translate_widget, cases)
+
+
+def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
+    visit: Visit, translate_widget: TranslateWidget
+) -> None:
+    assert len(CASES) > 110
+    assert_reads_back(visit(TOY), translate_widget, CASES)
+
+
 MARKUP = "<b>fat</b> <a href=x>y</a> %{z}<br> &amp; 😀é"
 
 
@@ -132,10 +142,11 @@ def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Vi
     assert plain(page.locator(".translate .out").inner_text()) == plain(clean_text(MARKUP))
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     page.check("[data-field=words]")
-    rows = {row.strip() for row in page.locator(".explorer .rows .label span:not(.special)").all_text_contents()}
+    rows = {row.strip() for row in page.locator(".explorer .rows .written:not(.special)").all_text_contents()}
     assert {"<", "fat", "&", "%", "😀"} <= rows  # words end at signs, so no tag is a label of its own
     picture = save(page, "SVG", folder).read_text(encoding="utf-8")
-    labels = {html.unescape(text).strip() for text in re.findall(r">([^<>]+)</text>", picture)}
+    names = [html.unescape(text) for text in re.findall(r">([^<>]+)</text>", picture)]
+    labels = {word.strip() for name in names for word in name.split("→")}  # a row names the word read, and the one written
     assert {row for row in rows if len(row) < 8} <= labels  # longer ones are cut
     for tab in ("decoding", "why"):
         open_tab(page, tab)

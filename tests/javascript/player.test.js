@@ -19,6 +19,30 @@ function translation() {
   return new Translation(answered({ sources: SOURCES, targets: TARGETS, maps: [map] }));
 }
 
+test('a decoder row names the word just read, and the word being written', () => {
+  const given = translation();
+  const names = (kind, words = false) => axes(given, kind, { ...SHOWN, words }).rows.map(({ read, label }) => [read?.label ?? null, label]);
+  const expected = [
+    [given.start.label, 'The'],
+    ['The', 'dog'],
+    ['dog', 'sleeps'],
+    ['sleeps', '</s>'],
+  ];
+  assert.deepEqual(names('cross'), expected);
+  assert.deepEqual(names('decoder'), expected);
+  assert.ok(names('encoder').every(([read]) => read === null));
+});
+
+test('a row of a whole word has read the whole word before it', () => {
+  const given = translation();
+  given.text = 'The dog sleeps';
+  given.target = given.target.map((token, place) => ({ ...token, word: [0, 1, 1, 2][place], special: place === 3 }));
+  const [, dog, end] = axes(given, 'cross', { ...SHOWN, words: true }).rows;
+  assert.deepEqual(dog.places, [1, 2]);
+  assert.equal(dog.read.label, 'The');
+  assert.equal(end.read.label, dog.label);
+});
+
 test('each stop ends a row, and a hidden end comes with the last word', () => {
   assert.deepEqual(rowEnds(translation(), SHOWN), [1, 2, 3, 4]);
   assert.deepEqual(rowEnds(translation(), { words: false, special: false }), [1, 2, 4]);

@@ -30,6 +30,7 @@ class Outer(TypedDict):
     maybe: NotRequired[bool]
 
 
+@pytest.mark.slow  # `make check` writes them again
 def test_the_declarations_are_those_of_today() -> None:
     # Another process, because a page that is built and never served leaves an event loop open.
     command = [sys.executable, "-m", "workshop.message_types", "--print"]

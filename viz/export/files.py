@@ -22,7 +22,7 @@ from headlight.viz.request_fields import IndexOrReduction, Selection, parse_sele
 from headlight.viz.service.model_json import answer_json
 from headlight.viz.service.service import Service
 from headlight.viz.theme import THEMES
-from headlight.viz.token_labels import token_labels
+from headlight.viz.token_labels import row_labels, token_labels
 
 WALL_PREFIX = "wall_"  # before the forms that show all heads at once
 PICTURES = ("png", "svg", "wall_png", "wall_svg")
@@ -55,7 +55,8 @@ def _places(name: str, place: IndexOrReduction, count: int) -> range:
 def to_data_frame(chosen: AttentionMap) -> pd.DataFrame:
     """A map as a table: rows and columns named by their tokens, masked cells empty."""
     weights = np.where(chosen.allowed, chosen.weights, np.nan)
-    rows, columns = ([label.full for label in token_labels(tokens)] for tokens in (chosen.rows, chosen.columns))
+    rows = [label.row_name for label in row_labels(chosen)]
+    columns = [label.full for label in token_labels(chosen.columns)]
     return pd.DataFrame(weights, index=rows, columns=columns)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from headlight.model.records import AttentionMap, Token
 from headlight.viz.theme import LABEL, MIN_FONT_PIXELS, Theme
-from headlight.viz.token_labels import TokenLabel, text_width, token_labels, vertical_text
+from headlight.viz.token_labels import TokenLabel, plotly_text, row_labels, text_width, token_labels, vertical_text
 
 DENSE_FROM = 44  # more tokens than this, and every tenth alone is named
 LARGEST_CELL, WIDEST_MAP = 38, 680  # pixels
@@ -52,13 +52,13 @@ class AxisLabels:
 
     def name(self, place: int) -> str:
         """One written label, plain; where few are written, with its number."""
-        text = self.labels[place].text
+        text = self.labels[place].read + self.labels[place].text
         return text if len(self.labels) <= DENSE_FROM else f"{place + 1} {text}"
 
 
 def axis_labels(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> AxisLabels:
     """An axis for these tokens within `pixels`."""
-    return _edge(tokens, len(tokens), most, largest)
+    return _edge(token_labels(tokens), len(tokens), most, largest)
 
 
 def map_axes(
@@ -68,15 +68,16 @@ def map_axes(
 ) -> tuple[AxisLabels, AxisLabels]:
     """Row and column axes of one map with square cells, within the given pixels."""
     longer = max(len(map.rows), len(map.columns))
-    return _edge(map.rows, longer, most, largest), _edge(map.columns, longer, most, largest)
+    rows, columns = row_labels(map), token_labels(map.columns)
+    return _edge(rows, longer, most, largest), _edge(columns, longer, most, largest)
 
 
-def _edge(tokens: Sequence[Token], fitting: int, most: float, largest: float) -> AxisLabels:
+def _edge(labels: tuple[TokenLabel, ...], fitting: int, most: float, largest: float) -> AxisLabels:
     cell = min(largest, most / max(1, fitting))
     cell = math.floor(cell) if cell >= 12 else cell
-    room = cell if len(tokens) <= DENSE_FROM else 10 * cell  # where few are named, each has the room of ten
+    room = cell if len(labels) <= DENSE_FROM else 10 * cell  # where few are named, each has the room of ten
     size = LABEL if room >= 20 else max(MIN_FONT_PIXELS, min(LABEL - 2, room - 1))
-    return AxisLabels(token_labels(tokens), cell, size)
+    return AxisLabels(labels, cell, size)
 
 
 def rows_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
@@ -147,5 +148,6 @@ def _is_vertical(edge: AxisLabels, place: int) -> bool:
 
 
 def _plotly(edge: AxisLabels, place: int) -> str:
-    text = edge.labels[place].plotly
+    label = edge.labels[place]
+    text = plotly_text(label.read) + label.plotly
     return text if len(edge.labels) <= DENSE_FROM else f"{place + 1} {text}"

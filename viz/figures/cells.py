@@ -49,8 +49,8 @@ def hover_texts(
     words: Mapping[str, str],
     sign: str = "",
 ) -> list[list[str]]:
-    """Hover text, `[rows][columns]`: "query → key: 0.8230"; empty if masked."""
-    row_names = [label.plotly_full for label in rows.labels]
+    """Hover text, `[rows][columns]`: "saw → yesterday attends to gestern: 0.8230"; empty if masked."""
+    row_names = [label.plotly_row_name for label in rows.labels]
     column_names = [label.plotly_full for label in columns.labels]
     form = words["cell"]
     return [

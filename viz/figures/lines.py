@@ -13,7 +13,7 @@ from headlight.viz.figures import map_titles
 from headlight.viz.figures.axes import MARGIN
 from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import LABEL, Theme, plotly_template
-from headlight.viz.token_labels import TokenLabel, text_width, token_labels
+from headlight.viz.token_labels import TokenLabel, plotly_text, row_labels, text_width, token_labels
 
 OPACITY_STEPS = 20  # shades of a line; a weight takes the nearest
 MIDDLE_WIDTH = 280  # pixels between both sides
@@ -35,14 +35,14 @@ def lines(
     if len({(each.kind, each.weights.shape) for each, _ in maps}) > 1:
         raise RequestError("maps_differ", field="kind", given=", ".join(sorted({each.kind for each, _ in maps})))
     texts = map_titles.figure_text("lines", words)
-    row_labels, column_labels = token_labels(first.rows), token_labels(first.columns)
+    left_labels, right_labels = row_labels(first), token_labels(first.columns)
     figure = go.Figure()
     for map, colour in maps:  # noqa: A001 (the field's own word)
-        _add_head(figure, map, colour, threshold, row_labels, column_labels, texts)
-    most = max(len(row_labels), len(column_labels), 1)
+        _add_head(figure, map, colour, threshold, left_labels, right_labels, texts)
+    most = max(len(left_labels), len(right_labels), 1)
     row = ROW if most <= 44 else TIGHT_ROW
     size = LABEL if row == ROW else LABEL - 2
-    left, right = (_side_width(side, size) for side in (row_labels, column_labels))
+    left, right = (_side_width(side, size) for side in (left_labels, right_labels))
     width = int(left + MIDDLE_WIDTH + right)
     says = texts["says"].format(row=map_titles.axis_sentence(first.kind, texts), threshold=f"{threshold:g}")
     name = map_titles.map_name(first, texts) if len(maps) == 1 else texts["title"]
@@ -58,8 +58,8 @@ def lines(
         annotations=[
             caption(texts["rows"], theme, x=0, xanchor="right", xshift=-10, **sides),
             caption(texts["columns"], theme, x=1, xanchor="left", xshift=10, **sides),
-            *_side(row_labels, 0, size, theme),
-            *_side(column_labels, 1, size, theme),
+            *_side(left_labels, 0, size, theme),
+            *_side(right_labels, 1, size, theme),
         ],
         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top"},
         showlegend=len(maps) > 1,
@@ -95,7 +95,7 @@ def _add_head(
             across += [0.0, 1.0, None]
             down += [row, column, None]
             weight = f"{map.weights[row, column]:.4f}"
-            cell = said["cell"].format(row=rows[row].plotly_full, column=columns[column].plotly_full, weight=weight)
+            cell = said["cell"].format(row=rows[row].plotly_row_name, column=columns[column].plotly_full, weight=weight)
             texts += [said["look"].format(name=name, cell=cell)] * 2 + [""]
         figure.add_scatter(
             x=across,
@@ -112,14 +112,14 @@ def _add_head(
 
 
 def _side_width(side: Sequence[TokenLabel], size: int) -> float:
-    return max([48.0, *(text_width(label.text, size) for label in side)]) + MARGIN + 12
+    return max([48.0, *(text_width(label.read + label.text, size) for label in side)]) + MARGIN + 12
 
 
 def _side(side: Sequence[TokenLabel], x: int, size: int, theme: Theme) -> list[dict[str, object]]:
     """The tokens of one side, one below the other."""
     return [
         caption(
-            label.plotly,
+            plotly_text(label.read) + label.plotly,
             theme,
             xref="paper",
             x=x,

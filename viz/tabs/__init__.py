@@ -1,8 +1,8 @@
-"""The tabs in page order, one module each."""
+"""The panels of the page, one module each, and the views that group them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from headlight.viz.server.calls import CallTable
 from headlight.viz.service.service import Service
@@ -30,3 +30,17 @@ TABS: dict[str, Tab] = {
     "sentiment": build_sentiment,
     "models": build_models,
 }
+# The views of the header, each with its panels; a permalink names a panel.
+VIEWS: dict[str, tuple[str, ...]] = {
+    "see": ("heads", "beside"),
+    "change": ("whatif",),
+    "why": ("word", "why", "decoding"),
+    "learn": ("learn", "positions", "sentiment"),
+    "models": ("models",),
+}
+
+
+def views_of(panels: Collection[str]) -> dict[str, list[str]]:
+    """The views that have any of these panels, with those they have."""
+    views = {view: [name for name in names if name in panels] for view, names in VIEWS.items()}
+    return {view: names for view, names in views.items() if names}

@@ -68,14 +68,18 @@ def test_masked_cells_are_hatched_and_no_others() -> None:
 
 def test_under_the_pointer_stands_who_looks_at_whom_with_four_decimals() -> None:
     figure = heatmap(CROSS, theme=LIGHT)
-    assert figure.data[0].hovertext[1][2] == f"der → three: {CROSS.weights[1, 2]:.4f}"
+    assert figure.data[0].hovertext[1][2] == f"der → der attends to three: {CROSS.weights[1, 2]:.4f}"
     assert heatmap(DECODER, theme=LIGHT).data[0].hovertext[0][1] == ""
+
+
+def test_an_encoder_row_reads_its_own_token() -> None:
+    assert list(heatmap(map_of("encoder", rows=("a", "b")), theme=LIGHT).layout.yaxis.ticktext)[:2] == ["c", "d"]
 
 
 def test_equal_tokens_keep_rows_of_their_own() -> None:
     axis = heatmap(CROSS, theme=LIGHT).layout.yaxis
     assert list(axis.tickvals) == [0, 1, 2]
-    assert list(axis.ticktext) == ["der", "der", "&lt;/s&gt;"]
+    assert list(axis.ticktext) == ["&lt;s&gt; → der", "der → der", "der → &lt;/s&gt;"]
     assert list(axis.range) == [2.5, -0.5]  # the first row on top
 
 
@@ -90,13 +94,13 @@ def test_squares_stand_upright_and_others_are_turned() -> None:
     upright = {note.x: (note.text, note.textangle) for note in figure.layout.annotations if note.xref == "x"}
     assert upright == {0: ("翻<br>译", None), 2: ("程<br>序", None)}
     assert list(figure.layout.xaxis.tickvals) == [1, 3]
-    assert heatmap(map_of(rows=("翻译",)), theme=LIGHT).layout.yaxis.ticktext[0] == "翻译"
+    assert heatmap(map_of(rows=("翻译",)), theme=LIGHT).layout.yaxis.ticktext[0] == "&lt;s&gt; → 翻译"
 
 
 def test_a_long_sentence_names_every_tenth_token() -> None:
     axis = heatmap(map_of(rows=words_of_length(60), columns=words_of_length(43)), theme=LIGHT).layout
     assert list(axis.yaxis.tickvals) == [9, 19, 29, 39, 49, 59]
-    assert list(axis.yaxis.ticktext)[:2] == ["10 word9", "20 word19"]
+    assert list(axis.yaxis.ticktext)[:2] == ["10 word8 → word9", "20 word18 → word19"]
     assert len(axis.xaxis.tickvals) == 44
 
 
@@ -133,7 +137,7 @@ def test_the_logarithmic_scale_reaches_from_a_thousandth_to_one() -> None:
     given = replace(CROSS, weights=np.array([[1, 0.1, 0.01, 0.001, 0.0001, 0]] * 3, dtype=np.float32))
     figure = heatmap(given, theme=LIGHT, scale="log")
     np.testing.assert_allclose(figure.data[0].z[0], [1, 2 / 3, 1 / 3, 0, 0, 0], atol=1e-6)
-    assert figure.data[0].hovertext[0][1] == "der → two: 0.1000"
+    assert figure.data[0].hovertext[0][1] == "&lt;s&gt; → der attends to two: 0.1000"
     assert list(figure.data[0].colorbar.ticktext) == ["≤0.001", "0.01", "0.1", "1"]
 
 
@@ -141,7 +145,8 @@ def test_the_scale_by_rows_gives_each_row_its_own_highest_weight() -> None:
     given = replace(
         CROSS, weights=np.array([[0.2, 0.4], [0, 0]], dtype=np.float32), allowed=np.ones((2, 2), dtype=bool)
     )
-    given = replace(given, rows=given.rows[:2], columns=given.columns[:2])
+    short = {name: getattr(given, name)[:2] for name in ("rows", "columns", "previous_tokens")}
+    given = replace(given, **short)
     np.testing.assert_allclose(heatmap(given, theme=LIGHT, scale="row").data[0].z, [[0.5, 1], [0, 0]])
 
 
@@ -286,7 +291,7 @@ def test_two_heads_and_their_signed_difference() -> None:
     assert [(trace.zmin, trace.zmax) for trace in (first, second, difference)] == [(0, 1), (0, 1), (-1, 1)]
     assert [list(stop) for stop in difference.colorscale] == colour_scale("difference", LIGHT)
     apart = CROSS.weights[1, 2] - other.weights[1, 2]
-    assert difference.hovertext[1][2] == f"der → three: {apart:+.4f}"
+    assert difference.hovertext[1][2] == f"der → der attends to three: {apart:+.4f}"
 
 
 def test_the_heads_are_named_in_their_colours() -> None:
@@ -364,7 +369,7 @@ def test_a_line_tells_its_exact_weight() -> None:
     texts = {
         text for trace in shades(lines([(CROSS, "#111111")], theme=LIGHT, threshold=0)) for text in trace.hovertext
     }
-    assert f"Layer 2 · Head 4: der → one: {CROSS.weights[0, 0]:.4f}" in texts
+    assert f"Layer 2 · Head 4: &lt;s&gt; → der attends to one: {CROSS.weights[0, 0]:.4f}" in texts
 
 
 def test_tokens_stand_on_both_sides_in_order() -> None:
@@ -374,7 +379,8 @@ def test_tokens_stand_on_both_sides_in_order() -> None:
         if note.yref is None:
             sides[note.x].append((note.y, re.sub("[\u2068\u2069]", "", note.text)))
     assert [text for _, text in sorted(sides[1])] == [*LONG, "&lt;/s&gt;"]
-    assert [text for _, text in sorted(sides[0])][:5] == [*SCRIPTS[:5]]
+    read_and_written = zip(["&lt;s&gt;", *SCRIPTS], SCRIPTS[:5], strict=False)
+    assert [text for _, text in sorted(sides[0])][:5] == [f"{read} → {written}" for read, written in read_and_written]
     assert figure.layout.yaxis.range == (len(SCRIPTS) + 0.5, -0.5)
 
 

@@ -32,12 +32,24 @@ export function axes(translation, kind, options) {
 function makeAxes(translation, kind, options) {
   const textOf = (name) => (sideOf(kind, name) === 'source' ? translation.source_text : translation.text);
   const items = (name) => axis(translation[name](kind), textOf(name), options);
-  return { rows: items('rows'), columns: items('columns') };
+  const all = axis(translation.rows(kind), textOf('rows'), { ...options, special: true });
+  const rows = items('rows').map((item) => ({ ...item, read: readBefore(translation, kind, item.places[0], all) }));
+  return { rows, columns: items('columns') };
+}
+
+/**
+ * The item that a decoder row has just read, from whose state its query is computed; null if the row reads its own token.
+ * `items`: all rows, of which the previous one may have several tokens.
+ */
+function readBefore(translation, kind, place, items) {
+  const before = translation.previousToken(kind, place);
+  if (before === translation.rows(kind)[place]) return null;
+  return items.find(({ places }) => before.key.startsWith('t') && places.includes(place - 1)) ?? before;
 }
 
 /**
  * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean }} View `gaps`: cells of words that one of two sentences lacks
- * @typedef {import('./translation.js').Token & { places: number[] }} Item one or more tokens
+ * @typedef {import('./translation.js').Token & { places: number[], read?: import('./translation.js').Token | null }} Item one or more tokens
  */
 
 /** The displayed map of a head. `hidden` is the mean weight per row on hidden tokens. */

@@ -14,7 +14,7 @@ const FRAME_MS = 650; // milliseconds of a word
 const LAST_FRAME_MS = 2600; // of the whole translation
 const [NARROW, WIDE] = [9, 34]; // pixels of a cell
 const MAP = 720; // pixels of a map at most, as long as its cells are not too narrow
-const LABEL = 132; // pixels for the names of rows
+const [LABEL, TWO_WORDS] = [132, 228]; // pixels for the names of rows, and for names of two words
 const MARGIN = 24;
 const [TITLE, TEXT, ABOVE] = [34, 34, 108]; // pixels of the head's name, of each line of the translation, of the columns' names
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", sans-serif';
@@ -49,11 +49,12 @@ export async function renderGif() {
 /** Where everything is: the same in each frame. */
 function computeLayout(context, translation, { rows, columns }) {
   const cell = Math.max(NARROW, Math.min(WIDE, Math.floor(MAP / columns.length)));
-  const width = Math.max(480, 2 * MARGIN + LABEL + columns.length * cell);
+  const names = rows.some(({ read }) => read) ? TWO_WORDS : LABEL;
+  const width = Math.max(480, 2 * MARGIN + names + columns.length * cell);
   font(context, 22);
   const lines = wrap(context, translation, width - 2 * MARGIN);
   const top = MARGIN + TITLE + lines.length * TEXT + ABOVE;
-  return { cell, width, lines, top, left: MARGIN + LABEL, height: top + rows.length * cell + MARGIN };
+  return { cell, width, lines, top, left: MARGIN + names, height: top + rows.length * cell + MARGIN };
 }
 
 /** The translation in lines, each of pieces {text, until}: a piece is there once more than `until` tokens are written. */
@@ -124,11 +125,17 @@ function drawNames(context, { cell, left, top }, { rows, columns }, there, lit) 
   const shorten = (text) => ([...text].length > 13 ? `${[...text].slice(0, 12).join('')}…` : text);
   context.textAlign = 'right';
   context.textBaseline = 'middle';
-  for (const [row, { label }] of rows.entries()) {
+  for (const [row, item] of rows.entries()) {
     if (row >= there.rows) break;
     font(context, size, row === lit ? 700 : 400);
     context.fillStyle = colour(row === lit ? 'accent' : 'ink');
-    context.fillText(shorten(label), left - 8, top + (row + 0.5) * cell);
+    const [name, middle] = [shorten(item.label), top + (row + 0.5) * cell];
+    context.fillText(name, left - 8, middle);
+    if (!item.read) continue;
+    const right = left - 8 - context.measureText(name).width;
+    font(context, size);
+    context.fillStyle = colour('ink-3');
+    context.fillText(`${shorten(item.read.label)} → `, right, middle);
   }
   font(context, size);
   context.textAlign = 'left';

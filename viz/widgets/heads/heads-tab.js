@@ -1,4 +1,4 @@
-// The Heads tab: kinds, wall, one head large, comparison. It gets the numbers once; no click asks the server.
+// See: kinds, wall, one head large, comparison, questions. It gets the numbers once; only open questions ask the server.
 
 import { make, isNarrow } from '../core/dom.js';
 import { ready } from '../core/page.js';
@@ -16,9 +16,16 @@ import { OpenedFile } from './open-file.js';
 import { mountDisplayOptions } from '../parts/display-options.js';
 import { Player } from './player.js';
 import { printSheets } from './worksheet.js';
+import { desk } from '../parts/desk.js';
 import { CandidatePanel } from './candidates.js';
+import { deskStrips, mountDeskPointer } from './desk-pointer.js';
+import { HeadNeeded } from './head-needed.js';
+import { LinkHeads } from './link-heads.js';
+import { Ribbons } from './ribbons.js';
+import { WeightComputed } from './weight-computed.js';
 
-const VIEW_PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend', 'written'];
+const VIEW_PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'legend', 'written'];
+const OWN_SENTENCES = ['sentence', 'strips']; // parts of a page without a desk
 const OBSERVED_FIELDS = [
   'translation',
   'kind',
@@ -49,8 +56,13 @@ export async function mount({ element, server }) {
     if (maps?.translation !== state.translation) maps = state.translation && new TranslationSource(state.translation);
     return maps;
   };
+  const onDesk = Boolean(desk().root);
+  const hosts = onDesk ? { sentence: desk().headline, strips: deskStrips } : {};
+  const parts = onDesk ? VIEW_PARTS : [...VIEW_PARTS, ...OWN_SENTENCES];
+  element.classList.toggle('see', onDesk);
   const view = mountHeadView(element, {
-    ...{ store: pageStore, source, open, parts: VIEW_PARTS, forms: ['matrix', 'lines', 'numbers'], redraws: ['translation', 'tab'] },
+    ...{ store: pageStore, source, open, parts, hosts, forms: ['matrix', 'lines', 'numbers'], redraws: ['translation', 'tab'] },
+    shortKinds: () => onDesk,
   });
   const [tools, note] = [make('div', {}), make('p', {})];
   const drawTools = mountDisplayOptions(tools, note);
@@ -59,26 +71,36 @@ export async function mount({ element, server }) {
   const writing = new CandidatePanel((speed) => player.setSpeed(speed));
   const colouring = new MeasureWall(view);
   const chips = server && new RoleChips(view, open);
+  const links = new LinkHeads(view);
+  const questions = server ? [new HeadNeeded(server, view), new WeightComputed(server, view)] : [];
   const table = new HeadTable(view);
   const finder = server && new AlignmentFinder(server, view);
   const explain = server && new HeadExplanation(server, view);
   const own = server && new OpenedFile();
-  const parts = [colouring, chips, explain, table, finder, own].filter(Boolean);
+  const drawn = [colouring, links, ...questions, chips, explain, table, finder, own].filter(Boolean);
   // A saved page has the numbers of the measures, and no server for the rest.
-  view.wallElement.append(...elementsOf(colouring, chips));
+  view.wallElement.append(links.element);
+  view.element.append(make('div', { class: 'ask' }, ...elementsOf(...questions)));
   element.append(...elementsOf(explain, table, finder, own));
-  view.end.before(player.element);
-  view.show.append(writing.element, tools, note, view.hints);
+  view.show.append(...elementsOf(colouring, chips), writing.element, tools, note, view.hints);
   view.end.append(exportMenu.element);
+  if (onDesk) {
+    view.wallElement.prepend(view.kindsElement);
+    desk().player.append(player.element);
+    mountDeskPointer(view, open);
+    const ribbons = new Ribbons(view);
+    on([...OBSERVED_FIELDS, 'tab', 'row', 'column', 'hoverRow', 'hoverColumn', 'preview'], () => open() && ribbons.draw());
+    desk().sentences.source?.addEventListener('headlight-words', () => open() && view.highlight());
+  } else view.end.before(player.element);
   printSheets(open);
   mountKeyboard(() => (open() && !own?.hasFocus() ? view : null));
   const draw = () => {
     if (!open()) return;
     exportMenu.draw();
     drawTools(view.view);
-    for (const part of parts) part.draw();
+    for (const part of drawn) part.draw();
   };
-  on([...OBSERVED_FIELDS, 'tab', 'language'], draw);
+  on([...OBSERVED_FIELDS, 'tab', 'language', 'row', 'column'], draw);
   on(['busy'], () => element.classList.toggle('busy', state.busy));
   draw();
 }

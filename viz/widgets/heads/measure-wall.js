@@ -58,14 +58,14 @@ export class MeasureWall {
   }
 }
 
-function colourTile(button, text, level) {
+export function colourTile(button, text, level) {
   const rgb = level === level ? scaleColour(state.palette, level) : null;
   button.dataset.value = text;
   button.style.backgroundColor = rgb ? cssColour(rgb) : '';
   button.style.color = rgb ? textColourOn(rgb) : '';
 }
 
-function resetTile(button) {
+export function resetTile(button) {
   delete button.dataset.value;
   button.style.backgroundColor = button.style.color = '';
 }

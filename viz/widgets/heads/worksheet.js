@@ -12,6 +12,7 @@ import { rowOf, argMax, twoDecimals, view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { columnClass } from '../parts/column-name.js';
 import { headName } from '../parts/head-names.js';
+import { rowName } from '../parts/row-name.js';
 
 const MAX_WORDS = 32; // words of a side that fit on paper
 const MIN_MARGIN = 0.3; // lead of the strongest weight of a row that is visible in print
@@ -86,7 +87,7 @@ function mapTable({ rows, columns, weights }) {
       const colour = weight === weight ? `background:${cssColour(scaleColour(state.palette, weight, 'light'))}` : '';
       return make('td', { style: colour, class: weight === weight ? '' : 'never' });
     });
-    return make('tr', {}, make('th', { scope: 'row' }, make('bdi', {}, query.label)), ...cells);
+    return make('tr', {}, make('th', { scope: 'row' }, rowName(query)), ...cells);
   });
   return make('table', {}, head, make('tbody', {}, ...body));
 }

@@ -1,7 +1,7 @@
-// Describes the highlight in a sentence: "While writing is, this head puts 0.98 of its attention on schläft."
+// Describes the highlight in a sentence: "While writing is, head 6 of layer 3 puts 0.984 of its attention on schläft."
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
-import { WEIGHT_ERROR, formatCertain, errorBound, argMax, twoDecimals } from '../core/map-view.js';
+import { WEIGHT_ERROR, formatCertain, errorBound, argMax, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { hasAny, highlightWeights, combinedWeights } from './highlights.js';
 
@@ -15,8 +15,11 @@ export function mountDescription(element) {
     const lit = () => (other ? differenceText(source, other, view, now) : attentionText(source, view, now));
     replace(element, ...(hasAny(now) ? lit() : idle()));
     element.title = element.textContent; // the sentence may be truncated
+    element.classList.toggle('long', element.textContent.length > LONG_FROM);
   };
 }
+
+const LONG_FROM = 72; // characters that do not fit in one line of large letters
 
 const tokenName = (source, view, axis, place) => make('b', {}, source.name(view, axis, [place]));
 
@@ -28,7 +31,9 @@ function attentionText(source, view, now) {
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (weight !== weight) return fillElements(t('says_masked'), names);
   const heads = view.maximum ? 'max' : view.layer === 'mean' || view.head === 'mean' ? 'mean' : 'one';
-  const said = t(source.rowVerb(view, row), { puts: t(`says_puts_${heads}`, { share: twoDecimals(weight) }) });
+  const named = heads === 'one' ? { layer: (source.numbers?.[view.layer] ?? view.layer) + 1, head: view.head + 1 } : {};
+  const puts = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...named });
+  const said = t(source.rowVerb(view, row), { puts });
   return fillElements(said, row ? { ...names, after: tokenName(source, view, 'rows', row - 1) } : names);
 }
 

@@ -39,6 +39,8 @@ const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written']
  * - `does`: replaces default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
  *   `onPin(row, column)`, `letGo()`, and `held()`, which returns the pins. The host then calls `highlight(marks)`;
  * - `named`: neighbouring highlighted tokens share one label;
+ * - `hosts`: elements outside the view: `sentence`, which describes the highlight, and `strips`, the sentences' words;
+ * - `shortKinds()`: whether the names of kinds are short, with the number of their heads;
  * - `heading`: tag of the head's name; `wallName()` and `mapName(name)`: accessible names of wall and map.
  */
 export function mount(root, options) {
@@ -46,16 +48,30 @@ export function mount(root, options) {
 }
 
 class HeadView {
-  constructor(root, { store, source, parts = [], forms = ['matrix'], redraws = [], open = () => true, does = {}, ...names }) {
+  constructor(
+    root,
+    {
+      store,
+      source,
+      parts = [],
+      forms = ['matrix'],
+      redraws = [],
+      open = () => true,
+      does = {},
+      hosts = /** @type {any} */ ({}),
+      ...names
+    },
+  ) {
     this.root = root;
     this.store = store;
     this.forms = forms;
     this.open = open;
     this.sourceOf = source;
     this.parts = new Set(parts);
+    this.hosts = hosts;
     this.marks = null;
     this.does = { ...this.defaultActions(), ...does };
-    this.names = { heading: 'h2', named: false, wallName: () => t('wall'), mapName: (name) => name, ...names };
+    this.names = { heading: 'h2', named: false, shortKinds: () => false, wallName: () => t('wall'), mapName: (name) => name, ...names };
     const { maps, wall } = this.build();
     this.maps = maps;
     this.wall = wall;
@@ -92,7 +108,7 @@ class HeadView {
 
   /** Builds all elements; the map and the wall are returned, because every view has them. */
   build() {
-    const { parts, store } = this;
+    const { parts, store, hosts } = this;
     const part = (name) => (parts.has(name) ? make('div', {}) : null);
     const names = ['kinds', 'wall', 'list', 'sentence', 'strips', 'readout', 'legend', 'forms'];
     const [kinds, wallPart, list, sentence, strips, readout, legend, forms] = names.map(part);
@@ -125,10 +141,12 @@ class HeadView {
     const hints = parts.has('hints') ? this.hints : null;
     const wall = mountHeadWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, hints);
     this.grid = wall.grid;
-    this.drawKinds = kinds && mountKinds(kinds, store, () => this.source);
+    this.kindsElement = kinds;
+    this.drawKinds = kinds && mountKinds(kinds, store, () => this.source, this.names.shortKinds);
     this.drawForms = forms && mountViewModes(forms, store, this.forms);
-    this.strips = strips && mountTokenStrips(strips);
-    this.say = sentence && mountDescription(sentence);
+    this.strips = hosts.strips ?? (strips && mountTokenStrips(strips));
+    const described = hosts.sentence ?? sentence;
+    this.say = described && mountDescription(described);
     this.read = readout && mountReadout(readout);
     this.list = list && mountStrongestList(list, { sums: parts.has('sums') });
     this.drawLegend = legend && mountLegend(legend, store);
@@ -147,7 +165,7 @@ class HeadView {
     freezeHeights(this, Boolean(state.still));
     this.drawKinds?.();
     this.wall.draw(this.source, state, this.names.wallName());
-    this.strips?.draw(this.source.sentences(state.kind, state));
+    this.strips?.draw?.(this.source.sentences(state.kind, state));
     this.drawHead();
   }
 

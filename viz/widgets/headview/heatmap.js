@@ -59,6 +59,7 @@ export class Heatmap {
   show(view, width, label, tall = 0) {
     this.view = view;
     this.grid.setAttribute('aria-label', label);
+    this.grid.classList.toggle('late', Boolean(view.late));
     const tokens = (items) => items.map((item) => `${item.key} ${item.label}`).join();
     const { fit, still } = this.showing;
     const shape = [view.kind, tokens(view.rows), tokens(view.columns), width, tall, fit, still, page.language, page.theme].join();

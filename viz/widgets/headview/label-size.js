@@ -2,6 +2,7 @@
 
 import { isNarrow } from '../core/dom.js';
 import { isUpright } from '../parts/column-name.js';
+import { rowText } from '../parts/row-name.js';
 
 export const DENSE_FROM = 44; // tokens; longer maps are dense: they scroll or shrink
 const LETTERS = 14; // font size of labels in pixels
@@ -23,12 +24,15 @@ const COLUMN = 1.15; // minimum width of a column, relative to the font size
 const LARGEST = 60; // maximum size of a cell in pixels
 const CORNER = 92; // minimum width of the corner, which has the axis titles
 
-const maxLabelWidth = (items) => Math.max(...items.map((item) => textWidth(item.label)));
+const maxLabelWidth = (items) => Math.max(...items.map((item) => textWidth(rowText(item))));
+const namesTwoWords = (rows) => rows.some(({ read }) => read);
 
 /** Width of the row labels in pixels: that of the widest label, within bounds. `fit`: dense maps do not scroll. */
 export function rowLabelWidth({ rows, columns }, fit) {
-  if ((rows.length > DENSE_FROM || columns.length > DENSE_FROM) && fit) return 76;
-  return Math.ceil(Math.min(isNarrow() ? 86 : 116, Math.max(isNarrow() ? 40 : 76, maxLabelWidth(rows) + 18)));
+  const twice = namesTwoWords(rows);
+  if ((rows.length > DENSE_FROM || columns.length > DENSE_FROM) && fit) return twice ? 116 : 76;
+  const most = isNarrow() ? (twice ? 112 : 86) : twice ? 164 : 116;
+  return Math.ceil(Math.min(most, Math.max(isNarrow() ? 40 : 76, maxLabelWidth(rows) + 18)));
 }
 
 /** Height of the column labels in pixels, for rotated and upright labels. */

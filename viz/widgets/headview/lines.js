@@ -2,6 +2,7 @@
 
 import { make, replace, setScrollable, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
+import { rowName, rowText } from '../parts/row-name.js';
 import { highlightLevels, effectiveHighlight } from './highlights.js';
 import { paint } from './shading.js';
 import { hideUnwrittenLabels } from './unwritten.js';
@@ -35,6 +36,7 @@ export class Lines {
     this.right = wide * 0.68;
     this.sheet.style.cssText = `width:${wide}px;height:${count * this.gap}px`;
     this.sheet.setAttribute('aria-label', label);
+    this.sheet.classList.toggle('late', Boolean(views[0].late));
     setScrollable(this.element, count > DENSE_FROM);
     for (const [place, name] of ['looking', 'looked_at'].entries()) this.captions[place].textContent = t(name);
     this.captions[0].style.cssText = `width:${this.left - 14}px`;
@@ -47,8 +49,8 @@ export class Lines {
         `max-width:${this.left - 6}px`,
         count > DENSE_FROM ? 'font-size:12px' : '',
       ].join(';');
-      const text = make('span', { class: token.special ? 'special' : '' }, token.label);
-      return make('div', { class: `label ${side}`, data: { [side]: place }, style, title: token.full }, text);
+      const text = side === 'row' ? rowName(token) : make('span', { class: token.special ? 'special' : '' }, token.label);
+      return make('div', { class: `label ${side}`, data: { [side]: place }, style, title: token.read ? rowText(token) : token.full }, text);
     };
     const all = [...rows.map((token, place) => item(token, place, 'row')), ...columns.map((token, place) => item(token, place, 'column'))];
     replace(this.labels, ...all);

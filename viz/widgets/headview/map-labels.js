@@ -4,6 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { argMax } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { columnClass } from '../parts/column-name.js';
+import { rowName, rowText } from '../parts/row-name.js';
 import { paint } from './shading.js';
 
 const SPACE = '␣'; // label of a space token (viz/token_labels.py)
@@ -15,6 +16,8 @@ function tickPlace(centre, width) {
   const beyond = centre + TICK_WIDTH / 2 > width;
   return `bottom:4px;width:${TICK_WIDTH}px;${beyond ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
 }
+
+const titleOf = (item) => (item.read ? rowText(item) : item.label === SPACE ? t('token_space') : item.full);
 
 export class MapLabels {
   constructor(showing, { named, shades }) {
@@ -57,11 +60,12 @@ export class MapLabels {
 
   label(item, data, style) {
     const { tiny } = this.room;
-    const text = make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
-    const above = data.column == null ? '' : ` ${columnClass(item.label)}`;
+    const isRow = data.column == null;
+    const text = isRow ? rowName(item) : make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
+    const above = isRow ? '' : ` ${columnClass(item.label)}`;
     // A single label above many columns extends to the side with room.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
-    return make('div', { class: `label${above}${end}`, data, style, title: item.label === SPACE ? t('token_space') : item.full }, text);
+    return make('div', { class: `label${above}${end}`, data, style, title: titleOf(item) }, text);
   }
 
   /** `now`: highlighted rows and columns; `lit`: levels from 0 to 1 of the other axis. */

@@ -3,6 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { signed, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
+import { rowName, rowText } from '../parts/row-name.js';
 import { NO_HIGHLIGHT } from './highlights.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
@@ -27,6 +28,7 @@ export class NumberTable {
     const { rows, columns } = views[0];
     this.caption.textContent = label;
     this.element.setAttribute('aria-label', label);
+    this.table.classList.toggle('late', Boolean(views[0].late));
     this.table.setAttribute('aria-rowcount', rows.length + 1);
     const names = columns.map((item, column) =>
       make('th', { scope: 'col', class: item.special ? 'special' : '', data: { column }, title: item.full }, item.label),
@@ -64,7 +66,7 @@ export class NumberTable {
       const name = weight !== weight ? { 'aria-label': t('masked') } : {};
       return make('td', { class: Math.abs(weight) >= 0.1 ? 'strong' : '', data: { row, column }, ...name }, text);
     });
-    const name = make('th', { scope: 'row', class: item.special ? 'special' : '', data: { row }, title: item.full }, item.label);
+    const name = make('th', { scope: 'row', class: item.special ? 'special' : '', data: { row }, title: rowText(item) }, rowName(item));
     return make('tr', { 'aria-rowindex': row + 2 }, name, ...cells);
   }
 

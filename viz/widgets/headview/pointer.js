@@ -17,7 +17,12 @@ export function mountPointer(element, cellAt, { onHover, onPin }) {
 export function cellOfElement(source, view, element) {
   const labelled = cellOfLabel(element);
   if (labelled) return labelled;
-  const keys = element.closest('.token')?.dataset.keys.split(' ');
+  return cellOfKeys(source, view, element.closest('.token')?.dataset.keys);
+}
+
+/** Row or column of a word, by the keys of its tokens. */
+export function cellOfKeys(source, view, words) {
+  const keys = words?.split(' ');
   if (!keys) return [null, null];
   const at = (axis) => view[axis].findIndex((item) => source.keys(view.kind, axis, item).some((key) => keys.includes(key)));
   const row = at('rows');

@@ -6,6 +6,7 @@ import { make, fillElements } from '../core/dom.js';
 import { nearestHead, view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { headName, kindText, roleText } from '../parts/head-names.js';
+import { rowName } from '../parts/row-name.js';
 
 /**
  * Interface of a source of a head view:
@@ -41,8 +42,10 @@ export class TranslationSource {
     return nearestHead(this.translation, kind, head);
   }
 
+  /** `late`: whether the rows align the words that they have just read. */
   view(kind, { layer, head }, showing) {
-    return view(this.translation, kind, layer, head, showing);
+    const late = isShiftedHead(this.translation, { kind, layer, head });
+    return { ...view(this.translation, kind, layer, head, showing), late };
   }
 
   /** @returns {any} */
@@ -98,8 +101,7 @@ export class TranslationSource {
   }
 
   listTitle(view, { rows, columns }) {
-    const token = (axis, places) => ({ token: make('b', {}, this.name(view, axis, places)) });
-    if (rows && this.late(view, rows)) return fillElements(t('list_row_late'), token('rows', above(rows)));
+    const token = (axis, places) => ({ token: make('b', {}, this.longName(view, axis, places)) });
     if (rows) return fillElements(t('list_row'), token('rows', rows));
     if (columns) return fillElements(t('list_column'), token('columns', columns));
     return [t('list_all')];
@@ -118,6 +120,15 @@ export class TranslationSource {
     return make('bdi', { lang: this.translation.model[sideOf(view.kind, axis)] || null }, this.words(view, axis, places));
   }
 
+  /** The name of an item; a decoder row has both of its words. */
+  longName(view, axis, places) {
+    const [item] = places.map((place) => view[axis][place]);
+    if (axis === 'columns' || places.length > 1 || !item.read) return this.name(view, axis, places);
+    const name = rowName(item, this.translation.model.target || null);
+    name.classList.toggle('late', Boolean(view.late));
+    return name;
+  }
+
   /** Phrase key for a row: the model reads a word, writes it, or has just written it. */
   rowVerb(view, row) {
     if (view.kind === 'encoder') return 'says_reading';
@@ -129,15 +140,9 @@ export class TranslationSource {
     return Math.min(...rows) > 0 && isShiftedHead(this.translation, view);
   }
 
-  /** "is looks at schläft", or for shifted heads "After is, it looks at schläft". */
+  /** "yesterday → is looks at schläft". */
   looks(view, rows, columns) {
-    const late = this.late(view, rows);
-    const name = (axis, places) => make('b', {}, this.name(view, axis, places));
-    return fillElements(t(late ? 'looks_at_late' : 'looks_at'), {
-      query: name('rows', late ? above(rows) : rows),
-      key: name('columns', columns),
-    });
+    const name = (axis, places) => make('b', {}, this.longName(view, axis, places));
+    return fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
   }
 }
-
-const above = (rows) => rows.map((row) => row - 1);

@@ -1,4 +1,4 @@
-// The header: name, tagline or the offer of the tour, saved views, help, language and theme.
+// The header: name, tagline, views, the offer of the tour, saved views, help, language and theme.
 
 import { hasServer } from '../core/server.js';
 import { icon, make, replace } from '../core/dom.js';
@@ -9,12 +9,17 @@ import { switchTheme } from '../core/theme.js';
 import { setLanguage, t } from '../core/i18n.js';
 import { mountTerms } from '../parts/terms.js';
 import { deckButton } from './deck-button.js';
+import { mountViews } from './views.js';
 import { Tour, markDone, isDone, mountOffer } from './tour.js';
 
 const HELP = ['M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z', 'M7 7.2a2 2 0 1 1 2.9 1.8c-.6.3-.9.7-.9 1.4', 'M9 12.5v.4'];
 const MARK = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
 
-export async function mount({ element }) {
+/**
+ * `props.value`: the views and their panels as JSON; a saved page has none.
+ * @param {{ element: HTMLElement, props?: { value?: string } }} mounted
+ */
+export async function mount({ element, props = {} }) {
   await ready;
   const mark = icon(
     26,
@@ -25,6 +30,9 @@ export async function mount({ element }) {
     { width: 2 },
   );
   const line = make('p', { class: 'line' });
+  const offer = make('p', { class: 'offer' });
+  const views = make('div', {});
+  if (props.value) mountViews(views, JSON.parse(props.value));
   const languages = make('div', { class: 'segments', role: 'group' });
   const half = icon(18, [
     { d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' },
@@ -41,7 +49,9 @@ export async function mount({ element }) {
     /** @type {HTMLElement | null} */ (document.querySelector('.explorer'))?.focus();
   });
   element.classList.add('top');
-  element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, deckButton(), help, theme));
+  const right = make('div', { class: 'right' }, offer, languages, deckButton(), help, theme);
+  const brand = make('div', { class: 'brand' }, make('h1', {}, 'Headlight'), line);
+  element.append(skip, mark, brand, views, right);
   const choose = (language) => {
     setLanguage(language);
     set({ chosenLanguage: language });
@@ -54,8 +64,9 @@ export async function mount({ element }) {
   const draw = () => {
     const leads = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
     help.hidden = !leads;
-    if (leads && !isDone()) mountOffer(line, { start, refuse });
-    else line.textContent = t('line');
+    line.textContent = t('line');
+    offer.hidden = !leads || isDone();
+    if (!offer.hidden) mountOffer(offer, { start, refuse });
     skip.textContent = t('skip');
     for (const attribute of ['aria-label', 'title']) {
       theme.setAttribute(attribute, t('switch_theme'));

@@ -18,13 +18,18 @@ const SHAPES = {
   ],
 };
 
+const headCount = (translation, kind) => translation.layers(kind) * translation.heads(kind);
+
 /** Changes the kind. This ends a comparison, because maps of two kinds have different shapes. */
 export function chooseKind({ state, set }, translation, kind) {
   if (kind !== state.kind) set({ pinned: null, preview: null, ...NO_SELECTION, ...selectionInKind(translation, state, kind) });
 }
 
-/** Buttons that set the kind in a store; returns their render function. `source()`: see `TranslationSource`. */
-export function mountKinds(element, store, source) {
+/**
+ * Buttons that set the kind in a store; returns their render function. `source()`: see `TranslationSource`; `short()`: whether
+ * names are short and followed by the number of heads.
+ */
+export function mountKinds(element, store, source, short = () => false) {
   const { state } = store;
   const choices = make('div', { class: 'choices', role: 'radiogroup' });
   const says = make('p', { class: 'kind-says' });
@@ -50,10 +55,18 @@ export function mountKinds(element, store, source) {
     choices.setAttribute('aria-label', t('kinds'));
     const buttons = source().kinds.map((kind) => {
       const chosen = kind === state.kind;
-      const name = make('span', { data: { text: t(`kind_${kind}`) } }, t(`kind_${kind}`));
+      const text = t(short() ? `kind_short_${kind}` : `kind_${kind}`);
+      const name = make('span', { data: { text } }, text);
       const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
       const explained = kind === 'self' ? {} : { explains: kind }; // explained next to the model's name
-      return make('button', { ...attributes, data: { kind, ...explained } }, icon(18, SHAPES[kind], { fill: 'currentColor' }), name);
+      const button = make(
+        'button',
+        { ...attributes, data: { kind, ...explained } },
+        icon(18, SHAPES[kind], { fill: 'currentColor' }),
+        name,
+      );
+      if (short()) button.append(make('span', { class: 'count numeric' }, String(headCount(source().translation, kind))));
+      return button;
     });
     reconcile(choices, ...buttons);
     says.textContent = source().kindText(state.kind);

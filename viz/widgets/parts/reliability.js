@@ -16,8 +16,8 @@ export function reliabilityLine(reliability) {
   const said = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
   const whole = !said.length && grade !== 'right' && probability !== null;
   if (whole) said.push(make('span', { class: 'reason' }, t('reliable_whole')));
-  const shown = make('b', { class: 'grade', title: about, data: { grade } }, t(GRADES[grade]));
-  return [shown, ...said.flatMap((reason) => [' · ', reason])];
+  const shown = make('b', { class: 'grade', data: { grade } }, t(GRADES[grade]));
+  return [shown, ...(about ? [' ', make('span', { class: 'of-100' }, about)] : []), ...said.flatMap((reason) => [' · ', reason])];
 }
 
 /** Spans of the sentence that the reasons refer to, `[start, end]` each, in order. */

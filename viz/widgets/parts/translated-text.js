@@ -1,4 +1,4 @@
-// The translation as tokens: improbable ones are shaded grey, and hovering a token lists alternatives to continue from.
+// The translation as tokens: improbable ones are underlined in grey, and a click lists alternatives to continue from.
 
 import { prefersReducedMotion, make, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
@@ -6,12 +6,12 @@ import { readsAs } from '../core/translation.js';
 import { fourDecimals, threeDecimals, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const NO_SHADE_FROM = 0.9; // tokens of this probability or more are not shaded
+const NO_SHADE_FROM = 0.9; // tokens of this probability or more are not underlined
 
-/** Background of a token: the less probable, the darker. */
+/** The underline of a token: the less probable, the darker. */
 export function doubtShade(probability) {
   if (probability === undefined || probability >= NO_SHADE_FROM) return '';
-  return `color-mix(in srgb, var(--ink) ${((36 * (NO_SHADE_FROM - probability)) / NO_SHADE_FROM).toFixed(1)}%, transparent)`;
+  return `color-mix(in srgb, var(--ink) ${((64 * (NO_SHADE_FROM - probability)) / NO_SHADE_FROM).toFixed(1)}%, transparent)`;
 }
 
 export class TranslatedText {
@@ -47,8 +47,10 @@ export class TranslatedText {
       const joins = shown.length > 0 && !apart; // pieces of one word share an edge
       if (joins) shown.at(-1).classList.add('joined');
       end = Math.max(end, last.end);
-      const word = make('span', { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data: { place } }, readsAs(token, text));
-      word.style.backgroundColor = doubtShade(token.probability);
+      const keys = tokens.slice(place, place + (token.pieces || 1)).map(({ key }) => key);
+      const data = { place, ...(token.key ? { keys: keys.join(' ') } : {}) };
+      const word = make('span', { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data }, readsAs(token, text));
+      word.style.setProperty('--doubt', doubtShade(token.probability) || 'transparent');
       word.classList.toggle('joins', joins);
       word.classList.toggle('forced', forced === place);
       if (!prefersReducedMotion() && before[place] !== token.id) word.classList.add('arrives');
@@ -72,12 +74,11 @@ export class TranslatedText {
 
   listen() {
     const word = (event) => event.target.closest?.('.word');
-    this.element.addEventListener('pointerover', (event) => event.pointerType !== 'touch' && word(event) && this.open(word(event)));
-    this.element.addEventListener('pointerout', () => this.scheduleClose());
-    this.element.addEventListener('click', (event) => word(event) && this.open(word(event)));
+    this.element.addEventListener('click', (event) => {
+      if (word(event) && word(event) !== this.opened) this.open(word(event));
+      else this.close();
+    });
     this.element.addEventListener('keydown', (event) => this.key(event, word(event)));
-    this.popup.addEventListener('pointerenter', () => clearTimeout(this.closing));
-    this.popup.addEventListener('pointerleave', () => this.scheduleClose());
     this.popup.addEventListener('keydown', (event) => this.popupKey(event));
     document.addEventListener('pointerdown', (event) => {
       if (!this.popup.contains(event.target) && !word(event)) this.close();
@@ -85,7 +86,6 @@ export class TranslatedText {
   }
 
   open(word) {
-    clearTimeout(this.closing);
     const place = Number(word.dataset.place);
     const token = this.tokens[place];
     if (!token?.alternatives) return;
@@ -120,13 +120,7 @@ export class TranslatedText {
     this.popup.style.top = `${box.bottom + 4 - frame.top}px`;
   }
 
-  scheduleClose() {
-    clearTimeout(this.closing);
-    this.closing = setTimeout(() => this.close(), 180);
-  }
-
   close() {
-    clearTimeout(this.closing);
     this.popup.hidden = true;
     this.opened?.removeAttribute('aria-expanded');
     this.opened = null;

@@ -1,6 +1,7 @@
 // Builds the parts of the translate widget and connects them with it.
 
-import { state } from '../core/state.js';
+import { on, state } from '../core/state.js';
+import { desk } from '../parts/desk.js';
 import { CollapsedForm } from './collapsed.js';
 import { Examples } from './examples.js';
 import { LanguageHint } from './language-hint.js';
@@ -52,7 +53,11 @@ export function buildForm(widget, server) {
     act: () => (state.busy ? widget.stop() : widget.translate()),
   });
   const fields = new RequestForm({ sentence: field, chooser, options, unfold: () => reading.unfold(true) });
-  const desk = new CollapsedForm(root, () => field.focus());
-  root.append(reading.element, written.element, options.element, desk.element, written.popup);
-  return { chooser, written, field, examples, looks, live, reading, fields, desk };
+  const collapsed = new CollapsedForm(root, () => field.focus());
+  Object.assign(desk(), { root, field: field.element, sentences: { source: field.shades, target: written.text } });
+  root.append(desk().headline, reading.element, desk().ribbons, written.element, options.element, collapsed.element, written.popup);
+  const follow = () => (root.dataset.tab = state.tab);
+  on(['tab'], follow);
+  follow();
+  return { chooser, written, field, examples, looks, live, reading, fields, desk: collapsed };
 }

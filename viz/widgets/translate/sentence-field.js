@@ -5,6 +5,39 @@ import { t } from '../core/i18n.js';
 
 const [MEDIUM_FROM, SMALL_FROM] = [110, 240]; // characters above which the font gets smaller
 
+/** The text as tokens, with those of each span in a `mark`. */
+function overlayParts(text, spans, tokens) {
+  const units = [0];
+  for (const letter of text) units.push(units[units.length - 1] + letter.length);
+  const words = [];
+  for (const { start, end, key, special, piece } of tokens) {
+    if (special || end <= start) continue;
+    if (piece > 0 && words.length) words[words.length - 1].keys += ` ${key}`;
+    else words.push({ start, end, keys: key });
+  }
+  const between = (from, to) => {
+    const parts = [];
+    let at = from;
+    for (const { start, end, keys } of words) {
+      const [first, last] = [Math.max(start, at), Math.min(end, to)];
+      if (first >= last) continue;
+      const own = text.slice(first, last);
+      const blank = own.length - own.trimStart().length; // a token may begin with the space before its word
+      parts.push(text.slice(at, first + blank), make('span', { class: 'token', data: { keys } }, own.slice(blank)));
+      at = last;
+    }
+    return [...parts, text.slice(at, to)];
+  };
+  const parts = [];
+  let done = 0;
+  for (const [start, end] of spans) {
+    if (units[start] < done) continue;
+    parts.push(...between(done, units[start]), make('mark', {}, ...between(units[start], units[end])));
+    done = units[end];
+  }
+  return [...parts, ...between(done, text.length)];
+}
+
 export class SentenceField {
   /**
    * `limit`: maximum characters. `alike`: an element that gets the same font size. `translate()` is called on Enter.
@@ -12,7 +45,7 @@ export class SentenceField {
   constructor({ limit, alike, translate }) {
     this.limit = limit;
     this.alike = alike;
-    const about = { class: 'text', id: 'sentence', rows: 2, spellcheck: 'false', dir: 'auto' };
+    const about = { class: 'text', id: 'sentence', rows: 1, spellcheck: 'false', dir: 'auto' };
     this.element = make('textarea', { ...about, 'aria-describedby': 'sentence-error' });
     this.shades = make('div', { class: 'text shades', 'aria-hidden': 'true' });
     this.error = make('div', { class: 'error', id: 'sentence-error', role: 'alert' });
@@ -40,23 +73,22 @@ export class SentenceField {
     this.drawShades();
   }
 
-  /** Highlight character spans `[start, end]` while the field contains `text`. */
-  highlightSpans(text, spans) {
-    this.shaded = { text, spans };
+  /**
+   * While the field contains `text`, overlay its tokens, which views shade, and mark character spans `[start, end]`.
+   * @param {string} text
+   * @param {[number, number][]} spans in code points
+   * @param {import('../core/translation.js').Token[]} tokens with positions in UTF-16 units
+   */
+  overlay(text, spans, tokens) {
+    this.overlaid = { text, spans, tokens };
     this.drawShades();
   }
 
   drawShades() {
-    const { text, spans } = this.shaded ?? { text: null, spans: [] };
-    const letters = text === this.text ? [...text] : [];
-    const parts = [];
-    let end = 0;
-    for (const [start, last] of letters.length ? spans : []) {
-      if (start < end) continue;
-      parts.push(letters.slice(end, start).join(''), make('mark', {}, letters.slice(start, last).join('')));
-      end = last;
-    }
+    const { text, spans, tokens } = this.overlaid ?? { text: null, spans: [], tokens: [] };
+    const parts = text === this.text ? overlayParts(text, spans, tokens) : [];
     replace(this.shades, ...parts.filter((part) => part !== ''));
+    this.shades.dispatchEvent(new Event('headlight-words'));
   }
 
   /** The validation error of the sentence, or null. */

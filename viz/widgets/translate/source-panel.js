@@ -12,17 +12,19 @@ export class SourcePanel {
   constructor({ language, above, field, below, looks, live, options, act }) {
     this.options = options;
     this.name = make('b', {});
+    this.invites = make('span', { class: 'invites' });
     this.go = make('button', { type: 'button', class: 'go', onclick: act });
-    this.hint = make('span', { class: 'quiet hint' });
     this.more = make('button', { type: 'button', class: 'link', 'aria-expanded': 'false', 'aria-controls': 'options' });
     this.more.addEventListener('click', () => this.unfold(options.hidden));
     language.name.append(make('label', { for: 'sentence' }, this.name));
     const notes = make('div', { class: 'notes' }, field.error, looks, live.says);
     this.element = make('div', { class: 'side' });
+    const label = make('div', { class: 'edge-label' }, language.element, this.invites);
     this.element.append(
-      make('div', { class: 'label-row' }, language.element, ...above),
-      make('div', { class: 'field' }, field.shades, field.element),
-      make('div', { class: 'under' }, this.go, this.hint, live.element, this.more, notes, ...below),
+      make('div', { class: 'label-row' }, ...above),
+      make('div', { class: 'field' }, label, field.element, field.shades),
+      make('div', { class: 'actions' }, this.go, live.element, this.more),
+      make('div', { class: 'under' }, notes, ...below),
     );
   }
 
@@ -34,7 +36,7 @@ export class SourcePanel {
   /** Draw in the visitor's language; `model` is the one that translated, if any. */
   draw(model) {
     this.name.textContent = (model && languageName(model.source)) || t('side_source');
-    this.hint.textContent = t('enter_translates');
+    this.invites.textContent = t('sentence_invites');
     this.more.textContent = t('options');
     this.drawButton();
   }

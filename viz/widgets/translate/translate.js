@@ -275,6 +275,6 @@ class TranslateWidget {
   showReliability(translation) {
     if (translation !== state.translation) return;
     this.written.showReliability(translation);
-    this.field.highlightSpans(translation.source_text, shadedSpans(translation.reliability));
+    this.field.overlay(translation.source_text, shadedSpans(translation.reliability), translation.source);
   }
 }

@@ -3,8 +3,22 @@
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, threeDecimals } from '../core/map-view.js';
 import { languageName, t } from '../core/i18n.js';
+import { desk } from '../parts/desk.js';
 import { reliabilityLine } from '../parts/reliability.js';
 import { TranslatedText } from '../parts/translated-text.js';
+
+/** Closes an open `details` on a press outside it, and on Escape. */
+function closeOutside(details) {
+  document.addEventListener('pointerdown', ({ target }) => {
+    if (details.open && !details.contains(/** @type {Node} */ (target))) details.open = false;
+  });
+  details.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !details.open) return;
+    event.stopPropagation();
+    details.open = false;
+    details.firstElementChild.focus();
+  });
+}
 
 export class TranslationPanel {
   /**
@@ -37,10 +51,14 @@ export class TranslationPanel {
       this.unsure,
     );
     language.name.append(this.name);
+    language.element.classList.add('of-target');
     this.out = make('div', { class: 'out' }, this.text);
     this.element = make('div', { class: 'side' });
-    this.under = make('div', { class: 'under' }, this.note, this.back, this.meta, this.undo);
-    this.element.append(make('div', { class: 'label-row' }, language.element, key), this.out, this.under);
+    this.opens = make('summary', {}, this.note);
+    this.reasons = make('details', { class: 'judgement' }, this.opens, make('div', { class: 'reasons' }, this.back, this.meta, key));
+    this.under = make('div', { class: 'judged' }, this.reasons, this.undo);
+    closeOutside(this.reasons);
+    this.element.append(language.element, make('div', { class: 'line' }, this.out, desk().player), this.under);
   }
 
   get text() {
@@ -68,7 +86,6 @@ export class TranslationPanel {
 
   /** Clear the notes of the previous translation; keep the layout. */
   wait() {
-    this.under.style.minHeight = `${this.under.offsetHeight}px`;
     this.element.classList.add('waits');
     replace(this.note, t('checking'));
     replace(this.back);
@@ -114,7 +131,6 @@ export class TranslationPanel {
    */
   show(translation, cut) {
     this.element.classList.remove('waits');
-    this.under.style.minHeight = '';
     const { prefix, target } = translation.request;
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
     this.shown.show(translation.target, translation.text, { forced, language: translation.model.target });
@@ -123,14 +139,15 @@ export class TranslationPanel {
     const told = { device: translation.device.toUpperCase(), seconds: translation.seconds.toFixed(2), ...counts };
     const how = forced !== null ? 'continued' : cut && target !== null && 'cut';
     const meta = t(translation.cached ? 'meta_cached' : 'meta', told);
-    this.meta.textContent = this.says ? t(this.says) : meta + (how ? ` · ${t(how)}` : '');
+    this.meta.textContent = meta + (how ? ` · ${t(how)}` : '');
     if (target === null && forced === null) this.own = translation;
   }
 
   /** Show the reliability and the back-translation; score a translation by the visitor. */
   showReliability(translation) {
     const { reliability, way_back: wayBack } = translation;
-    if (typeof translation.request.target === 'string') this.showScore(translation);
+    if (this.says) replace(this.note, t(this.says));
+    else if (typeof translation.request.target === 'string') this.showScore(translation);
     else replace(this.note, ...reliabilityLine(reliability));
     const back = reliability?.back;
     this.back.hidden = !back && !wayBack; // show the line before its text arrives

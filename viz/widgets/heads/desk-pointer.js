@@ -1,0 +1,35 @@
+// Hover and clicks on the words of the desk, as on the words of a map.
+
+import { argMax, rowOf } from '../core/map-view.js';
+import { state } from '../core/state.js';
+import { cellOfKeys } from '../headview/pointer.js';
+import { desk, deskWordAt, deskWords } from '../parts/desk.js';
+
+const MIN_WEIGHT = 0.05; // a clicked source word stays with the pinned row if that row gives it this much
+
+/** The interface of `mountTokenStrips`, for the words of the desk. */
+export const deskStrips = { elements: deskWords, strips: [] };
+
+/** `open()`: whether the view is visible. */
+export function mountDeskPointer(view, open) {
+  const { root, field } = desk();
+  const at = (event) => (open() && view.view ? cellOfKeys(view.source, view.view, deskWordAt(event)?.dataset.keys) : [null, null]);
+  root?.addEventListener('pointermove', (event) => {
+    if (event.pointerType === 'touch' || !open()) return;
+    const [row, column] = at(event);
+    if (row !== state.hoverRow || column !== state.hoverColumn) view.does.onHover(row, column);
+  });
+  root?.addEventListener('pointerleave', () => open() && view.does.onHover(null, null));
+  root?.addEventListener('click', (event) => {
+    if (event.target === field && field?.selectionStart !== field?.selectionEnd) return; // text was selected
+    const [row, column] = at(event);
+    if (row !== null) view.does.onPin(row, null);
+    else if (column !== null) view.does.onPin(...cellOfColumn(view.view, column, state.row));
+  });
+}
+
+/** A clicked source word pins the row that attends to it most, unless the pinned row attends to it, too. */
+function cellOfColumn(shown, column, row) {
+  const weights = Float32Array.from(shown.rows, (_, place) => rowOf(shown, place)[column]);
+  return [row !== null && weights[row] >= MIN_WEIGHT ? row : argMax(weights), column];
+}

@@ -1,0 +1,72 @@
+// "Does this word need this head?": the word's probability with and without the head, and what is written without it.
+
+import { callLatest } from '../core/boot.js';
+import { make, fillElements, replace } from '../core/dom.js';
+import { twoDecimals } from '../core/map-view.js';
+import { set, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { shortName } from '../parts/head-names.js';
+import { Question } from './question.js';
+import { markedCell } from './marked-cell.js';
+
+export class HeadNeeded extends Question {
+  /** @param {import('../core/server.js').Server} server */
+  constructor(server, view) {
+    super('head-needed');
+    this.server = server;
+    this.view = view;
+    this.off = make('button', { type: 'button', class: 'link' });
+    this.off.addEventListener('click', () => set({ interventions: JSON.stringify([this.change]), tab: 'whatif' }));
+  }
+
+  /** The intervention that removes the shown head. */
+  get change() {
+    const { layer, head } = this.view.updateSelection();
+    return { kind: state.kind, layer, head, action: 'remove' };
+  }
+
+  draw() {
+    const { view: shown, source } = this.view;
+    const { translation, kind } = state;
+    const cell = shown && kind !== 'encoder' ? markedCell(shown, state) : null;
+    const { layer, head } = this.view.updateSelection();
+    const single = typeof layer === 'number' && typeof head === 'number';
+    this.element.hidden = !shown || !single;
+    if (this.element.hidden) return;
+    const word = cell && make('b', {}, source.name(shown, 'rows', [cell.row]));
+    replace(this.title, ...fillElements(t(word ? 'needed_word' : 'needed_sentence'), word ? { word } : {}));
+    const request = translation.requestValues();
+    const key = JSON.stringify([request, this.change, cell?.row ?? null]);
+    const places = cell ? shown.rows[cell.row].places : translation.target.map((_, place) => place);
+    this.load(
+      key,
+      () => callLatest(this.server.answer_changed, { request, interventions: [this.change] }),
+      (answer) => this.show(answer, places),
+      t('needed_waits', { head: shortName({ layer, head }) }),
+    );
+  }
+
+  show({ held, answer, own }, places) {
+    const before = own ?? state.translation;
+    const product = (tokens) => places.reduce((all, place) => all * (tokens[place]?.probability ?? 0), 1);
+    const bar = (name, value, look) =>
+      make(
+        'div',
+        { class: 'bar' },
+        make('span', {}, t(name)),
+        make('span', { class: `track ${look}` }, make('i', { style: `width:${(100 * value).toFixed(1)}%` })),
+        make('span', { class: 'numeric' }, twoDecimals(value)),
+      );
+    const same = answer.text === before.text;
+    const text = make('b', {}, make('bdi', { lang: state.translation.model.target }, answer.text));
+    this.off.textContent = t('needed_keep_off');
+    replace(
+      this.body,
+      make('p', { class: 'quiet' }, t('needed_probability')),
+      bar('needed_with', product(before.target), 'with'),
+      bar('needed_without', product(held.target), 'without'),
+      make('p', {}, ...fillElements(t(same ? 'needed_same' : 'needed_other'), { text })),
+      this.off,
+    );
+  }
+}

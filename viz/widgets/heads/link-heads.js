@@ -1,0 +1,67 @@
+// "Which heads make this link?": the heads with the largest weights for the marked cell. If the cell is pinned, the wall
+// shows its weight in every head.
+
+import { make, fillElements, replace } from '../core/dom.js';
+import { threeDecimals } from '../core/map-view.js';
+import { set, state } from '../core/state.js';
+import { sameHead } from '../core/store.js';
+import { t } from '../core/i18n.js';
+import { shortName } from '../parts/head-names.js';
+import { colourTile, resetTile } from './measure-wall.js';
+import { markedCell, weightsOfCell } from './marked-cell.js';
+
+const MAX_LISTED = 5;
+const STRONG_FROM = 0.5; // weight of a link that counts as made
+
+export class LinkHeads {
+  constructor(view) {
+    this.view = view;
+    this.title = make('h3', {});
+    this.says = make('p', { class: 'quiet' });
+    this.list = make('div', { class: 'bars' });
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => set({ column: null }) });
+    this.element = make('section', { class: 'link-heads' }, this.title, this.says, this.list, this.back);
+    this.list.addEventListener('click', (event) => {
+      const button = event.target.closest('button');
+      if (button) set({ layer: Number(button.dataset.layer), head: Number(button.dataset.head), preview: null });
+    });
+  }
+
+  /** Whether the wall shows weights of the pinned cell instead of maps. */
+  get coloursWall() {
+    return state.row !== null && state.column !== null;
+  }
+
+  draw() {
+    const { view: shown, source, grid } = this.view;
+    const cell = shown && markedCell(shown, state);
+    this.element.hidden = !cell;
+    if (!cell) return;
+    const heads = weightsOfCell(source, state.kind, state, cell);
+    const name = (axis, place) => make('b', {}, source.name(shown, axis, [place]));
+    const names = { query: name('rows', cell.row), key: name('columns', cell.column) };
+    replace(this.title, t('link_heads'));
+    const strong = heads.filter(({ weight }) => weight > STRONG_FROM).length;
+    replace(this.says, ...fillElements(t('link_heads_says', { strong, all: heads.length }), names));
+    const ranked = heads.filter(({ weight }) => weight === weight).sort((one, other) => other.weight - one.weight);
+    replace(this.list, ...ranked.slice(0, MAX_LISTED).map((head) => this.bar(head)));
+    this.back.hidden = !this.coloursWall;
+    this.back.textContent = t('link_heads_back');
+    if (!this.coloursWall) return;
+    grid.element.classList.add('coloured');
+    const weights = new Map(heads.map(({ layer, head, weight }) => [`${layer} ${head}`, weight]));
+    for (const button of grid.buttons()) {
+      const weight = weights.get(`${button.dataset.layer} ${button.dataset.head}`);
+      if (weight === undefined || weight !== weight) resetTile(button);
+      else colourTile(button, String(Math.round(100 * weight)), weight);
+    }
+  }
+
+  bar({ layer, head, weight }) {
+    const chosen = sameHead({ layer, head }, this.view.updateSelection());
+    const fill = make('i', { style: `width:${(100 * weight).toFixed(1)}%` });
+    const about = { type: 'button', 'aria-pressed': String(chosen), data: { layer, head } };
+    const number = make('span', { class: 'numeric' }, threeDecimals(weight));
+    return make('button', about, make('span', {}, shortName({ layer, head })), make('span', { class: 'track' }, fill), number);
+  }
+}

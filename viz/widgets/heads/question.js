@@ -1,0 +1,44 @@
+// A question beside the map. Its answer is computed by the server while the question is open, for the current selection.
+
+import { make } from '../core/dom.js';
+import { LatestRequest } from '../core/latest-request.js';
+
+const REST_MS = 250; // a selection that changes again within this time is not asked for
+
+export class Question {
+  /** @param {string} name class of the element */
+  constructor(name) {
+    this.title = make('summary', {});
+    this.waits = make('p', { class: 'quiet', role: 'status' });
+    this.body = make('div', { class: 'answer' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.element = make('details', { class: `question ${name}` }, this.title, this.waits, this.body, this.error);
+    this.latest = new LatestRequest(this.body, this.error, 'error_our_fault');
+    this.timer = 0;
+    this.element.addEventListener('toggle', () => this.draw());
+  }
+
+  /** Show the question for the current selection; subclasses ask for the answer. */
+  draw() {}
+
+  /**
+   * Ask for the answer to `key` if the question is open.
+   * @template Answer
+   * @param {string} key
+   * @param {() => Promise<Answer>} ask
+   * @param {(answer: Answer) => void} show
+   * @param {string} waits what is being computed
+   */
+  load(key, ask, show, waits) {
+    clearTimeout(this.timer);
+    if (!this.element.open) this.latest.cancel();
+    if (!this.element.open || key === this.latest.shown) return;
+    this.waits.textContent = waits;
+    this.body.classList.add('waits');
+    const load = async () => {
+      await this.latest.load(key, ask, show);
+      if (!this.body.classList.contains('waits')) this.waits.textContent = '';
+    };
+    this.timer = setTimeout(load, this.latest.shown ? REST_MS : 0);
+  }
+}

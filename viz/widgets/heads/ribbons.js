@@ -1,0 +1,75 @@
+// Ribbons on the desk: what the shown head attends to, drawn between the two sentences, or as arcs along one of them.
+
+import { replace, svg } from '../core/dom.js';
+import { desk, deskWords } from '../parts/desk.js';
+import { effectiveHighlight, highlightOf } from '../headview/highlights.js';
+
+const MIN_WEIGHT = 0.15; // smaller weights get no ribbon
+const MAX_RIBBONS = 160; // more would only be a grey area
+const ARC = 0.8; // height of an arc, relative to the height of the area
+
+/** Draws the ribbons of a view into the desk. */
+export class Ribbons {
+  constructor(view) {
+    this.view = view;
+    this.picture = svg('svg', {});
+    replace(desk().ribbons, this.picture);
+    new ResizeObserver(() => this.draw()).observe(desk().ribbons);
+  }
+
+  draw() {
+    const { view: shown, source, store } = this.view;
+    const area = desk().ribbons.getBoundingClientRect();
+    if (!shown || !area.height) return replace(/** @type {any} */ (this.picture));
+    const boxes = new Map();
+    for (const word of deskWords()) for (const key of word.dataset.keys?.split(' ') ?? []) boxes.set(key, word);
+    const boxOf = (axis, place) => {
+      const word = source
+        .keys(shown.kind, axis, shown[axis][place])
+        .map((key) => boxes.get(key))
+        .find(Boolean);
+      return word?.getClientRects()[0];
+    };
+    const now = effectiveHighlight(highlightOf(store.state));
+    const [rows, columns] = ['rows', 'columns'].map((axis) => shown[axis].map((_, place) => boxOf(axis, place)));
+    // Ribbons of a sentence on several lines would cross its words: then only the highlighted ones are drawn.
+    const wrapped = [rows, columns].some((boxes) => boxes.some((box) => box && Math.abs(box.top - boxes.find(Boolean).top) > 4));
+    const paths = this.cells(shown, now)
+      .filter(({ marked }) => marked || !wrapped)
+      .map(({ row, column, weight, marked }) => this.path(shown.kind, [rows[row], columns[column]], area, { weight, marked }));
+    replace(/** @type {any} */ (this.picture), ...paths.filter(Boolean));
+    return undefined;
+  }
+
+  /** The cells with a ribbon, the highlighted ones last, so that they lie on top. */
+  cells({ weights, columns, rows }, now) {
+    const lit = now.rows || now.columns;
+    const cells = [];
+    for (let cell = 0; cell < weights.length; cell++) {
+      if (!(weights[cell] >= MIN_WEIGHT)) continue;
+      const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
+      const marked = Boolean(lit) && (!now.rows || now.rows.includes(row)) && (!now.columns || now.columns.includes(column));
+      cells.push({ row, column, weight: weights[cell], marked });
+    }
+    cells.sort((one, other) => Number(one.marked) - Number(other.marked) || one.weight - other.weight);
+    return cells.slice(-Math.min(MAX_RIBBONS, rows.length * columns.length));
+  }
+
+  path(kind, [row, column], area, { weight, marked }) {
+    if (!row || !column) return null;
+    const centre = ({ left, width }) => left + width / 2 - area.left;
+    const [from, to] = [centre(column), centre(row)];
+    const look = { 'stroke-width': String(marked ? 2 + 5 * weight : 0.5 + 2.5 * weight), class: marked ? 'marked' : '' };
+    const opacity = String(marked ? 1 : 0.12 + 0.25 * weight);
+    if (kind !== 'cross') {
+      if (row === column || from === to) return null;
+      const [edge, height] = kind === 'encoder' ? [0, ARC * area.height] : [area.height, -ARC * area.height];
+      const far = Math.min(1, Math.abs(from - to) / 320);
+      const d = `M${from} ${edge}C${from} ${edge + height * far} ${to} ${edge + height * far} ${to} ${edge}`;
+      return svg('path', { d, 'stroke-opacity': opacity, ...look });
+    }
+    const [top, bottom] = [Math.min(0, column.bottom - area.top + 3), Math.max(area.height, row.top - area.top - 2)];
+    const middle = (top + bottom) / 2;
+    return svg('path', { d: `M${from} ${top}C${from} ${middle} ${to} ${middle} ${to} ${bottom}`, 'stroke-opacity': opacity, ...look });
+  }
+}

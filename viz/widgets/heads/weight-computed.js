@@ -1,0 +1,86 @@
+// "How is this weight computed?": score, exponential and share of the strongest keys of a row, and the rest.
+
+import { callLatest } from '../core/boot.js';
+import { make, replace, tableHead } from '../core/dom.js';
+import { argMax, threeDecimals, twoDecimals } from '../core/map-view.js';
+import { set, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { Question } from './question.js';
+import { markedCell } from './marked-cell.js';
+
+const MAX_KEYS = 3;
+
+export class WeightComputed extends Question {
+  /** @param {import('../core/server.js').Server} server */
+  constructor(server, view) {
+    super('weight-computed');
+    this.server = server;
+    this.view = view;
+    this.why = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'why' }) });
+  }
+
+  draw() {
+    const { view: shown } = this.view;
+    const cell = shown && markedCell(shown, state);
+    const { translation, kind } = state;
+    const { layer, head } = this.view.updateSelection();
+    const single = typeof layer === 'number' && typeof head === 'number';
+    this.element.hidden = !cell || !single;
+    if (!cell || !single) return;
+    const row = shown.rows[cell.row].places[0]; // of a whole word, the first token's row
+    const weights = translation.map(kind, layer, head);
+    const places = shown.columns[cell.column].places;
+    const own = places.map((place) => weights.weights[row * weights.columns + place]);
+    const column = places[argMax(own)];
+    this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...own) || 0) });
+    const wanted = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
+    this.load(
+      JSON.stringify(wanted),
+      () => callLatest(this.server.explain_row, wanted),
+      (answer) => this.show(answer, translation.columns(kind), column),
+      t('computed_waits'),
+    );
+  }
+
+  show({ scores, powers, total, weights, allowed }, keys, chosen) {
+    const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((one, other) => weights[other] - weights[one]);
+    const shown = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
+    shown.sort((one, other) => weights[other] - weights[one]);
+    const rest = ranked.filter((place) => !shown.includes(place));
+    const sum = (numbers, places) => places.reduce((all, place) => all + numbers[place], 0);
+    const line = (name, score, power, weight, look = '') =>
+      make(
+        'tr',
+        { class: look },
+        make('th', { scope: 'row' }, name),
+        ...[score, power, weight].map((text) => make('td', { class: 'numeric' }, text)),
+      );
+    const table = make(
+      'table',
+      {},
+      tableHead([t('computed_key'), t('computed_score'), t('computed_power'), t('computed_share')]),
+      make(
+        'tbody',
+        {},
+        ...shown.map((place) => {
+          const name = make('bdi', {}, keys[place].label);
+          return line(
+            name,
+            twoDecimals(scores[place]),
+            large(powers[place]),
+            threeDecimals(weights[place]),
+            place === chosen ? 'chosen' : '',
+          );
+        }),
+        rest.length
+          ? line(t('computed_rest', { count: rest.length }), '', large(sum(powers, rest)), threeDecimals(sum(weights, rest)))
+          : null,
+        line(t('computed_sum'), '', large(total), threeDecimals(sum(weights, ranked)), 'total'),
+      ),
+    );
+    this.why.textContent = t('computed_why');
+    replace(this.body, make('p', { class: 'quiet' }, t('computed_says')), table, this.why);
+  }
+}
+
+const large = (number) => (number >= 1000 ? Math.round(number).toLocaleString('en') : number.toFixed(2));

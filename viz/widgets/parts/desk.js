@@ -1,0 +1,50 @@
+// The desk: sentence and translation above the views. See fills its headline, its ribbons and its player.
+
+import { make } from '../core/dom.js';
+
+/** @type {ReturnType<typeof build> | null} */
+let places = null;
+
+/** The only desk of the page. */
+export function desk() {
+  places ??= build();
+  return places;
+}
+
+function build() {
+  return {
+    headline: make('p', { class: 'headline' }),
+    ribbons: make('div', { class: 'ribbons', 'aria-hidden': 'true' }),
+    player: make('div', { class: 'player-place' }),
+    /** The root of the translate form; null on a page without it. @type {HTMLElement | null} */
+    root: null,
+    /** The element with a sentence's words. @type {{ source: HTMLElement | null, target: HTMLElement | null }} */
+    sentences: { source: null, target: null },
+    /** The sentence field. @type {HTMLTextAreaElement | null} */
+    field: null,
+  };
+}
+
+const WORDS = '[data-keys]';
+
+/** All words of both sentences, each with the keys of its tokens. */
+export function deskWords() {
+  const { source, target } = desk().sentences;
+  const wordsOf = (sentence) => /** @type {HTMLElement[]} */ ([...(sentence?.querySelectorAll(WORDS) ?? [])]);
+  return [...wordsOf(source), ...wordsOf(target)];
+}
+
+/**
+ * The word under the pointer. The words of the sentence lie over the field, which gets the events.
+ * @param {PointerEvent | MouseEvent} event
+ * @returns {HTMLElement | null}
+ */
+export function deskWordAt(event) {
+  const { field, sentences } = desk();
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (target !== field) return sentences.target?.contains(target) ? target.closest(WORDS) : null;
+  const inside = ({ left, right, top, bottom }) =>
+    event.clientX >= left && event.clientX <= right && event.clientY >= top && event.clientY <= bottom;
+  const words = /** @type {HTMLElement[]} */ ([...(sentences.source?.querySelectorAll(WORDS) ?? [])]);
+  return words.find((word) => [...word.getClientRects()].some(inside)) ?? null;
+}
