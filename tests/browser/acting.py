@@ -12,6 +12,7 @@ from playwright.sync_api import Page
 
 from headlight.model.records import FloatArray
 from headlight.viz.service.weight_encoding import LEVELS
+from headlight.viz.tabs import VIEWS
 from tests.browser.conftest import PATIENCE
 
 
@@ -92,9 +93,20 @@ DRAWN = {
 }
 
 
+def choose_panel(page: Page, name: str) -> None:
+    """Click on the view that has a panel, and on the panel below it. See opens its second one from the menu of models."""
+    view = next(view for view, panels in VIEWS.items() if name in panels)
+    page.locator(".tabs button").nth(list(VIEWS).index(view)).click()
+    if name == "beside":
+        page.click(".models-picker .opens")
+        page.click(".menu-link[data-word=tab_beside]")
+    elif len(VIEWS[view]) > 1 and name != "heads":
+        page.click(f".subtabs [aria-controls=panel-{name}]")
+
+
 def open_tab(page: Page, name: str) -> None:
     """Another look at the sentence, with all that it asks the server for."""
-    page.click(f".tabs [aria-controls=panel-{name}]")
+    choose_panel(page, name)
     page.wait_for_selector(f"#panel-{name} {DRAWN.get(name, '.main-svg')}")
     at_rest(page)
 

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
+from tests.browser.acting import choose_panel
 from tests.browser.browsers import ARGUMENTS, find_chromium
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
@@ -26,7 +27,7 @@ def tab(name: str) -> Act:
     """Open a tab and wait until it is drawn."""
 
     def act(page: Page) -> None:
-        page.click(f".tabs [aria-controls=panel-{name}]")
+        choose_panel(page, name)
         page.wait_for_selector(f"#panel-{name} .main-svg")
 
     return act
@@ -52,7 +53,7 @@ def lines(page: Page) -> None:
 
 def change(page: Page) -> None:
     """What if: the worth of every head, with the one that aligns words and the costliest off, and a third looked at."""
-    page.click(".tabs [aria-controls=panel-whatif]")
+    choose_panel(page, "whatif")
     page.click(".headlight-whatif .importance button")
     page.wait_for_selector(".headlight-whatif .importance [role=status]:has-text('most important')")
     page.click('.headlight-whatif .thumb[data-layer="0"][data-head="3"]')
@@ -65,7 +66,7 @@ def change(page: Page) -> None:
 
 def word(page: Page) -> None:
     """One written word, once every method has answered."""
-    page.click("[aria-controls=panel-word]")
+    choose_panel(page, "word")
     page.wait_for_function("() => document.querySelectorAll('.headlight-word .lens td').length > 9")
     text = "document.querySelector('.headlight-word').textContent"
     page.wait_for_function(f"() => !{text}.includes('…')")  # integrated gradients take seconds
@@ -73,14 +74,14 @@ def word(page: Page) -> None:
 
 def why(page: Page) -> None:
     """One row of the head that is shown first, and what its keys write."""
-    page.click("[aria-controls=panel-why]")
+    choose_panel(page, "why")
     page.wait_for_selector(".headlight-why .stream tfoot")
     page.wait_for_selector(".headlight-why:not(:has(.waits))")
 
 
 def lesson(page: Page) -> None:
     """The walk, where a row of weights is computed by hand."""
-    page.click("[aria-controls=panel-learn]")
+    choose_panel(page, "learn")
     page.wait_for_timeout(3000)
     page.evaluate("location.hash = '#tab=learn&lesson=walk.softmax.3'")
     page.wait_for_selector("#panel-learn math")

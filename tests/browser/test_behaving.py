@@ -18,7 +18,18 @@ from headlight.viz.page import Page as HeadlightPage
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.service import Service
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import drawn, modules, open_tab, settled, state, title, translate, translation, until
+from tests.browser.acting import (
+    choose_panel,
+    drawn,
+    modules,
+    open_tab,
+    settled,
+    state,
+    title,
+    translate,
+    translation,
+    until,
+)
 from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer, translate_widget_of, visiting
 from tests.browser.test_exporting import save
 
@@ -303,7 +314,7 @@ def assert_says_that_the_server_is_gone(page: Page, silent: Event, answered: Ans
         expect(page.locator("#panel-heads .explorer .head")).to_have_css("opacity", "1")
         assert page.input_value("#sentence") == SENTENCE
     expect(page.locator("[data-testid=toast-body]")).to_be_hidden()
-    page.click(".tabs [aria-controls=panel-models]")
+    choose_panel(page, "models")
     expect(page.locator("#panel-models .error")).to_have_text(says)
     page.wait_for_function("location.hash.includes('Sofa')")
     silent.set()
@@ -385,7 +396,7 @@ def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) ->
     held: list[Any] = []
     judging = "**/headlight/call/judge"
     page.route(judging, lambda route: held.append(route))
-    page.click(".tabs [aria-controls=panel-sentiment]")  # the first example is judged at once
+    choose_panel(page, "sentiment")  # the first example is judged at once
     page.fill("#review", "")
     page.press("#review", "Enter")
     error = page.locator("#review-error")

@@ -16,7 +16,7 @@ from headlight.model.translate.judge import Judge
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import classifier
-from tests.browser.acting import at_rest, open_tab, traces
+from tests.browser.acting import at_rest, choose_panel, open_tab, traces
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
 from tests.browser.test_places import free_port
@@ -178,7 +178,7 @@ def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_
 @pytest.mark.journey
 def test_a_classifier_that_is_downloaded_judges_at_once(visit: Visit) -> None:
     page = visit(drawn=".tabs", width=360, height=780)
-    page.click(".tabs [aria-controls=panel-models]")
+    choose_panel(page, "models")
     listed, other = (page.locator(".hub li", has_text=name) for name in (LISTED, ON_THE_HUB))
     expect(listed.locator("b")).to_have_text("Classifies texts, English")
     other.get_by_role("button").click()
@@ -188,7 +188,7 @@ def test_a_classifier_that_is_downloaded_judges_at_once(visit: Visit) -> None:
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("judge")
     expect(page.locator(f"{TAB} .axis")).to_contain_text("Positive")  # its classes NEGATIVE and POSITIVE, in words
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.click(".tabs [aria-controls=panel-models]")
+    choose_panel(page, "models")
     page.locator("tr.model[data-model=feelings] .use").click()
     at_rest(page)
     expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("feelings")

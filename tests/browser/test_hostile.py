@@ -146,7 +146,9 @@ def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Vi
     assert {"<", "fat", "&", "%", "😀"} <= rows  # words end at signs, so no tag is a label of its own
     picture = save(page, "SVG", folder).read_text(encoding="utf-8")
     names = [html.unescape(text) for text in re.findall(r">([^<>]+)</text>", picture)]
-    labels = {word.strip() for name in names for word in name.split("→")}  # a row names the word read, and the one written
+    labels = {
+        word.strip() for name in names for word in name.split("→")
+    }  # a row names the word read, and the one written
     assert {row for row in rows if len(row) < 8} <= labels  # longer ones are cut
     for tab in ("decoding", "why"):
         open_tab(page, tab)

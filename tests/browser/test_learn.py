@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import at_rest, hold_calls, let_calls, open_tab, resize, state, translate
+from tests.browser.acting import at_rest, choose_panel, hold_calls, let_calls, open_tab, resize, state, translate
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -95,7 +95,7 @@ def test_the_lessons_say_what_they_wait_for(visit: Visit) -> None:
     page = visit()
     panel = page.locator("#panel-learn")
     hold_calls(page, "read_lessons")
-    page.click(".tabs [aria-controls=panel-learn]")
+    choose_panel(page, "learn")
     expect(panel).to_have_text("Loading the lessons…")
     let_calls(page)
     page.click(".lesson-row[data-lesson=heads]")

@@ -15,7 +15,7 @@ from headlight.model.experiments.logit_lens import decompose_logit
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
+from tests.browser.acting import at_rest, choose_panel, drawn, held, modules, open_tab, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Answered, Visit, visiting
 from tests.chosen import CHOSEN, SENTENCE
@@ -384,7 +384,7 @@ def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: 
 
 def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example: Translation) -> None:
     look_at(page, "cross", 1, "mean")
-    page.click(".tabs [aria-controls=panel-why]")
+    choose_panel(page, "why")
     layer = example.attention.cross[1]  # [head, query, key]
     nearest = int(np.abs(layer - layer.mean(axis=0)).sum(axis=(1, 2)).argmin())
     page.get_by_role("button", name=f"Use the nearest head: Layer 2 · Head {nearest + 1}").click()

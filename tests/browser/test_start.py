@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.viz.figure_phrases import phrases
-from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.acting import at_rest, choose_panel, open_tab, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -108,7 +108,7 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
     page.get_by_role("button", name=phrases("en")["lesson_first_steps"]).click()
     arrived(page, "see", "en")
     assert state(page, "tab") == "heads"
-    page.click(".tabs [aria-controls=panel-learn]")
+    choose_panel(page, "learn")
     expect(page.locator(CARD)).to_be_hidden()
     at_rest(page)
 

@@ -18,6 +18,11 @@ export class OpenedFile {
     this.error = make('p', { class: 'error', role: 'alert' });
     this.shown = make('div', {});
     this.element = make('details', { class: 'own-file' }, this.name, this.says, this.picker.element, this.error, this.shown);
+    addEventListener('headlight-open-file', () => {
+      this.element.open = true;
+      this.element.scrollIntoView({ block: 'start' });
+      this.picker.button.focus();
+    });
     this.element.addEventListener('dragover', (event) => event.preventDefault());
     this.element.addEventListener('drop', (event) => {
       event.preventDefault();

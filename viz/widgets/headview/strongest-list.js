@@ -48,7 +48,7 @@ function entriesOf(source, view, now) {
     return formatWeight(view, weights[place], lit.rows ? [place] : now.rows, lit.rows ? now.columns : [place]);
   };
   const entries = topIndices(weights, MAX_LISTED).map((place) => [
-    source.longName(view, axis, [place]),
+    source.longName?.(view, axis, [place]) ?? source.name(view, axis, [place]),
     weights[place],
     both?.includes(place),
     said(place),

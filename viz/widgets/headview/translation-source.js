@@ -19,6 +19,7 @@ import { rowName } from '../parts/row-name.js';
  * - texts: `headName`, `kindText`, `shownCaption(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`,
  *   `rowVerb(view, row)`;
  * - optional `looks(view, rows, columns)`: sentence on two words, for heads that are shifted by one row;
+ * - optional `longName(view, axis, places)`: the name with the word that a row has just read;
  * - optional `rest(view)`, `restSays(view, place)`: column weights that are shown if nothing is highlighted;
  * - optional `isMasked(view, axis, places)`: whether all of these words are masked.
  */

@@ -1,7 +1,7 @@
 // Model menu: bundled models, language pairs from the Hub, and any other model by ID.
 
 import { make } from '../core/dom.js';
-import { state } from '../core/state.js';
+import { set, state } from '../core/state.js';
 import { errorText, t } from '../core/i18n.js';
 import { byPair, kindName, pairName, formatSize } from '../parts/model-names.js';
 import { HubAway } from '../parts/hubaway.js';
@@ -9,6 +9,12 @@ import { ListBox } from '../parts/list-box.js';
 
 const ID = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*(@[A-Za-z0-9_][A-Za-z0-9._/-]*)?$/;
 const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // as copied from a browser
+
+/** Opens the part of See that shows a file of attention. */
+function openOwnFile() {
+  set({ tab: 'heads' });
+  dispatchEvent(new Event('headlight-open-file'));
+}
 
 export class ModelMenu {
   /** `choose` gets a model name, listed or not; `opened` is called when the menu opens. */
@@ -38,7 +44,21 @@ export class ModelMenu {
     );
     this.away = new HubAway();
     this.byId = make('div', { class: 'end', hidden: !config.any_model }, this.more, this.form);
-    const end = make('div', { class: 'ends' }, this.away.element, this.byId);
+    /** @type {[string, () => void][]} */
+    const entries = [
+      ['tab_beside', () => set({ tab: 'beside' })],
+      ['open_your_own', () => openOwnFile()],
+      ['all_models', () => set({ tab: 'models' })],
+    ];
+    this.links = entries.map(([word, open]) => {
+      const button = make('button', { type: 'button', class: 'menu-link', data: { word } });
+      button.addEventListener('click', () => {
+        this.picker.close();
+        open();
+      });
+      return button;
+    });
+    const end = make('div', { class: 'ends' }, this.away.element, this.byId, make('div', { class: 'end' }, ...this.links));
     this.picker = new ListBox(choose, { end, opened, name: 'models-picker' });
     this.element = this.picker.element;
     this.more.addEventListener('click', () => this.unfold(this.form.hidden));
@@ -81,6 +101,7 @@ export class ModelMenu {
     const told = JSON.stringify([state.language, model, listed, state.hubAway]);
     if (told === this.told) return;
     this.told = told;
+    for (const link of this.links) link.textContent = t(link.dataset.word ?? '');
     const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
     const here = all.filter(({ where }) => where === 'here');
     const hub = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
