@@ -94,7 +94,7 @@ DRAWN = {
 
 
 def choose_panel(page: Page, name: str) -> None:
-    """Click on the view that has a panel, and on the panel below it. See opens its second one from the menu of models."""
+    """Click on the view that has a panel, and on the panel below it; See opens its second one from the models' menu."""
     view = next(view for view, panels in VIEWS.items() if name in panels)
     page.locator(".tabs button").nth(list(VIEWS).index(view)).click()
     if name == "beside":

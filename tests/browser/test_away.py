@@ -71,7 +71,7 @@ def test_machines_that_are_away_are_told_of_and_waited_for_without_a_reload(
         before = translate(page, FIRST)
         elsewhere.leave()
         error, sign = page.locator("#sentence-error"), page.locator(".line-sign")
-        button = page.locator(".translate .under > .go")
+        button = page.locator(".translate .go")
         for language, width in (("en", 1280), ("zh", 360)):
             page.set_viewport_size({"width": width, "height": 800})
             page.click(f".top [lang={language}]")

@@ -179,7 +179,7 @@ def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> N
     page.wait_for_function("location.hash.includes('Guten')")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
-    expect(page.locator(".translate .under > .go")).to_have_text("Stop")
+    expect(page.locator(".translate .go")).to_have_text("Stop")
     page.go_back()
     silent.set()  # a visitor's next request waits until their last has let go
     settled(page, FIRST)
@@ -367,10 +367,10 @@ def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page:
         expect(part).to_have_css("opacity", "1")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
-    button = page.locator(".translate .under > .go")
+    button = page.locator(".translate .go")
     expect(button).to_have_text("Stop")
     button.click()
-    expect(page.locator(".translate .meta")).to_contain_text("belongs to the previous sentence.")
+    expect(page.locator(".translate .verdict")).to_contain_text("belongs to the previous sentence.")
     for part in shown:
         expect(part).to_have_css("opacity", "0.5")
     assert page.input_value("#sentence") == SENTENCE  # nothing typed is lost
@@ -378,7 +378,7 @@ def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page:
     translate(page, OTHER)
     for part in shown:
         expect(part).to_have_css("opacity", "1")
-    expect(page.locator(".translate .meta")).not_to_contain_text("Stopped")
+    expect(page.locator(".translate .verdict")).not_to_contain_text("Stopped")
 
 
 # ---------------------------------------------------------------- other tabs

@@ -49,7 +49,7 @@ BOXES = """(menu) => {
     range.selectNodeContents(it);
     return sides(range.getBoundingClientRect());
   };
-  const entries = [...menu.children].flatMap((entry) => {
+  const entries = [...menu.querySelectorAll('button')].flatMap((entry) => {
     entry.scrollIntoView({ block: 'nearest' });
     return [sides(entry.getBoundingClientRect()), sides(menu.getBoundingClientRect())];
   });
@@ -150,7 +150,7 @@ def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder:
     cells = Image.open(io.BytesIO(base64.b64decode(image[1])))
     whole = (0, 0, *cells.size)
     np.testing.assert_allclose(cells_of(cells, whole, weights.shape), colours_of(weights), atol=2)
-    labels = set(re.findall(r">([^<>]+)</text>", vector))
+    labels = {word.strip() for name in re.findall(r">([^<>]+)</text>", vector) for word in name.split("→")}
     tokens = (*example.source_tokens, *example.target_tokens)
     assert {token.text.strip() for token in tokens if not token.special} <= labels
     picture = Image.open(save(page, "PNG", folder))

@@ -17,7 +17,7 @@ from tests.model.translate.test_opening import PAIRS
 LOWEST = 620  # pixels from the top of a window of 1280 x 900 to the first row of cells
 OTHER = "Meine Schwester hat mir gestern erzählt, dass sie nach Berlin zieht."
 CHOSEN = ".explorer .rows .label.chosen"
-SENTENCE = ".explorer .sentence"
+SENTENCE = ".translate .headline"
 PARTS = (
     ".top > *, .translate .side > *, .translate .label-row > *, .translate .under > *, #panel-heads .kinds button, "
     "#panel-heads :is(.topline > *, .sentence, .says, .strip, .plane, .list, .tools, .wall-grid)"

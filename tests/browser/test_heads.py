@@ -76,12 +76,12 @@ def test_pointing_at_a_token_shades_what_it_attends_to_and_says_the_number(page:
     page.hover(".explorer .rows .label >> nth=2")
     row = shown.attention.cross[0, 3, 2]
     assert page.inner_text(".explorer .list .numeric >> nth=1") == f"{row.max():.4f}"
-    assert f"puts {row.max():.2f} of its attention on" in page.inner_text(".explorer .sentence")
+    assert f"puts {row.max():.3f} of its attention on" in page.inner_text(".translate .headline")
     label = page.locator(".explorer .columns .label").nth(int(row.argmax()))
     colour = label.evaluate("(label) => label.style.backgroundColor")
     assert colour.startswith("rgb")
-    expect(page.locator(f'.explorer .token[data-keys="s{row.argmax()}"]')).to_have_css("background-color", colour)
-    page.hover(f'.explorer .token[data-keys="t{2}"]')
+    expect(page.locator(f'.translate .token[data-keys="s{row.argmax()}"]')).to_have_css("background-color", colour)
+    page.hover(f'.translate .word[data-keys="t{2}"]')
     assert page.inner_text(".explorer .list .numeric >> nth=1") == f"{row.max():.4f}"
 
 

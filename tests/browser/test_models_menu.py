@@ -388,7 +388,7 @@ def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, plac
 
     translate(page, "Der alte ☃ fährt.")  # of what its vocabulary lacks the page says so
     expect(page.locator(".looks-like")).to_contain_text("Not in this model’s vocabulary: ☃.")
-    expect(page.locator(".explorer .strip[data-side=source] .token.unknown")).to_have_text("☃")
+    expect(page.locator(".translate .shades .token.unknown")).to_have_text("☃")
     translate(page, "Der alte Müller fährt.")
     expect(page.locator(".looks-like .unread")).to_have_count(0)
 
@@ -578,7 +578,7 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
     came(page, "de-en")
     expect(button).to_be_hidden()
     expect(rules).to_be_hidden()
-    expect(page.locator(".translate .side:nth-child(2) .label-row b")).to_have_text("English")
+    expect(page.locator(".translate .of-target b")).to_have_text("English")
 
 
 # ---------------------------------------------------------------- for everybody, everywhere

@@ -117,7 +117,8 @@ def works(place: Page | Frame) -> None:
     place.wait_for_selector(".explorer .plot .main-svg")
     translate(place, "Die Katze schläft.")
     assert translation(place) == "The cat is sleeping."
-    place.click('.tabs button:has-text("Positions")')
+    place.click('.tabs button:has-text("Learn")')
+    place.click('.subtabs button:has-text("Positions")')
     place.wait_for_selector("#panel-positions .main-svg")
 
 

@@ -122,7 +122,7 @@ def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run:
     ask(page, LONG, beam=10)
     read_first_steps(page, run)
     text, ids = run.text, run.ids
-    button, verdict = page.locator(".translate .under > .go"), page.locator(".translate .verdict")
+    button, verdict = page.locator(".translate .go"), page.locator(".translate .verdict")
     expect(button).to_have_text("Stop")
     expect(verdict).to_have_text("Checking…")
     button.click()
@@ -144,9 +144,9 @@ def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, ru
     run.held_after = 0
     ask(page, LONG, beam=4)
     assert happens(run.held)
-    page.click(".translate .under > .go")
+    page.click(".translate .go")
     says = "Stopped. Showing the last finished translation, which belongs to the previous sentence."
-    expect(page.locator(".translate .meta")).to_contain_text(says)
+    expect(page.locator(".translate .verdict")).to_contain_text(says)
     assert_ends_within_a_step(run)
     assert translation(page) == before
     expect(page.locator(".translate .verdict")).to_have_css("opacity", "0.5")  # like the maps: of the sentence before

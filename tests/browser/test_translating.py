@@ -75,7 +75,7 @@ def test_an_alternative_continues_the_translation_from_there(page: Page, transla
     translate(page, SENTENCE)
     word = page.locator(".translate .word").nth(4)
     place = int(word.get_attribute("data-place") or "")
-    word.hover()
+    word.click()
     other = page.locator(".translate .alternatives button:enabled").first
     chosen = other.locator("bdi").inner_text()
     before = state(page, "translation")["target"]
@@ -150,13 +150,13 @@ def test_what_is_too_long_stays_in_its_field_and_says_the_limit(page: Page) -> N
 
 
 def test_a_new_sentence_clears_what_was_said_of_the_last_one_at_once(page: Page) -> None:
-    said, words = page.locator(".translate .under > :is(.verdict, .back, .meta)"), page.locator(".translate .out .text")
+    said, words = page.locator(".translate .judged :is(.verdict, .back, .meta)"), page.locator(".translate .out .text")
     below = page.locator(".tabs").bounding_box()
     hold_calls(page, "stream_messages")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
     expect(said.nth(0)).to_have_text("Checking…")
-    assert said.all_inner_texts()[1:] == ["", ""]
+    assert said.all_text_contents()[1:] == ["", ""]
     expect(words).to_have_css("opacity", "0.5")  # they are still those of the last one
     assert page.locator(".tabs").bounding_box() == below
     let_calls(page)
@@ -176,10 +176,10 @@ def test_a_refused_sentence_leaves_nothing_of_the_last_one_looking_current(visit
     if not live:  # who types on is not complained to
         page.keyboard.press("Enter")
         expect(page.locator("#sentence-error")).to_contain_text("789 characters")
-    expect(page.locator(".translate .meta")).to_have_text(
+    expect(page.locator(".translate .verdict")).to_have_text(
         "Not translated. Showing the last finished translation, which belongs to the previous sentence."
     )
-    shown = (".translate .out .text", ".translate .verdict", ".translate .back", "#widget-explorer")
+    shown = (".translate .out .text", "#widget-explorer")
     for part in shown:
         expect(page.locator(part)).to_have_css("opacity", "0.5")
     for tab in ("whatif", "word", "why", "decoding"):

@@ -47,6 +47,7 @@ class DecodingTab {
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
     this.search = section('search', this.none, this.controls, this.tree.element, this.tree.legend, this.chosen.readout, this.tree.keys);
     this.pair = make('div', { class: 'pair' }, this.chosen.step.element, this.finished.section.element);
+    for (const element of [this.chosen.readout, this.tree.element, this.tree.legend, this.tree.keys, this.pair]) element.hidden = true;
     this.root.append(this.error, this.search.element, this.pair, this.probabilities.section.element);
   }
 

@@ -14,7 +14,12 @@ import { renderGif } from './gif-export.js';
 import { iframeSnippet, pythonSnippet } from './snippets.js';
 
 const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
-const EXPORT_FORMATS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'sheet', 'deck', 'iframe', 'python', 'link'];
+const GROUPS = {
+  share: ['link', 'iframe', 'python'],
+  picture: [...PICTURES, 'gif'],
+  data: ['csv', 'npz', 'json', 'html'],
+  class: ['deck', 'sheet'],
+};
 const COPIED = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
 const EXTERNAL_ACTIONS = { sheet: () => print(), deck: () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' })) };
 const EDGE = 8; // pixels between the menu and the window's edge
@@ -41,12 +46,12 @@ export function mountExportMenu(server) {
   };
   button.addEventListener('click', () => {
     open(menu.hidden);
-    if (!menu.hidden) menu.firstElementChild?.focus({ preventScroll: true });
+    if (!menu.hidden) menu.querySelector('button')?.focus({ preventScroll: true });
   });
   addEventListener('resize', () => menu.hidden || keepInWindow(menu));
   document.addEventListener('click', (event) => element.contains(event.target) || open(false));
   menu.addEventListener('keydown', (event) => {
-    const items = [...menu.children];
+    const items = [...menu.querySelectorAll('button')];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) {
       event.preventDefault();
@@ -82,7 +87,11 @@ export function mountExportMenu(server) {
       const [name, says] = [make('b', {}, formatName(form)), make('span', {}, t(`form_${form}_says`))];
       return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, name, says);
     };
-    replace(menu, ...EXPORT_FORMATS.map(item));
+    const group = ([name, forms]) => {
+      const title = make('h3', { id: `export-${name}` }, t(`export_${name}`));
+      return make('div', { class: 'group', role: 'group', 'aria-labelledby': `export-${name}` }, title, ...forms.map(item));
+    };
+    replace(menu, ...Object.entries(GROUPS).map(group));
     keepInWindow(menu);
   };
 

@@ -1,6 +1,7 @@
 // See: kinds, wall, one head large, comparison, questions. It gets the numbers once; only open questions ask the server.
 
 import { make, isNarrow } from '../core/dom.js';
+import { isEmbedded } from '../core/embed.js';
 import { ready } from '../core/page.js';
 import { on, pageStore, set, state } from '../core/state.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
@@ -24,8 +25,7 @@ import { LinkHeads } from './link-heads.js';
 import { Ribbons } from './ribbons.js';
 import { WeightComputed } from './weight-computed.js';
 
-const VIEW_PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'legend', 'written'];
-const OWN_SENTENCES = ['sentence', 'strips']; // parts of a page without a desk
+const VIEW_PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend', 'written'];
 const OBSERVED_FIELDS = [
   'translation',
   'kind',
@@ -56,12 +56,11 @@ export async function mount({ element, server }) {
     if (maps?.translation !== state.translation) maps = state.translation && new TranslationSource(state.translation);
     return maps;
   };
-  const onDesk = Boolean(desk().root);
+  const onDesk = Boolean(desk().root) && !isEmbedded();
   const hosts = onDesk ? { sentence: desk().headline, strips: deskStrips } : {};
-  const parts = onDesk ? VIEW_PARTS : [...VIEW_PARTS, ...OWN_SENTENCES];
   element.classList.toggle('see', onDesk);
   const view = mountHeadView(element, {
-    ...{ store: pageStore, source, open, parts, hosts, forms: ['matrix', 'lines', 'numbers'], redraws: ['translation', 'tab'] },
+    ...{ store: pageStore, source, open, parts: VIEW_PARTS, hosts, forms: ['matrix', 'lines', 'numbers'], redraws: ['translation', 'tab'] },
     shortKinds: () => onDesk,
   });
   const [tools, note] = [make('div', {}), make('p', {})];
@@ -80,9 +79,9 @@ export async function mount({ element, server }) {
   const drawn = [colouring, links, ...questions, chips, explain, table, finder, own].filter(Boolean);
   // A saved page has the numbers of the measures, and no server for the rest.
   view.wallElement.append(links.element);
-  view.element.append(make('div', { class: 'ask' }, ...elementsOf(...questions)));
+  view.element.append(make('div', { class: 'ask' }, ...elementsOf(...questions), writing.element));
   element.append(...elementsOf(explain, table, finder, own));
-  view.show.append(...elementsOf(colouring, chips), writing.element, tools, note, view.hints);
+  view.show.append(...elementsOf(colouring, chips), tools, note, view.hints);
   view.end.append(exportMenu.element);
   if (onDesk) {
     view.wallElement.prepend(view.kindsElement);

@@ -2,8 +2,8 @@
 // a source and its selection from a store, so that a page can have several views.
 
 import { make, replace, iconToggle } from '../core/dom.js';
-import { on as onPage } from '../core/state.js';
-import { NO_SELECTION, isComparing, sameHead, shownHead } from '../core/store.js';
+import { on as onPage, state as pageState } from '../core/state.js';
+import { isComparing, sameHead, shownHead } from '../core/store.js';
 import { t } from '../core/i18n.js';
 import { chooseKind, mountKinds } from '../parts/kind-buttons.js';
 import { mountLegend } from '../parts/legend.js';
@@ -12,6 +12,7 @@ import { stepButtons } from '../parts/step-buttons.js';
 import { differenceText } from './comparison.js';
 import { viewMode, mountViewModes } from './view-modes.js';
 import { mountStrongestList } from './strongest-list.js';
+import { defaultActions } from './default-actions.js';
 import { MapArea } from './map-area.js';
 import { NO_HIGHLIGHT, highlightOf, effectiveHighlight } from './highlights.js';
 import { headBelow, nextHead } from './head-navigation.js';
@@ -70,7 +71,9 @@ class HeadView {
     this.parts = new Set(parts);
     this.hosts = hosts;
     this.marks = null;
-    this.does = { ...this.defaultActions(), ...does };
+    /** @type {ReturnType<typeof mountDescription>[]} */
+    this.describes = [];
+    this.does = { ...defaultActions(store), ...does };
     this.names = { heading: 'h2', named: false, shortKinds: () => false, wallName: () => t('wall'), mapName: (name) => name, ...names };
     const { maps, wall } = this.build();
     this.maps = maps;
@@ -84,26 +87,11 @@ class HeadView {
     };
     this.leaves = [
       store.on([...everything, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], changed),
-      onPage(['theme', 'language'], () => this.draw()),
+      onPage(['theme', 'language', 'beamer'], () => this.draw()),
     ];
     this.observer = new ResizeObserver(() => this.onResize());
     this.observer.observe(this.maps.element);
     this.draw();
-  }
-
-  /** Default pointer and keyboard actions. */
-  defaultActions() {
-    const { store } = this;
-    return {
-      choose: (head, _event = null) => store.set({ ...head, preview: null }),
-      onHover: (row, column) => store.set({ hoverRow: row, hoverColumn: column }),
-      onPin: (row, column) => {
-        const again = row === store.state.row && column === store.state.column;
-        store.set({ ...NO_SELECTION, row: again ? null : row, column: again ? null : column });
-      },
-      held: () => store.state,
-      letGo: () => store.set(NO_SELECTION),
-    };
   }
 
   /** Builds all elements; the map and the wall are returned, because every view has them. */
@@ -144,13 +132,17 @@ class HeadView {
     this.kindsElement = kinds;
     this.drawKinds = kinds && mountKinds(kinds, store, () => this.source, this.names.shortKinds);
     this.drawForms = forms && mountViewModes(forms, store, this.forms);
-    this.strips = hosts.strips ?? (strips && mountTokenStrips(strips));
-    const described = hosts.sentence ?? sentence;
-    this.say = described && mountDescription(described);
+    this.ownStrips = strips && mountTokenStrips(strips);
+    this.describes = [sentence, hosts.sentence].filter(Boolean).map(mountDescription);
     this.read = readout && mountReadout(readout);
     this.list = list && mountStrongestList(list, { sums: parts.has('sums') });
     this.drawLegend = legend && mountLegend(legend, store);
     return { maps, wall };
+  }
+
+  /** The visible words of the sentences: in presentation mode, the view's own. */
+  get strips() {
+    return this.hosts.strips && !pageState.beamer ? this.hosts.strips : this.ownStrips;
   }
 
   // ---------------------------------------------------------------- drawing
@@ -165,7 +157,7 @@ class HeadView {
     freezeHeights(this, Boolean(state.still));
     this.drawKinds?.();
     this.wall.draw(this.source, state, this.names.wallName());
-    this.strips?.draw?.(this.source.sentences(state.kind, state));
+    this.ownStrips?.draw(this.source.sentences(state.kind, state));
     this.drawHead();
   }
 
@@ -228,7 +220,7 @@ class HeadView {
     if (this.strips) shadeStrips(this.strips, source, view, now, this.store.state);
     if (this.parts.has('written')) this.hideUnwritten();
     this.maps.highlight(all);
-    this.say?.(source, view, now, other);
+    for (const describe of this.describes) describe(source, view, now, other);
     this.read?.(source, view, now, all.missing);
     this.list?.(source, view, now, Boolean(other));
     if (source.rest) this.drawStatus();
@@ -239,7 +231,7 @@ class HeadView {
     const { written } = this.store.state;
     const { translation } = this.source;
     this.maps.hideUnwritten(writtenSize(translation, this.view, written));
-    hideUnwrittenTokens(this.strips.elements(), translation.target, written);
+    hideUnwrittenTokens(this.strips?.elements() ?? [], translation.target, written);
   }
 
   onResize() {

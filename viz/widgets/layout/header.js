@@ -30,7 +30,7 @@ export async function mount({ element, props = {} }) {
     { width: 2 },
   );
   const line = make('p', { class: 'line' });
-  const offer = make('p', { class: 'offer' });
+  const offer = make('p', { class: 'tour-offer' });
   const views = make('div', {});
   if (props.value) mountViews(views, JSON.parse(props.value));
   const languages = make('div', { class: 'segments', role: 'group' });

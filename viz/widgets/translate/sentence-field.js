@@ -10,20 +10,23 @@ function overlayParts(text, spans, tokens) {
   const units = [0];
   for (const letter of text) units.push(units[units.length - 1] + letter.length);
   const words = [];
-  for (const { start, end, key, special, piece } of tokens) {
+  for (const { start, end, key, special, piece, unknown } of tokens) {
     if (special || end <= start) continue;
     if (piece > 0 && words.length) words[words.length - 1].keys += ` ${key}`;
-    else words.push({ start, end, keys: key });
+    else words.push({ start, end, keys: key, unknown });
   }
   const between = (from, to) => {
     const parts = [];
     let at = from;
-    for (const { start, end, keys } of words) {
+    for (const { start, end, keys, unknown } of words) {
       const [first, last] = [Math.max(start, at), Math.min(end, to)];
       if (first >= last) continue;
       const own = text.slice(first, last);
       const blank = own.length - own.trimStart().length; // a token may begin with the space before its word
-      parts.push(text.slice(at, first + blank), make('span', { class: 'token', data: { keys } }, own.slice(blank)));
+      parts.push(
+        text.slice(at, first + blank),
+        make('span', { class: unknown ? 'token unknown' : 'token', data: { keys } }, own.slice(blank)),
+      );
       at = last;
     }
     return [...parts, text.slice(at, to)];
