@@ -163,7 +163,7 @@ class MultiHeadAttention(Watchable):
         positions: Positions | None = None,
         cache: KeyValueCache | None = None,
     ) -> Tensor:
-        """Apply self-attention to `x`, which follows the cached tokens. With a `memory`, apply cross-attention to it."""
+        """Apply self-attention to `x`, which follows the cached tokens, or cross-attention from `x` to a `memory`."""
         if memory is None:
             query, keys, values = self.project_qkv(x)
             if positions is not None:
