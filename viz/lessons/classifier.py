@@ -65,9 +65,9 @@ def verdict_experiment(value: ExperimentInput) -> tuple[Judgement, list[WordCont
     effects = erased.changes[-1]
     words = []
     for number in dict.fromkeys(token.word for token in judgement.tokens if token.word is not None):
-        indices = [place for place, token in enumerate(judgement.tokens) if token.word == number]
-        word = "".join(judgement.tokens[place].text for place in indices)
-        contribution = sum(judgement.shares[place] for place in indices)
+        indices = [index for index, token in enumerate(judgement.tokens) if token.word == number]
+        word = "".join(judgement.tokens[index].text for index in indices)
+        contribution = sum(judgement.shares[index] for index in indices)
         words.append(WordContribution(number, truncate(make_visible(word)), contribution, effects[indices[0]]))
     return judgement, words
 
@@ -86,7 +86,7 @@ def probability(log_odds: float) -> float:
 def erasure_experiment(value: ExperimentInput) -> ExperimentResult:
     """Erase words from a review and judge the rest."""
     judgement, words = verdict_experiment(value)
-    erased = [words[place] for place in value.values["erased"] if place < len(words)]
+    erased = [words[index] for index in value.values["erased"] if index < len(words)]
     remaining_log_odds: float = value.run_judge(Judge.without_words, judgement, [word.number for word in erased])
     effects = [word.erasure_effect for word in words]
     strongest = words[int(np.argmax(np.abs(effects)))]

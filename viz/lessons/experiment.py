@@ -8,7 +8,7 @@
          experiment=Experiment(spread, (Choice("width", ("4", "64"), "64", as_slider=True), Button("seed"))))
 
 The function must be deterministic, because its results are cached. It should take at most a second, because visitors
-share one queue. A visitor's new setting replaces the queued one.
+wait in one queue. A visitor's new setting replaces the queued one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ExperimentInput:
 
     @property
     def small_model_info(self) -> ModelInfo:
-        """The same for a model small enough to run many times. Raises a `PageError` if it has too many parameters."""
+        """`model_info` of a model that may run many times. Raises a `PageError` if it has too many parameters."""
         if self.model_info.model.parameter_count() > MAX_PARAMETERS:
             raise PageError("model", "too_large_to_try", {"limit": MAX_PARAMETERS // 1_000_000})
         return self.model_info

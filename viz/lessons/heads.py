@@ -166,7 +166,7 @@ def spread_experiment(value: ExperimentInput) -> ExperimentResult:
 def saturation_experiment(value: ExperimentInput) -> ExperimentResult:
     """Show how softmax saturates if scores are far apart: one weight becomes almost 1."""
     measurement = measure_scaling(int(value.values["width"]), value.values["seed"])
-    labels = [str(place + 1) for place in range(SHOWN_WEIGHTS)]
+    labels = [str(index + 1) for index in range(SHOWN_WEIGHTS)]
     charts = [
         BarChart(Phrase(name), labels, row[:SHOWN_WEIGHTS], most=1.0, highlighted=(0,))
         for name, row in (("row_without", measurement.raw_row), ("row_with", measurement.scaled_row))

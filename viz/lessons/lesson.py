@@ -90,7 +90,7 @@ class QuestionSpec:
 
     answer_function: str
     options: tuple[str, ...]
-    hides_answer: bool = True  # hide whatever reveals the answer until the visitor answers
+    hides_answer: bool = True  # hide the parts of the step that reveal the answer
     ask_per_setting: bool = False  # a new question for each setting of the controls
 
     def as_json(self) -> dict[str, Any]:

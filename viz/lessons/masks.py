@@ -125,8 +125,8 @@ def generation_experiment(value: ExperimentInput) -> ExperimentResult:
         mode: max_log_probability_gap(results["masked"], output) for mode, output in results.items() if mode != "masked"
     }
     rows: list[list[TextPhraseOrNumber]] = [
-        [str(place + 1), *(token_with_probability(tokens[mode], results[mode], place) for mode in results)]
-        for place in range(min(max(len(output.ids) for output in results.values()), agreed + 3))
+        [str(index + 1), *(token_with_probability(tokens[mode], results[mode], index) for mode in results)]
+        for index in range(min(max(len(output.ids) for output in results.values()), agreed + 3))
     ]
     columns = (Phrase("place"), *map(Phrase, results))
     figures: list[ResultFigure] = [
@@ -148,7 +148,7 @@ def generation_experiment(value: ExperimentInput) -> ExperimentResult:
 def common_prefix_length(one: GreedyOutput, other: GreedyOutput) -> int:
     """Count the tokens up to the first difference."""
     pairs = enumerate(zip(one.ids, other.ids, strict=False))
-    return next((place for place, (left, right) in pairs if left != right), min(len(one.ids), len(other.ids)))
+    return next((index for index, (left, right) in pairs if left != right), min(len(one.ids), len(other.ids)))
 
 
 def max_log_probability_gap(one: GreedyOutput, other: GreedyOutput) -> float:
@@ -166,16 +166,14 @@ def token_with_probability(tokens: Sequence[str], written: GreedyOutput, place: 
 def training_experiment(value: ExperimentInput) -> ExperimentResult:
     """Prepare two toys for training, one with the causal mask and one without."""
     corpus = value.values["corpus"]
-    picture, models = training_figure(
-        LiveRunSettings(corpus=corpus, mistake="unmasked"), LiveRunSettings(corpus=corpus)
-    )
+    figure, models = training_figure(LiveRunSettings(corpus=corpus, mistake="unmasked"), LiveRunSettings(corpus=corpus))
     header = models[-1][0]
     pairs = CORPUS_BY_NAME[corpus].pairs
     numbers: dict[str, TextPhraseOrNumber] = {
         "pairs": pairs, "tokens": header.tokens, "steps": header.run.steps,
         "floor": f"{best_guess_loss(pairs, header.tokens):.3f}",
     }  # fmt: skip
-    return ExperimentResult((picture,), numbers, facts=(corpus,))
+    return ExperimentResult((figure,), numbers, facts=(corpus,))
 
 
 def best_guess_loss(pairs: int, tokens: int) -> float:

@@ -82,7 +82,7 @@ def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
     config = value.small_model_info.model.config
     main, selected = value.values["mistake"], value.values["also"]
     other_names = [name for name in MISTAKES if name != main and MISTAKES[name].applies(config)]
-    added = [name for place, name in enumerate(MISTAKES) if place in selected and name in other_names]
+    added = [name for index, name in enumerate(MISTAKES) if index in selected and name in other_names]
     names = [*([main] if MISTAKES[main].applies(config) else []), *added]
     offered = [Phrase(f"lesson_mistakes_control_mistake_{name}") if name in other_names else None for name in MISTAKES]
     labels = {"also": offered}
@@ -176,13 +176,13 @@ def numbers_of_sentence(value: ExperimentInput, found: MistakeResult) -> dict[st
 def training_experiment(value: ExperimentInput) -> ExperimentResult:
     """Prepare two toys for training side by side, with the mistake and without it."""
     name = value.values["mistake"]
-    picture, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
+    figure, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
     correct = models[-1]
     numbers = untrained_numbers(*correct)
     floor = (
         math.log(math.e + correct[0].vocabulary - 1) - 1
     )  # the minimum loss after a second softmax, over one 1 and zeros
-    return ExperimentResult((picture,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
+    return ExperimentResult((figure,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
 
 
 def game_experiment(value: ExperimentInput) -> ExperimentResult:

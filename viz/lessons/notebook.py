@@ -185,7 +185,7 @@ class NotebookWriter:
         causal = {"allowed": str(self.chosen.places["written"] + 1), "keys": str(len(session.written))}
         causal["hidden"] = str(len(session.written) - self.chosen.places["written"] - 1)
         numbers = numbers_of_model(self.model) | (result.numbers if result else {})
-        ids = {f"id{place + 1}": str(token.id) for place, token in enumerate(session.translation.source_tokens[:3])}
+        ids = {f"id{index + 1}": str(token.id) for index, token in enumerate(session.translation.source_tokens[:3])}
         values = {
             name: _escape_markdown(value) for name, value in ({"row": row} | self.named | causal | numbers).items()
         }

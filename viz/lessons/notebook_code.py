@@ -148,9 +148,9 @@ def step_code(step: Step, holding: Sequence[str], divisor: str, scale: str) -> s
 
 def translate_comments(code: str, table: Mapping[str, str]) -> str:
     """Replace the `# @name` comments of the code with phrases of a table."""
-    return re.sub(r"  # @(\w+)$", lambda found: f"  # {table[f'lesson_code_{found[1]}']}", code, flags=re.MULTILINE)
+    return re.sub(r"  # @(\w+)$", lambda match: f"  # {table[f'lesson_code_{match[1]}']}", code, flags=re.MULTILINE)
 
 
 def _displayed(shown: Sequence[str]) -> list[str]:
     """Wrap all expressions but the last in `display()`."""
-    return [*(f"display({each})" for each in shown[:-1]), *shown[-1:]]
+    return [*(f"display({expression})" for expression in shown[:-1]), *shown[-1:]]

@@ -45,10 +45,10 @@ MASKS = {  # whether the encoder and cross-attention have a padding mask
 
 def masks_experiment(value: ExperimentInput) -> ExperimentResult:
     """Show the masks of all three attentions, as the first layers of the live model receive them."""
-    places = value.values["places"]
+    padding = value.values["places"]
     sentence, target = ids_if_small(value)
-    masks: dict[Kind, BoolArray] = value.run(attention_masks, padded_pair(value, sentence, places), target)
-    source_labels = padded_names(value, places)
+    masks: dict[Kind, BoolArray] = value.run(attention_masks, padded_pair(value, sentence, padding), target)
+    source_labels = padded_names(value, padding)
     target_labels = [label.text for label in token_labels(value.translation.target_tokens)]
     decoder_labels = [label.text for label in token_labels(value.translation.decoder_tokens)]
     labels: dict[Kind, tuple[list[str], list[str]]] = {
@@ -64,11 +64,11 @@ def masks_experiment(value: ExperimentInput) -> ExperimentResult:
     ]
     table = Table(Phrase("pairs"), (Phrase("attention"), Phrase("rows_columns"), Phrase("allowed")), rows)
     numbers: dict[str, TextPhraseOrNumber] = {
-        "places": places, "written": len(target),
+        "places": padding, "written": len(target),
         "causal": int(masks["decoder"].sum()), "whole": masks["decoder"].size,
     }  # fmt: skip
     return ExperimentResult(
-        (SideBySide((encoder, cross)), SideBySide((decoder, table))), numbers, ("padded",) if places else ()
+        (SideBySide((encoder, cross)), SideBySide((decoder, table))), numbers, ("padded",) if padding else ()
     )
 
 
@@ -98,18 +98,18 @@ def padded_names(value: ExperimentInput, places: int) -> list[str]:
 
 def padding_experiment(value: ExperimentInput) -> ExperimentResult:
     """Translate the sentence in a batch with a longer one, with all padding masks and without any."""
-    places = value.values["places"]
+    padding = value.values["places"]
     sentence, _ = ids_if_small(value)
-    counts = sorted({*range(0, MAX_PADDING + 1, PADDING_STEP), places})
+    counts = sorted({*range(0, MAX_PADDING + 1, PADDING_STEP), padding})
     changes = {
         name: max_changes(value, [PaddedBatch(padded_pair(value, sentence, count), *masks) for count in counts])
         for name, masks in (("without", MASKS["neither"]), ("masked", MASKS["both"]))
     }
-    without, masked = (change[counts.index(places)] for change in changes.values())
-    rows = padded_pair(value, sentence, places)
+    without, masked = (change[counts.index(padding)] for change in changes.values())
+    rows = padded_pair(value, sentence, padding)
     batches = PaddedBatch([sentence]), PaddedBatch(rows, *MASKS["both"]), PaddedBatch(rows, *MASKS["neither"])
     alone, masked_result, unmasked_result = translate_batches(value, *batches)
-    source_labels = padded_names(value, places)
+    source_labels = padded_names(value, padding)
     layer, head = head_with_most_leakage(unmasked_result.attention_to_padding)
     heatmaps = [
         Heatmap(
@@ -126,28 +126,28 @@ def padding_experiment(value: ExperimentInput) -> ExperimentResult:
     figures = (
         texts,
         SideBySide(heatmaps),
-        LinePlot(Phrase("moved"), counts, curves, Phrase("places"), mark=places, floor=0.0),
+        LinePlot(Phrase("moved"), counts, curves, Phrase("places"), mark=padding, floor=0.0),
     )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "places": places, "share": format_mean_percent(unmasked_result.attention_to_padding),
+        "places": padding, "share": format_mean_percent(unmasked_result.attention_to_padding),
         "with": masked, "without": without,
         "log_with": float(masked_result.log_probabilities.sum()),
         "log_without": float(unmasked_result.log_probabilities.sum()),
     }  # fmt: skip
     unchanged = unmasked_result.written.ids == alone.written.ids
-    return ExperimentResult(figures, numbers, ("none" if not places else "stays" if unchanged else "changes",))
+    return ExperimentResult(figures, numbers, ("none" if not padding else "stays" if unchanged else "changes",))
 
 
 def cross_attention_experiment(value: ExperimentInput) -> ExperimentResult:
     """Compare the four combinations of padding masks in the encoder and in cross-attention."""
-    places = value.values["places"]
-    rows = padded_pair(value, ids_if_small(value)[0], places)
+    padding = value.values["places"]
+    rows = padded_pair(value, ids_if_small(value)[0], padding)
     batches = [PaddedBatch(rows, *masks) for masks in MASKS.values()]
     results = dict(zip(MASKS, translate_batches(value, *batches), strict=True))
     changes = dict(zip(MASKS, max_changes(value, batches), strict=True))
     layer, head = head_with_most_leakage(results["no_cross"].cross_attention_to_padding)
     target_labels = [label.text for label in token_labels(value.translation.target_tokens)]
-    source_labels, position = padded_names(value, places), {"layer": layer + 1, "head": head + 1}
+    source_labels, position = padded_names(value, padding), {"layer": layer + 1, "head": head + 1}
     heatmaps = [
         Heatmap(
             Phrase(f"cross_{name}", position), results[name].cross[layer, head], target_labels, source_labels, "share"
@@ -168,11 +168,11 @@ def cross_attention_experiment(value: ExperimentInput) -> ExperimentResult:
     )
     log_with, log_without = (float(results[name].log_probabilities.sum()) for name in ("both", "no_cross"))
     numbers: dict[str, TextPhraseOrNumber] = {
-        "places": places, "moved": changes["no_cross"],
+        "places": padding, "moved": changes["no_cross"],
         "share": format_mean_percent(results["no_cross"].cross_attention_to_padding), "log_with": log_with,
         "log_without": log_without,
     }  # fmt: skip
-    facts = ("none",) if not places else ("rises",) if log_without > log_with else ()
+    facts = ("none",) if not padding else ("rises",) if log_without > log_with else ()
     return ExperimentResult((SideBySide(heatmaps), table, written_texts(value, results)), numbers, facts)
 
 

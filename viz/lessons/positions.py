@@ -69,7 +69,7 @@ def encodings_experiment(value: ExperimentInput) -> ExperimentResult:
     for encoding in DRAWN_ENCODINGS:
         table = encoding_array(CONFIG, encoding, length)
         is_bias = table.ndim == 3
-        labels: Sequence[TextOrPhrase] = [str(place) for place in range(length)]
+        labels: Sequence[TextOrPhrase] = [str(position) for position in range(length)]
         columns = labels if is_bias else [str(dimension) for dimension in range(table.shape[1])]
         scale: Scale = "positive" if encoding == "relative" else "signed"  # buckets are counted from 0
         matrix = table[BIAS_HEAD] if is_bias else table
@@ -80,7 +80,7 @@ def encodings_experiment(value: ExperimentInput) -> ExperimentResult:
 def similarity_experiment(value: ExperimentInput) -> ExperimentResult:
     """Compare any two positions by cosine similarity, which for waves depends only on the distance."""
     length = value.values["length"]
-    labels = [str(place) for place in range(length)]
+    labels = [str(position) for position in range(length)]
     similarities = {encoding: cosine_matrix(encoding, length) for encoding in WAVES}
     heatmaps = [
         Heatmap(encoding_name(encoding), matrix, labels, labels, max_abs=1.0, without_labels=True)
@@ -88,7 +88,7 @@ def similarity_experiment(value: ExperimentInput) -> ExperimentResult:
     ]
     distances = list(range(length))
     curves = [
-        CurveSeries(encoding_name(encoding), [float(matrix[0, place]) for place in distances])
+        CurveSeries(encoding_name(encoding), [float(matrix[0, position]) for position in distances])
         for encoding, matrix in similarities.items()
     ]
     table = similarities["sinusoidal"]
@@ -137,24 +137,25 @@ def word_experiment(value: ExperimentInput) -> ExperimentResult:
     """Join a word of the sentence and a position by addition or concatenation."""
     embedded = value.tensors(EMBEDDED)[EMBEDDED]
     index = longest_token(value)
-    token, place, beside = value.tokens[index], value.values["place"], value.values["joining"] == "beside"
-    result = join_position(embedded[index], place, MAX_LENGTH, beside=beside, width=CONCATENATED_WIDTH)
+    token, position, is_concatenated = value.tokens[index], value.values["place"], value.values["joining"] == "beside"
+    result = join_position(embedded[index], position, MAX_LENGTH, beside=is_concatenated, width=CONCATENATED_WIDTH)
     width = len(result.result)
     rows = np.zeros((3, width), dtype=np.float32)
     rows[0, : len(result.word)] = result.word
     rows[1, width - len(result.position) :] = result.position
     rows[2] = result.result
-    labels: list[TextOrPhrase] = [token, Phrase("place", {"place": str(place)}), Phrase("result")]
+    labels: list[TextOrPhrase] = [token, Phrase("place", {"place": str(position)}), Phrase("result")]
     heatmap = Heatmap(Phrase("joined"), rows, labels)
     plot = LinePlot(
         Phrase("elsewhere"),
         list(range(MAX_LENGTH)),
         [CurveSeries(token, result.similarities_by_position)],
         Phrase("position"),
-        mark=place,
+        mark=position,
     )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": token, "place": place, "kept": result.similarity_to_word, "d_model": len(result.word), "width": width,
+        "token": token, "place": position,
+        "kept": result.similarity_to_word, "d_model": len(result.word), "width": width,
         "last": len(result.word) - 1,  # the last dimension
         "length_word": float(np.linalg.norm(result.word)), "length_place": float(np.linalg.norm(result.position)),
         "lowest": min(result.similarities_by_position),
@@ -178,7 +179,7 @@ def shuffle_experiment(value: ExperimentInput) -> ExperimentResult:
     texts = TextColumns(
         (
             TextBlock(Phrase("sentence"), " ".join(tokens), language=value.translation.request.source_language or ""),
-            TextBlock(Phrase("shuffled"), " ".join(tokens[place] for place in result.order)),
+            TextBlock(Phrase("shuffled"), " ".join(tokens[position] for position in result.order)),
         )
     )
     heatmaps = [

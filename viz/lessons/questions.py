@@ -135,15 +135,15 @@ def _strongest_key_question(seen: StepView) -> QuestionOptions | None:
 def _next_token_question(seen: StepView) -> QuestionOptions | None:
     """Ask for the most probable next token."""
     candidates = seen.practice.logits()[seen.row]
-    chances = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
-    if chances[0] - chances[1] < MIN_MARGIN:
+    probabilities = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
+    if probabilities[0] - probabilities[1] < MIN_MARGIN:
         return None
     options: Sequence[Any] = candidates["best"][:CANDIDATES]
     order = sorted(
         range(len(options)), key=lambda position: options[position][1]
     )  # the order of the ids hints at no answer
-    values = {"first": options[0][0], "first_chance": f"{chances[0]:.4f}"}
-    values |= {"second": options[1][0], "second_chance": f"{chances[1]:.4f}"}
+    values = {"first": options[0][0], "first_chance": f"{probabilities[0]:.4f}"}
+    values |= {"second": options[1][0], "second_chance": f"{probabilities[1]:.4f}"}
     return QuestionOptions(tuple(options[position][0] for position in order), order.index(0), values)
 
 

@@ -226,17 +226,17 @@ class ExperimentResult:
 def to_json(value: Any) -> Any:
     """Convert a value of a figure to JSON."""
     if isinstance(value, Phrase):
-        return {"say": value.name, "values": {name: _cell(each) for name, each in value.values.items()}}
+        return {"say": value.name, "values": {name: _cell(nested) for name, nested in value.values.items()}}
     if isinstance(value, ResultFigure):
         return value.as_json()
     if isinstance(value, np.ndarray):
         return encode_array(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: to_json(each) for name, each in vars(value).items()}
+        return {name: to_json(nested) for name, nested in vars(value).items()}
     if isinstance(value, np.floating | np.integer):
         return value.item()
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [to_json(each) for each in value]
+        return [to_json(nested) for nested in value]
     return value
 
 

@@ -60,8 +60,8 @@ class ResultTables:
                 raise ValueError(f"A notebook has no way to show {form!r}. Add one here.")
 
     def _matrix(self, part: Mapping[str, Any]) -> pd.DataFrame:
-        sent = part["numbers"]
-        matrix = np.frombuffer(base64.b64decode(sent["numbers"]), dtype="<f4").reshape(sent["shape"])
+        encoded = part["numbers"]
+        matrix = np.frombuffer(base64.b64decode(encoded["numbers"]), dtype="<f4").reshape(encoded["shape"])
         rows, columns = (
             self._all(part[name]) or range(size) for name, size in zip(("rows", "columns"), matrix.shape, strict=True)
         )

@@ -34,7 +34,7 @@ OUTPUT_PROJECTED, NORMED, MEMORY = "attended", "normed", "encoder.memory"
 
 
 def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return the function that computes the named tensors of a sentence."""
+    """Return the page's call that computes the named tensors of a sentence."""
 
     def lesson_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))

@@ -25,19 +25,19 @@ LONG_WARM_UP = 60  # warm-up steps of the high rate
 
 def watch_experiment(value: ExperimentInput) -> ExperimentResult:
     """Prepare the two-sentence toy."""
-    picture, models = training_figure(run_from_controls(value.values, corpus="toy"))
-    return ExperimentResult((picture,), untrained_numbers(*models[0]), correct_option=_guess(*models[0]))
+    figure, models = training_figure(run_from_controls(value.values, corpus="toy"))
+    return ExperimentResult((figure,), untrained_numbers(*models[0]), correct_option=_guess(*models[0]))
 
 
 def order_experiment(value: ExperimentInput) -> ExperimentResult:
     """Prepare runs on two sentences of the same words, with positions and without."""
     runs = [run_from_controls(value.values, corpus="order", positions=positions) for positions in (True, False)]
-    picture, models = training_figure(*runs)
+    figure, models = training_figure(*runs)
     (_, without_positions) = models[1]
     first_probabilities = [sentence.probabilities[0] for sentence in without_positions.shown]
     # Without positions, the model cannot distinguish the sentences: both first words share one distribution.
     return ExperimentResult(
-        (picture,),
+        (figure,),
         untrained_numbers(*models[0]),
         correct_option="half" if sum(first_probabilities) <= 1 + EQUAL_TOLERANCE else "",
     )
@@ -45,20 +45,20 @@ def order_experiment(value: ExperimentInput) -> ExperimentResult:
 
 def warm_up_experiment(value: ExperimentInput) -> ExperimentResult:
     """Prepare runs with a high learning rate, with warm-up and without."""
-    picture, models = training_figure(
+    figure, models = training_figure(
         *(run_from_controls(value.values, corpus="mini", rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
     )
     return ExperimentResult(
-        (picture,), untrained_numbers(*models[0]) | {"peak": f"{HIGH_RATE:g}", "gentle": str(LONG_WARM_UP)}
+        (figure,), untrained_numbers(*models[0]) | {"peak": f"{HIGH_RATE:g}", "gentle": str(LONG_WARM_UP)}
     )
 
 
 def unseen_experiment(value: ExperimentInput) -> ExperimentResult:
     """Prepare a run that is tested on a sentence outside its corpus."""
     corpus = CORPUS_BY_NAME["mini"]
-    picture, models = training_figure(run_from_controls(value.values, corpus="mini"), sentence=len(corpus.shown))
+    figure, models = training_figure(run_from_controls(value.values, corpus="mini"), sentence=len(corpus.shown))
     pair = corpus.unseen[0]
-    return ExperimentResult((picture,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
+    return ExperimentResult((figure,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
 
 
 def own_settings_experiment(argument: ExperimentInput) -> ExperimentResult:
@@ -77,8 +77,8 @@ def own_settings_experiment(argument: ExperimentInput) -> ExperimentResult:
         if argument.values["beside"] == "alone"
         else [run_from_controls(complete), run_from_controls(compared)]
     )
-    picture, models = training_figure(*runs)
-    return ExperimentResult((picture,), untrained_numbers(*models[0]))
+    figure, models = training_figure(*runs)
+    return ExperimentResult((figure,), untrained_numbers(*models[0]))
 
 
 def untrained_numbers(beginning: RunHeader, moment: Snapshot) -> dict[str, str]:
