@@ -43,7 +43,7 @@ class AxisLabels:
     @property
     def longest(self) -> float:
         """Width of the longest visible label in pixels."""
-        return max((text_width(self.name(place), self.size) for place in self.visible_positions), default=0.0)
+        return max((text_width(self.name(position), self.size) for position in self.visible_positions), default=0.0)
 
     @property
     def extent(self) -> tuple[float, float]:
@@ -86,7 +86,7 @@ def rows_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
         "range": [high, low],
         "tickmode": "array",
         "tickvals": edge.visible_positions,
-        "ticktext": [_plotly(edge, place) for place in edge.visible_positions],
+        "ticktext": [_plotly(edge, position) for position in edge.visible_positions],
         "tickfont": {"size": edge.size, "color": theme.ink_2},
         "ticklabelstandoff": GAP - 4,
     }
@@ -94,13 +94,13 @@ def rows_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
 
 def columns_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
     """Return the axis of the columns, above the map, with rotated labels. `vertical_labels` returns the others."""
-    rotated = [place for place in edge.visible_positions if not _is_vertical(edge, place)]
+    rotated = [position for position in edge.visible_positions if not _is_vertical(edge, position)]
     return {
         "range": list(edge.extent),
         "side": "top",
         "tickmode": "array",
         "tickvals": rotated,
-        "ticktext": [_plotly(edge, place) for place in rotated],
+        "ticktext": [_plotly(edge, position) for position in rotated],
         "tickangle": -90,
         "tickfont": {"size": edge.size, "color": theme.ink_2},
         "ticklabelstandoff": GAP - 4,
@@ -111,28 +111,32 @@ def vertical_labels(edge: AxisLabels, theme: Theme, *, x: str = "x", y: str = "y
     """Return Chinese, Japanese and Korean column labels, which read from top to bottom without rotation."""
     return [
         {
-            "x": place,
+            "x": position,
             "y": 1,
             "xref": x,
             "yref": y,
-            "text": vertical_text(edge.labels[place].text),
+            "text": vertical_text(edge.labels[position].text),
             "yanchor": "bottom",
             "yshift": GAP - 4,
             "showarrow": False,
             "font": {"size": edge.size, "color": theme.ink_2},
         }
-        for place in edge.visible_positions
-        if _is_vertical(edge, place)
+        for position in edge.visible_positions
+        if _is_vertical(edge, position)
     ]
 
 
 def columns_height(edge: AxisLabels) -> float:
     """Return the height of the column labels in pixels."""
     vertical = [
-        1.3 * edge.size * len(edge.labels[place].text) for place in edge.visible_positions if _is_vertical(edge, place)
+        1.3 * edge.size * len(edge.labels[position].text)
+        for position in edge.visible_positions
+        if _is_vertical(edge, position)
     ]
     rotated = [
-        text_width(edge.name(place), edge.size) for place in edge.visible_positions if not _is_vertical(edge, place)
+        text_width(edge.name(position), edge.size)
+        for position in edge.visible_positions
+        if not _is_vertical(edge, position)
     ]
     return max([*vertical, *rotated], default=0.0) + GAP
 

@@ -34,16 +34,16 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
     fills = {**colours, "dropped": theme.ground}  # hollow, but hides the edges below
     figure = go.Figure()
     for outcome in OUTCOMES:
-        selected = [place for place, node in enumerate(nodes) if node.outcome == outcome]
+        selected = [index for index, node in enumerate(nodes) if node.outcome == outcome]
         _add_edges(figure, nodes, ranks, selected, theme.rule if outcome == "dropped" else theme.edge, 1)
     _add_edges(figure, nodes, ranks, best, theme.accent, 2, texts["best"])
     for outcome in OUTCOMES:
-        selected = [place for place, node in enumerate(nodes) if node.outcome == outcome]
+        selected = [index for index, node in enumerate(nodes) if node.outcome == outcome]
         figure.add_scatter(
-            x=[nodes[place].step for place in selected],
-            y=[ranks[place] for place in selected],
+            x=[nodes[index].step for index in selected],
+            y=[ranks[index] for index in selected],
             mode="markers" if dense else "markers+text",
-            text=[plotly_text(truncate(candidate_label(nodes[place].text).full, MAX_COLUMNS)) for place in selected],
+            text=[plotly_text(truncate(candidate_label(nodes[index].text).full, MAX_COLUMNS)) for index in selected],
             textposition="top center",
             textfont={"size": CAPTION, "color": theme.ink_3 if outcome == "dropped" else theme.ink},
             marker={
@@ -52,7 +52,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
                 "color": fills[outcome],
                 "line": {"color": colours[outcome], "width": 1},
             },
-            hovertext=[_hover(nodes[place], texts) for place in selected],
+            hovertext=[_hover(nodes[index], texts) for index in selected],
             hoverinfo="text",
             name=texts[outcome],
             customdata=selected,
@@ -94,23 +94,23 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
 def _ranks(nodes: tuple[BeamNode, ...]) -> list[int]:
     """Return the rank of each node within its step; the best score has rank 0."""
     ranks = [0] * len(nodes)
-    places_by_step: dict[int, list[int]] = {}
-    for place, node in enumerate(nodes):
-        places_by_step.setdefault(node.step, []).append(place)
-    for places in places_by_step.values():
-        for rank, place in enumerate(sorted(places, key=lambda place: -nodes[place].score)):
-            ranks[place] = rank
+    indices_by_step: dict[int, list[int]] = {}
+    for index, node in enumerate(nodes):
+        indices_by_step.setdefault(node.step, []).append(index)
+    for indices in indices_by_step.values():
+        for rank, index in enumerate(sorted(indices, key=lambda index: -nodes[index].score)):
+            ranks[index] = rank
     return ranks
 
 
 def _best_path(nodes: tuple[BeamNode, ...]) -> list[int]:
     """Return the nodes of the best finished sentence, from the first step to the last."""
-    finished = [place for place, node in enumerate(nodes) if node.outcome == "finished"]
-    place = max(finished, key=lambda place: nodes[place].score, default=-1)
+    finished = [index for index, node in enumerate(nodes) if node.outcome == "finished"]
+    index = max(finished, key=lambda index: nodes[index].score, default=-1)
     path = []
-    while place >= 0:
-        path.append(place)
-        place = nodes[place].parent
+    while index >= 0:
+        path.append(index)
+        index = nodes[index].parent
     return path[::-1]
 
 
@@ -126,11 +126,11 @@ def _add_edges(
     """Add lines from the chosen nodes to their parents."""
     x: list[float | None] = []
     y: list[float | None] = []
-    for place in chosen:
-        parent = nodes[place].parent
+    for index in chosen:
+        parent = nodes[index].parent
         if parent >= 0:
-            x += [nodes[parent].step, nodes[place].step, None]
-            y += [ranks[parent], ranks[place], None]
+            x += [nodes[parent].step, nodes[index].step, None]
+            y += [ranks[parent], ranks[index], None]
     line = {"color": colour, "width": width}
     figure.add_scatter(
         x=x,

@@ -133,10 +133,10 @@ def _side(side: Sequence[TokenLabel], x: int, size: int, theme: Theme) -> list[d
             theme,
             xref="paper",
             x=x,
-            y=place,
+            y=index,
             xanchor="left" if x else "right",
             xshift=10 if x else -10,
         )
         | {"font": {"size": size, "color": theme.ink_3 if label.special else theme.ink}}
-        for place, label in enumerate(side)
+        for index, label in enumerate(side)
     ]

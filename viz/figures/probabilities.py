@@ -41,8 +41,8 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         []
         if dense
         else [
-            caption(text, theme, xref="paper", x=1, y=place, xanchor="left", xshift=MARGIN + OTHER * column)
-            for place, token in enumerate(tokens)
+            caption(text, theme, xref="paper", x=1, y=index, xanchor="left", xshift=MARGIN + OTHER * column)
+            for index, token in enumerate(tokens)
             for column, text in enumerate(_alternatives_text(token, texts))
         ]
     )

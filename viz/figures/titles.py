@@ -41,8 +41,8 @@ def add_title_lines(figure: go.Figure, name: str, lines: Sequence[str]) -> None:
 
 def corner_caption(said: Mapping[str, str], theme: Theme, *, x: str = "x", y: str = "y") -> list[dict[str, Any]]:
     """Return the captions of columns and rows, in the corner between their labels."""
-    place = {"xref": f"{x} domain", "yref": f"{y} domain", "x": 0, "y": 1, "xanchor": "right", "yanchor": "bottom"}
+    position = {"xref": f"{x} domain", "yref": f"{y} domain", "x": 0, "y": 1, "xanchor": "right", "yanchor": "bottom"}
     return [
-        caption(said["looked_at"], theme, **place, xshift=-10, yshift=20),
-        caption(said["looking"], theme, **place, xshift=-10, yshift=4),
+        caption(said["looked_at"], theme, **position, xshift=-10, yshift=20),
+        caption(said["looking"], theme, **position, xshift=-10, yshift=4),
     ]
