@@ -73,5 +73,5 @@ def frame_page(shown: Mapping[str, Any] | None = None, language: str = "") -> st
 @cache
 def widget_module() -> str:
     """Return the JavaScript module of the widget, with the page of its iframe embedded."""
-    before, place, after = module(HOST).partition("const PAGE = ''")
-    return f"{before}{place[:-2]}{json.dumps(frame_page(), ensure_ascii=False)}{after}"
+    before, assignment, after = module(HOST).partition("const PAGE = ''")
+    return f"{before}{assignment[:-2]}{json.dumps(frame_page(), ensure_ascii=False)}{after}"

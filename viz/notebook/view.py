@@ -203,11 +203,11 @@ def _about(translation: Translation) -> AnswerModel:
 def _size(things: Sequence[Translation | Recording]) -> str:
     """Return the sizes as text, such as "encoder 2 × 4 heads of 7 × 7"."""
     parts = []
-    for thing in things:
+    for source in things:
         shapes = (
-            {kind: thing.attention.of(kind).shape for kind in KINDS}
-            if isinstance(thing, Translation)
-            else {kind: thing.of(kind).shape for kind in thing.kinds}
+            {kind: source.attention.of(kind).shape for kind in KINDS}
+            if isinstance(source, Translation)
+            else {kind: source.of(kind).shape for kind in source.kinds}
         )
         for kind, (layers, heads, rows, columns) in shapes.items():
             parts.append(f"{kind} {layers} × {heads} heads of {rows} × {columns}")
