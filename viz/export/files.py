@@ -119,22 +119,22 @@ class Exporter:
         form = check_choice("form", values.get("form"), choices=(*self._forms, *PICTURES))
         theme = check_choice("theme", values.get("theme"), choices=tuple(THEMES))
         language = check_choice("language", values.get("language"), choices=LANGUAGES)
-        asked = values.get("request")
-        request = self.service.check(asked)
+        request_values = values.get("request")
+        request = self.service.check(request_values)
         selection = values.get("selection")
         settings = self.service.settings
-        chosen = parse_selection(selection if isinstance(selection, dict) else {}, settings)
+        selected = parse_selection(selection if isinstance(selection, dict) else {}, settings)
         translation = self.service.translate(request)
-        name = file_name(chosen, form)
+        name = file_name(selected, form)
         if form in self._forms:
-            content = self._forms[form](translation, chosen, language)
+            content = self._forms[form](translation, selected, language)
             return {"name": name, "content": base64.b64encode(content).decode("ascii")}
         model = request.model or self.service.default
         if form.startswith(WALL_PREFIX):
-            figure = wall_figure(translation, chosen, model=model, theme=theme, language=language)
+            figure = wall_figure(translation, selected, model=model, theme=theme, language=language)
         else:
-            first, second = compared_map(translation, chosen), selected_map(translation, chosen)
-            figure = map_figure(translation, chosen, first, second, model=model, theme=theme, language=language)
+            first, second = compared_map(translation, selected), selected_map(translation, selected)
+            figure = map_figure(translation, selected, first, second, model=model, theme=theme, language=language)
         return {"name": name, "figure": figure}
 
 
