@@ -130,8 +130,8 @@ def _named(hint: Any) -> Iterator[Any]:
     """Yield all typed dictionaries that a type contains."""
     if is_typeddict(hint):
         yield hint
-    for argument in (*get_args(hint), *getattr(hint, "__metadata__", ())):
-        yield from _named(argument)
+    for inner_type in (*get_args(hint), *getattr(hint, "__metadata__", ())):
+        yield from _named(inner_type)
 
 
 def main(arguments: Sequence[str]) -> None:

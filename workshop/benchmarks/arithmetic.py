@@ -35,10 +35,12 @@ def token_agreement(sentences: Sequence[Sequence[int]], others: Sequence[Sequenc
     """Return the share of tokens that are equal at the same position."""
     equal = sum(
         token == other_token
-        for sentence, other in zip(sentences, others, strict=True)
-        for token, other_token in zip(sentence, other, strict=False)
+        for sentence, other_sentence in zip(sentences, others, strict=True)
+        for token, other_token in zip(sentence, other_sentence, strict=False)
     )
-    total = sum(max(len(sentence), len(other)) for sentence, other in zip(sentences, others, strict=True))
+    total = sum(
+        max(len(sentence), len(other_sentence)) for sentence, other_sentence in zip(sentences, others, strict=True)
+    )
     return equal / total if total else 1.0
 
 

@@ -41,7 +41,7 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
     """Measure both pages alternately, and the requests and bytes of the Headlight page."""
     from playwright.sync_api import sync_playwright
 
-    ours: list[float] = []
+    headlight: list[float] = []
     empty: list[float] = []
     with (
         sync_playwright() as playwright,
@@ -54,15 +54,15 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
             empty_seconds, _ = _visit(browser, PORT + 1, EMPTY)
             say(f"first map {seconds:.2f} s, empty page {empty_seconds:.2f} s")
             if turn:
-                ours.append(seconds)
+                headlight.append(seconds)
                 empty.append(empty_seconds)
         browser.close()
     connection = {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}
     return {
         "line": connection,
-        "ours": summary(ours),
+        "ours": summary(headlight),
         "empty": summary(empty),
-        "ratio": paired_ratio(ours, empty),
+        "ratio": paired_ratio(headlight, empty),
     } | traffic
 
 

@@ -56,18 +56,18 @@ def measure(
         max_length = 2 * max(map(len, ids)) + 16
         result: dict[str, Any] = {"lines": count, "repetitions": repetitions, "threads": threads}
         result |= {"about_model": material.about, "source_tokens": sum(map(len, ids))}
-        with Worker(HeadlightLines, material.folder, texts, threads) as ours:
-            our_ids = ours.call("run").ids
+        with Worker(HeadlightLines, material.folder, texts, threads) as headlight:
+            our_ids = headlight.call("run").ids
             result["own_tokens"] = token_agreement(our_ids, _exact(material, texts, threads))
             result["written_tokens"] = sum(map(len, our_ids))
             result["absence"] = CPU_ENGINES["ctranslate2"].unavailable_reason
             if result["absence"]:
-                runs = [ours.call("run").seconds for _ in range(repetitions)]
+                runs = [headlight.call("run").seconds for _ in range(repetitions)]
                 return result | {"seconds": {"headlight": summary(runs)}}
-            with Worker(CTranslateLines, material.folder, _with_end(ids, material), max_length, threads) as theirs:
+            with Worker(CTranslateLines, material.folder, _with_end(ids, material), max_length, threads) as ctranslate:
                 runs_by_batch: dict[tuple[str, int], Run] = {}
                 for kind, size in BATCHES if count >= ALL_BATCHES_FROM else BATCHES[:1]:
-                    runs_by_batch[kind, size] = theirs.call("run", kind, size)
+                    runs_by_batch[kind, size] = ctranslate.call("run", kind, size)
                     say(f"CTranslate2, batches of {size} {kind}: {runs_by_batch[kind, size].seconds:.2f} s")
                 kind, size = min(runs_by_batch, key=lambda batch: runs_by_batch[batch].seconds)
                 result["same_tokens"] = token_agreement(our_ids, runs_by_batch[kind, size].ids)
@@ -76,12 +76,12 @@ def measure(
                 seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": [], "ctranslate2-int8": []}
                 with Worker(
                     CTranslateLines, material.folder, _with_end(ids, material), max_length, threads, "int8"
-                ) as theirs_int8:
-                    theirs_int8.call("run", kind, size)
+                ) as ctranslate_int8:
+                    ctranslate_int8.call("run", kind, size)
                     for repetition in range(repetitions):
-                        seconds["headlight"].append(ours.call("run").seconds)
-                        seconds["ctranslate2"].append(theirs.call("run", kind, size).seconds)
-                        seconds["ctranslate2-int8"].append(theirs_int8.call("run", kind, size).seconds)
+                        seconds["headlight"].append(headlight.call("run").seconds)
+                        seconds["ctranslate2"].append(ctranslate.call("run", kind, size).seconds)
+                        seconds["ctranslate2-int8"].append(ctranslate_int8.call("run", kind, size).seconds)
                         say(f"lines: {repetition + 1} of {repetitions}")
         return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
 
@@ -100,14 +100,14 @@ def prepare(folder: Path, count: int, shape: Shape) -> Material:
             rows = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
         loaded = load_checkpoint(TRAINED)
         save_for_all_engines(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
-        about = f"{TRAINED}, sentences of {CORPUS}, repeated"
-        return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), about)
+        description = f"{TRAINED}, sentences of {CORPUS}, repeated"
+        return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), description)
     tokenizer = random_tokenizer(shape.vocabulary)
     countdown = CountdownModel(shape, tokenizer)
     save_for_all_engines(folder, countdown.model, tokenizer)
     source = "`workshop/benchmarks/countdown_model.py`"
-    about = f"{shape.words}; random weights that write as many words as they read ({source})"
-    return Material(folder, tokenizer, countdown.sample_lines(count), about)
+    description = f"{shape.words}; random weights that write as many words as they read ({source})"
+    return Material(folder, tokenizer, countdown.sample_lines(count), description)
 
 
 def _with_end(ids: list[list[int]], material: Material) -> list[list[int]]:

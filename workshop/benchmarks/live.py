@@ -147,20 +147,20 @@ class _Typist(threading.Thread):
         letters = self._letters()
         key = time.monotonic()
         while not self.over.is_set():
-            now = time.monotonic()
+            time_now = time.monotonic()
             with self.lock:
-                if now >= key:
+                if time_now >= key:
                     key += 1 / KEYS_PER_SECOND
                     self.text = next(letters)
-                    self.keys.append((now, self.text))
+                    self.keys.append((time_now, self.text))
                     if self.due is None or self.pause <= PAUSE:
-                        self.due = now + self.pause
-                if self.asked and now - self.asked[2] > PATIENCE:
+                        self.due = time_now + self.pause
+                if self.asked and time_now - self.asked[2] > PATIENCE:
                     self.lost += 1
                     self.asked = None
-                    self.due = now
-                if self.due is not None and now >= self.due:
-                    self._look(now)
+                    self.due = time_now
+                if self.due is not None and time_now >= self.due:
+                    self._look(time_now)
             time.sleep(min(0.03, max(0.002, min(key, self.due or key) - time.monotonic())))
 
     def _letters(self) -> Iterator[str]:
@@ -187,7 +187,7 @@ class _Typist(threading.Thread):
                 self._on_message(message)
 
     def _on_message(self, message: dict[str, Any]) -> None:
-        now = time.monotonic()
+        received_at = time.monotonic()
         with self.lock:
             if self.asked is None or message.get("turn") != self.asked[0]:
                 return
@@ -196,17 +196,17 @@ class _Typist(threading.Thread):
             if message["what"] == "busy":
                 self.busy += 1
                 self.pause = min(LONGEST, max(FIRST_STEP, 2 * self.pause))
-                self.due = now + self.pause
+                self.due = received_at + self.pause
                 return
             if message["what"] == "answer":
                 self.answers += 1
                 index = max(index for index, (_, typed) in enumerate(self.keys) if typed == text)
-                self.waits += [now - key for key, _ in self.keys[: index + 1]]
+                self.waits += [received_at - key for key, _ in self.keys[: index + 1]]
                 del self.keys[: index + 1]
-                is_slow = now - sent_at > LATE
+                is_slow = received_at - sent_at > LATE
                 self.pause = max(self.pause, FIRST_STEP) if is_slow else max(PAUSE, self.pause / 2)
             if self.missed and self.due is None:
-                self.due = now + self.pause
+                self.due = received_at + self.pause
             self.missed = False
 
 

@@ -83,17 +83,17 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
 
     quick = repetitions < 5
     cold = [_cold_start(say) for _ in range(1 if quick else 3)]
-    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as ours:
+    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as server:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
         )
-        result = _page(browser, ours, repetitions, say)
+        result = _page(browser, server, repetitions, say)
         result["cold_start"] = summary(cold)
-        result["growth"] = _growth(browser, ours, 20 if quick else 200, 100 if quick else 1000, say)
+        result["growth"] = _growth(browser, server, 20 if quick else 200, 100 if quick else 1000, say)
         result["visitors"] = _visitors(5 if quick else 30, 5, say)
-        plain = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
-        with _serve(plain, PORT + 1) as _:
+        command = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
+        with _serve(command, PORT + 1) as _:
             result["plain"] = _plain(browser, repetitions, say)
         browser.close()
     return result

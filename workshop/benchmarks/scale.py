@@ -213,8 +213,8 @@ def _with_a_killed_replica(page: Service, here: Service, seconds: float) -> dict
         time.sleep(seconds)
 
     started = time.monotonic()
-    asked = _run(_make_caller(page, _expected(here)), seconds, CALLER_COUNT, kill)
-    return asked.values(time.monotonic() - started) | times
+    log = _run(_make_caller(page, _expected(here)), seconds, CALLER_COUNT, kill)
+    return log.values(time.monotonic() - started) | times
 
 
 def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         "HEADLIGHT_CACHE_MB": "0",
         "HEADLIGHT_LINE": "500",
     }
-    expected_text, times, asked_now = _expected(here), dict[str, float](), list[_CallLog]()
+    expected_text, times, current_log = _expected(here), dict[str, float](), list[_CallLog]()
 
     def ask(number: int) -> bool | None:
         for attempt in range(4):
@@ -234,8 +234,8 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
             try:
                 return _text(port, _values(number)) == expected_text
             except (httpx.HTTPError, ValueError, KeyError, IndexError):
-                if asked_now:
-                    asked_now[0].again += 1
+                if current_log:
+                    current_log[0].again += 1
                 time.sleep(0.2)
         return None
 
@@ -247,7 +247,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         times["memory"] = _memory(first.pid)
 
         def kill(asked: _CallLog) -> None:
-            asked_now.append(asked)
+            current_log.append(log)
             time.sleep(KILL_AT_SHARE * seconds)
             first.kill()
             first.wait()
@@ -258,8 +258,8 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
             time.sleep(seconds)
 
         started = time.monotonic()
-        asked = _run(ask, seconds, CALLER_COUNT, kill)
-        result = asked.values(time.monotonic() - started) | times
+        log = _run(ask, seconds, CALLER_COUNT, kill)
+        result = log.values(time.monotonic() - started) | times
     with _serve([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
         _text(ports[0], {"text": SENTENCE})
         return result | {"memory_here": _memory(alone.pid)}

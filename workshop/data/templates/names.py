@@ -245,10 +245,10 @@ def _same(name: str) -> Value:
 def _han(random: Random, *, whole: bool) -> Value:
     """Draw a Chinese name with its pinyin. Without `whole`, draw only the surname."""
     surname = random.choice(HAN_SURNAMES)
-    given = random.sample(HAN_GIVEN, random.choice((1, 2, 2, 2))) if whole else []
+    syllables = random.sample(HAN_GIVEN, random.choice((1, 2, 2, 2))) if whole else []
     characters, pinyin = (
-        surname[0] + "".join(part[0] for part in given),
-        "".join(part[1:] for part in given).capitalize(),
+        surname[0] + "".join(part[0] for part in syllables),
+        "".join(part[1:] for part in syllables).capitalize(),
     )
     latin = f"{surname[1:]} {pinyin}".strip()
     return {"de": (latin,), "en": (latin,), "zh": (characters,)}
