@@ -92,9 +92,8 @@ class Recipe:
     cleaning: Cleaning = field(default_factory=Cleaning)
     noise: NoiseSettings = field(default_factory=NoiseSettings)
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
-    model: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # fields of TransformerConfig or ClassifierConfig, without vocabularies
+    # Fields of TransformerConfig or ClassifierConfig, without those that the tokenizers determine.
+    model: Mapping[str, Any] = field(default_factory=dict)
     optimisation: Optimisation = field(default_factory=Optimisation)
     batching: Batching = field(default_factory=Batching)
     start: str = ""  # model folder with the initial weights and vocabularies; empty: random weights
