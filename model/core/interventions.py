@@ -90,17 +90,15 @@ def apply_interventions(
     by_path: dict[str, list[_OrderedEdit]] = {}
     rows = _RowCounter()
     for change in interventions:
-        for ordered_edit in _edits(model.config, change, rows, others or {}):
-            by_path.setdefault(ordered_edit.path, []).append(ordered_edit)
+        for entry in _edits(model.config, change, rows, others or {}):
+            by_path.setdefault(entry.path, []).append(entry)
     for path, factors in _factors(model.config, interventions).items():
         by_path.setdefault(path, []).append(_OrderedEdit(path, len(EDIT_ORDER), _scale_weights_edit(factors)))
     with ExitStack() as stack:
         if any(_needs_row_counter(change) for change in interventions):
             stack.enter_context(watch(model, FIRST_DECODER_SCORES, edit=rows.observe))
-        for path, ordered_edits in by_path.items():
-            edits = [
-                ordered_edit.edit for ordered_edit in sorted(ordered_edits, key=lambda ordered_edit: ordered_edit.phase)
-            ]
+        for path, entries in by_path.items():
+            edits = [entry.edit for entry in sorted(entries, key=lambda entry: entry.phase)]
             stack.enter_context(watch(model, path, edit=_chain_edits(edits)))
         yield
 
@@ -131,7 +129,7 @@ def _edits(
         yield _OrderedEdit(f"{change.side}.layers.{change.layer}.{part}", 0, _zero_edit)
         return
     if change.action in SCALING_ACTIONS:
-        return  # `_factors` combines these changes to one product per attention
+        return  # `_factors` combines these changes into one product per attention
     phase = EDIT_ORDER.index(change.action)
     for layer in _layers(config, change.kind, change.layer):
         path = attention_path(change.kind, layer)
@@ -266,9 +264,8 @@ def _set_weight_edit(change: SetWeight, rows: _RowCounter, allowed: _MaskRecorde
         rest = torch.where(rest.sum(dim=-1, keepdim=True) > 0, rest, uniform)
         total = rest.sum(dim=-1, keepdim=True)
         new = rest * torch.where(total > 0, (1 - change.amount) / total.clamp(min=1e-30), 0.0)
-        new[:, change.column] = torch.where(
-            total[:, 0] > 0, change.amount, 1.0
-        )  # the only key of a row keeps weight one
+        # The only key of a row keeps weight one.
+        new[:, change.column] = torch.where(total[:, 0] > 0, change.amount, 1.0)
         changed[:, change.head, row] = torch.where(unmasked[:, change.column, None], new, old)
         return changed
 

@@ -202,7 +202,7 @@ class Transformer(nn.Module):
     def forward(
         self, source_ids: Tensor, target_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True
     ) -> Tensor:
-        """Map ids `[batch, source]`, `[batch, target]` to the logits of the next tokens, `[batch, target, vocabulary]`."""
+        """Map ids `[batch, source]`, `[batch, target]` to logits of the next tokens, `[batch, target, vocabulary]`."""
         state = self.decoder.new_state(self.encode(source_ids, source_mask, padded=padded), cached=False)
         logits: Tensor = self.decoder(target_ids, state)
         return logits
