@@ -209,9 +209,9 @@ def attributions(
     translator: Translator, translation: Translation, places: Sequence[int], methods: Sequence[str] = METHODS
 ) -> Iterator[Attribution]:
     """Yield the result of each method in turn. Closing the iterator stops the work."""
-    question = attribution_query(translator, translation, places)
+    query = attribution_query(translator, translation, places)
     for name in methods:
-        yield attribute(question, name)
+        yield attribute(query, name)
 
 
 def source_words(translation: Translation) -> list[WrittenWord]:

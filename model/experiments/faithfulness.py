@@ -142,16 +142,16 @@ def evaluate_corpus(
         words = chosen_words(translation)
         if not words or len(removable_words(translation)) < 3:
             continue
-        question = attribution_query(translator, translation, generator.choice(words), aligning=aligning, points=points)
-        scores = {name: attribute(question, name).scores for name in methods}
-        baseline = random_baseline(question)
+        query = attribution_query(translator, translation, generator.choice(words), aligning=aligning, points=points)
+        scores = {name: attribute(query, name).scores for name in methods}
+        baseline = random_baseline(query)
         sums.curves.setdefault("", []).append(resample(baseline, MEAN_CURVE_POINTS))
         for name in methods:
-            curve = erasure_curve(question, removal_order(question, scores[name]))
+            curve = erasure_curve(query, removal_order(query, scores[name]))
             sums.curves.setdefault(name, []).append(resample(curve, MEAN_CURVE_POINTS))
             sums.areas.setdefault(name, []).append(area_between(curve, baseline))
             for second_name in methods:
-                tau, overlap = agreement(question, scores[name], scores[second_name])
+                tau, overlap = agreement(query, scores[name], scores[second_name])
                 sums.tau.setdefault((name, second_name), []).append(tau)
                 sums.overlap.setdefault((name, second_name), []).append(overlap)
         yield sums

@@ -43,8 +43,8 @@ class WordQuery(NamedTuple):
 def attribute_word(translator: Translator, translation: Translation, word: WordQuery, method: str) -> Attribution:
     """Attribute a written word to source words by one method."""
     head, aligning, seconds = word.head, word.aligning, word.seconds
-    question = attribution_query(translator, translation, word.places, head=head, aligning=aligning, seconds=seconds)
-    return attribute(question, method)
+    query = attribution_query(translator, translation, word.places, head=head, aligning=aligning, seconds=seconds)
+    return attribute(query, method)
 
 
 def word_erasure_curve(

@@ -60,9 +60,8 @@ def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[L
     results: dict[Head, LookStatistics] = {}
     for heads, sentences in _tables(folder):
         texts = {row["sentence"]: row for row in sentences.iter_rows(named=True) if not row["refused"]}
-        sides = {
-            number: {kind: _words(row, kind) for kind in KINDS} for number, row in texts.items()
-        }  # kind → words of the rows, words of the keys
+        # Sentence → kind → words of the rows, words of the keys.
+        sides = {number: {kind: _words(row, kind) for kind in KINDS} for number, row in texts.items()}
         matches = {
             (number, kind)
             for number, kinds in sides.items()

@@ -40,7 +40,7 @@ def _architectures(config: Mapping[str, Any]) -> list[str]:
 
 
 def family_name(config: Mapping[str, Any]) -> str:
-    """Return the family of a `config.json`, or its architecture if a BERT-like model is no text classifier."""
+    """Return the family of a `config.json`, or its architecture if a BERT-like model is not a text classifier."""
     family, architectures = model_type(config), _architectures(config)
     family = family if isinstance(family, str) else ""
     if (

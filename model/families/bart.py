@@ -66,7 +66,7 @@ class Bart(BartFamilyReader):
         return tokenizer, tokenizer
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """No language tokens: every source begins with the same special token."""
+        """Return no languages, only the special token with which every source begins."""
         assert isinstance(source, BytePairTokenizer)  # noqa: S101 - from `tokenizers`
         return Languages(before=(special_token_id(folder, source, "cls_token", "<s>"),))
 

@@ -96,9 +96,8 @@ class BertFamilyReader(FamilyReader):
                 "dense": self.head_layer,
                 "verdict": self.output_layer,
             }[part]
-        legacy_kind = {"weight": "gamma", "bias": "beta"}[
-            kind
-        ]  # names of norm weights in folders converted from TensorFlow
+        # The names of norm weights in folders converted from TensorFlow.
+        legacy_kind = {"weight": "gamma", "bias": "beta"}[kind]
         return [f"{stored_name}.{kind}", f"{stored_name}.{legacy_kind}"]
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
@@ -109,7 +108,7 @@ class BertFamilyReader(FamilyReader):
         return tensor.float() + store.read(segments)[0].float()
 
     def generation_defaults(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
-        """No defaults: a classifier generates no text."""
+        """Return neutral defaults: a classifier generates no text."""
         return GenerationDefaults()
 
 

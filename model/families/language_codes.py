@@ -26,9 +26,8 @@ def default_target(codes: Sequence[str], *, wished: str = "", read: str = "") ->
     for candidate in (wished, *TARGET_BY_SOURCE):
         matches = [code for code in targets if candidate and _plain(code) == _plain(candidate)]
         if matches:
-            return min(
-                matches, key=lambda code: (code != candidate, "_" in code)
-            )  # exact codes first, then codes without a script
+            # Exact codes first, then codes without a script.
+            return min(matches, key=lambda code: (code != candidate, "_" in code))
     return targets[0] if targets else ""
 
 

@@ -81,7 +81,7 @@ class Pegasus(Marian):
         return tokenizer, tokenizer
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """No language tokens: a summary is in the language of its source."""
+        """Return no languages: a summary is in the language of its source."""
         return Languages()
 
 

@@ -126,5 +126,5 @@ def map_vocabularies(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
 
 
 def _zero_output(name: str, tensor: Tensor) -> Tensor:
-    """Initial weight of an added layer: zero output projection, so the layer starts as the identity."""
+    """Initialise a weight of an additional layer: output projections are zero, so the layer starts as the identity."""
     return torch.zeros_like(tensor) if SUBLAYER_OUTPUT.search(name) else tensor

@@ -79,7 +79,7 @@ class RunHeader:
 
 
 def snapshot_steps(steps: int) -> tuple[int, ...]:
-    """Snapshot steps, dense at the start and sparser later."""
+    """Return the snapshot steps, dense at the start and sparser later."""
     return tuple(sorted({round(steps * (place / (SNAPSHOT_COUNT - 1)) ** 1.5) for place in range(SNAPSHOT_COUNT)}))
 
 
@@ -122,7 +122,7 @@ class LiveRun:
         )
 
     def _translations(self, pair: Pair) -> tuple[str, ...]:
-        """Accepted translations of a sentence; the guessing lesson has several."""
+        """Return the accepted translations of a sentence; the guessing lesson has several."""
         references = (reference.target for reference in self.trained if reference.source == pair.source)
         return tuple(dict.fromkeys([pair.target, *references]))
 
@@ -196,7 +196,7 @@ _init_lock = Lock()  # initial weights are drawn from PyTorch's global generator
 
 
 def untrained_snapshot(run: LiveRunSettings) -> tuple[RunHeader, Snapshot | RunFailure]:
-    """Header and first snapshot of a run, without training.
+    """Return the header and the first snapshot of a run, without training.
 
     Thread-safe. The state of PyTorch's global generator is restored.
     """
@@ -209,7 +209,7 @@ def untrained_snapshot(run: LiveRunSettings) -> tuple[RunHeader, Snapshot | RunF
 
 
 def uniform_loss(vocabulary: int) -> float:
-    """Cross-entropy of a uniform prediction."""
+    """Return the cross-entropy of a uniform prediction."""
     return math.log(vocabulary)
 
 
@@ -217,12 +217,12 @@ def uniform_loss(vocabulary: int) -> float:
 
 
 def header_message(beginnings: Sequence[RunHeader]) -> dict[str, Any]:
-    """The first message: the headers of all runs."""
+    """Create the first message: the headers of all runs."""
     return {"what": "begun", "runs": [asdict(beginning) for beginning in beginnings]}
 
 
 def snapshot_message(number: int, moment: Snapshot | RunFailure) -> dict[str, Any]:
-    """The message for a snapshot or a failure of the run with this index."""
+    """Create the message for a snapshot or a failure of the run with this index."""
     if isinstance(moment, RunFailure):
         return {"what": "ended", "run": number, "why": moment.reason, "says": moment.message}
     sentences = [

@@ -84,8 +84,8 @@ class MaskAfterSoftmax(MultiHeadAttention):
         allowed, added = split_mask(mask)
         scores = attention_scores(query, keys, bias, self.scale)
         scores = self.scores(scores if added is None else scores + added)
-        everywhere = torch.ones_like(scores, dtype=torch.bool)
-        allowed = self.allowed(everywhere if allowed is None else allowed & everywhere)
+        all_visible = torch.ones_like(scores, dtype=torch.bool)
+        allowed = self.allowed(all_visible if allowed is None else allowed & all_visible)
         weights = self.weights(scores.softmax(dim=-1).masked_fill(~allowed, 0.0))
         dropped_out: Tensor = self.dropout(weights)
         return dropped_out.to(values.dtype) @ values

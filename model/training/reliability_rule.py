@@ -1,8 +1,8 @@
 """Fits the reliability rule of one model to its answers, and cross-validates it.
 
-Some answers have a reader's verdict. The others are labelled by chrF, which agrees with readers on 70 to
-76%. So answers with a verdict have weight 1, the others `UNREAD_WEIGHT`, and only answers with a verdict measure the
-rule. Every answer is judged by a rule that was fitted without it (5-fold cross-validation).
+Some answers have a reader's verdict. The others are labelled by chrF, which agrees with readers on 70 to 76%. So
+answers with a verdict have weight 1, the others `UNREAD_WEIGHT`, and only answers with a verdict measure the rule.
+Every answer is judged by a rule that was fitted without it (5-fold cross-validation).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class JudgedAnswers:
         return [1.0 if read or not any(self.read) else UNREAD_WEIGHT for read in self.read]
 
     def subset(self, places: Sequence[int]) -> JudgedAnswers:
-        """The answers at these indices."""
+        """Return the answers at these indices."""
         return JudgedAnswers(
             [self.answers[place] for place in places],
             [self.right[place] for place in places],
@@ -130,7 +130,7 @@ def fit_rule(
 
 
 def measure(chances: Sequence[float], right: Sequence[bool], grades: Sequence[Grade | None]) -> dict[str, Any]:
-    """Metrics of how well probabilities and grades separate right answers from wrong ones."""
+    """Measure how well probabilities and grades separate right answers from wrong ones."""
     bins = calibration(chances, right)
     flagged = [grade != "right" for grade in grades]
     return {
@@ -171,7 +171,7 @@ def _usual_length(judged: JudgedAnswers) -> float:
 def _fit_and_measure(
     rows: Sequence[Mapping[str, float]], judged: JudgedAnswers, features: Sequence[str]
 ) -> tuple[ReliabilityWeights, dict[str, Any]]:
-    """A rule fitted to all answers, with thresholds and measurements from cross-validation."""
+    """Fit a rule to all answers; thresholds and metrics come from cross-validation."""
     validation, counts = judged.validation_indices, judged.sample_weights
     chances: dict[int, float] = {}
     for fold in range(FOLDS):

@@ -128,7 +128,7 @@ class Run:
         if first:
             self._check_folder(text.digest)
             tokenizers_of_run(self.folder, recipe, text, self.report)
-        self.processes.barrier()  # the first process has written the tokenizers
+        self.processes.barrier()  # until the first process has written the tokenizers
         tokenizers = tokenizers_of_run(self.folder, recipe, text, self.report)
         held_out = []
         for spec in recipe.validation:
@@ -273,5 +273,5 @@ class Run:
 
 
 def _name(spec: CorpusSpec) -> str:
-    """Name of a held-out corpus in reports: its innermost folder."""
+    """Return the name of a held-out corpus in reports: its innermost folder."""
     return Path(spec.source).parent.name or Path(spec.source).stem
