@@ -102,9 +102,8 @@ def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     predictions = _classes(probabilities)
     result = confusion_matrix(labelled.labels, predictions, judge.model.config.classes)
     if arguments.hypotheses:
-        columns = [
-            row[-1:] if len(row) == 2 else row for row in probabilities
-        ]  # with two classes, the second probability implies the first
+        # With two classes, the second probability implies the first.
+        columns = [row[-1:] if len(row) == 2 else row for row in probabilities]
         output_lines = ("\t".join(f"{probability:.4f}" for probability in row) for row in columns)
         write_text(arguments.hypotheses, "".join(f"{line}\n" for line in output_lines))
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
