@@ -9,7 +9,7 @@ To add a decoding option, add a row to `REQUEST_FIELDS`, a field and range to `m
 goes after the existing ones.
 """
 
-# ruff: noqa: RUF009 - `_row` returns a dataclass field
+# ruff: noqa: RUF009 - `_selection_field` returns a dataclass field
 
 from __future__ import annotations
 

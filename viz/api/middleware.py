@@ -99,7 +99,7 @@ async def _wrong_field(_: Request, error: Any) -> JSONResponse:
 
 
 class RequestGuard:
-    """Serves only the routes of the page, rejects malformed requests and hides details of internal errors."""
+    """Middleware that serves only the page's routes, rejects malformed requests and hides internal errors."""
 
     def __init__(
         self,
@@ -135,16 +135,16 @@ class RequestGuard:
         except PageError as error:
             await refuse(sending, error)
         except Exception as error:
-            refusal = self._to_page_error(scope, error)
-            if refusal.word == "our_fault":
+            page_error = self._to_page_error(scope, error)
+            if page_error.word == "our_fault":
                 values = {"method": scope["method"]}  # the path may contain a session id
                 LOG.exception(
                     "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
                 )
             if not begun:
-                await refuse(sending, refusal)
+                await refuse(sending, page_error)
             elif streams:  # send the error as an event; other responses can only be aborted
-                await send({"type": "http.response.body", "body": error_event(refusal)})
+                await send({"type": "http.response.body", "body": error_event(page_error)})
 
     @property
     def queue(self) -> SubscriberQueue | None:
@@ -222,23 +222,27 @@ class RequestGuard:
     def _check(self, scope: Scope, content_type: bytes, body: bytes) -> dict[str, Any] | None:
         """Reject a body that does not match its route. Returns the completed body if arguments are missing."""
         path = request_path(scope)
-        named, queued, called = NAMED_CALL.search(path), QUEUE.search(path), path.startswith(f"/{FOLDER}/")
-        way, name = (named["way"], named["name"]) if named else ("", "")
-        if way.startswith("call") and name not in self.endpoints:
+        named_call, queue_join, is_widget_call = (
+            NAMED_CALL.search(path),
+            QUEUE.search(path),
+            path.startswith(f"/{FOLDER}/"),
+        )
+        route, name = (named_call["way"], named_call["name"]) if named_call else ("", "")
+        if route.startswith("call") and name not in self.endpoints:
             raise self._unknown()
-        scope[PROGRAM] = way.startswith("call")
-        if not named and not queued and not called and b"json" not in content_type.lower():
+        scope[PROGRAM] = route.startswith("call")
+        if not named_call and not queue_join and not is_widget_call and b"json" not in content_type.lower():
             return None
         values = parse_json(body)
         check_nesting(values)
-        if way == "call/v2":
+        if route == "call/v2":
             check_names(self.endpoints[name], values)
             self._admit(scope, name)
-        elif named or queued:
+        elif named_call or queue_join:
             if not isinstance(values, dict) or not isinstance(values.get("data"), list):
                 raise PageError("data", "not_data", {"example": '{"data": ["Guten Tag."]}'})
             check_session(values)
-            arguments = self._arguments(scope, way, name, values)
+            arguments = self._arguments(scope, route, name, values)
             return values | {"data": arguments} if len(arguments) != len(values["data"]) else None
         else:
             check_session(values)

@@ -91,7 +91,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 class _StreamProxy:
-    """ASGI proxy between Gradio and the client that holds back the final message."""
+    """An ASGI proxy between Gradio and the client that holds back the final message."""
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ MAX_KNOWN_SESSIONS = 10_000  # remembered sessions that have subscribed
 
 
 class SubscriberQueue(Queue):
-    """FIFO queue; jobs of sessions that never subscribed are held until they do."""
+    """A FIFO queue; jobs of sessions that never subscribed are held until they do."""
 
     def __init__(self, page: gr.Blocks, line: RequestQueue) -> None:
         super().__init__(live_updates=True, concurrency_count=MAX_JOBS, update_intervals=1, max_size=None, blocks=page)
@@ -55,8 +55,8 @@ class SubscriberQueue(Queue):
         self._closing: Counter[str] = Counter()  # finished streams whose clients are still connected
         self._joining: Counter[str] = Counter()  # jobs being accepted
         self._held: dict[str, list[Event]] = {}  # jobs by session, or by id for API jobs
-        self._held_bytes: Counter[str] = Counter()  # by address
-        self._held_jobs: Counter[str] = Counter()  # by address
+        self._held_bytes: Counter[str] = Counter()  # bytes of held jobs by address
+        self._held_jobs: Counter[str] = Counter()  # number of held jobs by address
         # Sessions that have subscribed, each of size 1; true while a job of the session runs without a subscriber.
         self._known: ByteLru[bool] = ByteLru(MAX_KNOWN_SESSIONS)
 
@@ -262,7 +262,7 @@ class SubscriberQueue(Queue):
 
 
 def _request_bytes(request: Any) -> int:
-    """Memory of a job in bytes, estimated from its content length."""
+    """Estimate the memory of a job in bytes from its content length."""
     length = str(request.headers.get("content-length", ""))
     return JOB_BYTES + (int(length) if length.isdecimal() and len(length) < 12 else 0)
 

@@ -21,7 +21,7 @@ RemoteFunction = Callable[..., Any]
 
 
 class Backend(Protocol):
-    """Runs functions on models. Thread-safe."""
+    """A backend runs functions on models. Thread-safe."""
 
     uses_gradio_queue: bool  # whether requests must pass through Gradio's queue, which identifies the visitor
 

@@ -57,7 +57,7 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
         return ()
     cards = []
     for subfolder in sorted(folder.iterdir()):
-        if (subfolder / CONFIG).is_file() and not subfolder.name.startswith("."):  # .name.part: incomplete
+        if (subfolder / CONFIG).is_file() and not subfolder.name.startswith("."):  # `.name.part` is incomplete
             try:
                 cards.append(read_card(subfolder))
             except UNREADABLE_ERRORS as error:
@@ -140,8 +140,8 @@ def _languages_in_front_matter(head: str) -> tuple[str, ...]:
 
 def _pair(head: str) -> tuple[str, ...]:
     """Return source and target if a third-party card names exactly two languages. The order of more is unknown."""
-    named = _languages_in_front_matter(head)
-    return named if len(named) == 2 else ()
+    languages = _languages_in_front_matter(head)
+    return languages if len(languages) == 2 else ()
 
 
 def _parameters(path: Path) -> int:

@@ -61,8 +61,8 @@ def translation_json(
     rest, parts = _json({**answer, **more, "attention": attention}), []
     for kind, text in letters.items():
         name = f'"letters":"{kind}"'  # unique, because quotes in user text are escaped
-        before, rest = rest.split(name, 1)
-        parts += [before, f'"letters":"{text}"']
+        prefix, rest = rest.split(name, 1)
+        parts += [prefix, f'"letters":"{text}"']
     return "".join([*parts, rest])
 
 

@@ -67,7 +67,7 @@ class RequestQueue:
         self._background: list[Ticket] = []  # waiting background requests
         self._same: dict[Hashable, Ticket] = {}  # request key → the first of equal requests
         self._last: OrderedDict[Hashable, int] = OrderedDict()  # ticket key → number of its last slot
-        self._last_ahead: dict[int, int] = {}  # as of `_ordered_at`
+        self._last_ahead: dict[int, int] = {}  # `_ahead` as of `_ordered_at`
         self._ordered_at = -math.inf
         self._ahead: dict[int, int] | None = None  # sequence number of a ticket → other visitors' requests ahead
         self._lock = Lock()
@@ -374,7 +374,7 @@ class RequestQueue:
             return 0
         ahead = self._others_ahead().get(place.sequence)
         if ahead is None and place in self._waiting:  # the ticket arrived after the last ordering
-            return sum(each.visitor != place.visitor for each in self._tickets_before(place))
+            return sum(ticket.visitor != place.visitor for ticket in self._tickets_before(place))
         return ahead or 0
 
     def _others_ahead(self) -> dict[int, int]:
@@ -383,12 +383,12 @@ class RequestQueue:
         if self._ahead is None and recent:
             return self._last_ahead
         if self._ahead is None:
-            own: Counter[Visitor] = Counter()
+            counts: Counter[Visitor] = Counter()
             self._ahead = self._last_ahead = {}
             self._ordered_at = time.monotonic()
             for number, ticket in enumerate(self._ordered_tickets(self._waiting)):
-                self._ahead[ticket.sequence] = number - own[ticket.visitor]
-                own[ticket.visitor] += 1
+                self._ahead[ticket.sequence] = number - counts[ticket.visitor]
+                counts[ticket.visitor] += 1
         return self._ahead
 
     def _mark_served(self, place: Ticket) -> None:

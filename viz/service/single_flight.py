@@ -20,7 +20,7 @@ from typing import Any, Generic, Self, TypeVar
 
 Result = TypeVar("Result")
 
-POLL_SECONDS = 0.05  # seconds between two checks whether a waiting request was cancelled
+POLL_SECONDS = 0.05  # seconds between two checks for the cancellation of a waiting request
 
 
 @dataclass(eq=False)

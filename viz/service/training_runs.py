@@ -25,7 +25,7 @@ from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
 MAX_RUNNING = 1  # parallel runs; the server's two cores also translate
 MAX_WAITING = 64  # waiting runs, each with a thread; one address, such as a class's, may have half of them
 ABANDONED_AFTER_SECONDS = 10.0  # seconds without a poll; hidden pages poll once a second
-POLL_SECONDS = 0.2  # seconds between two checks whether a run must end
+POLL_SECONDS = 0.2  # seconds between two checks of whether a run must end
 MAX_RUN_SECONDS = 180.0  # at the lowest priority next to other work; on an idle machine a run takes 2 to 12 s
 MAX_RESULT_BYTES = 8_000_000  # messages of one run; the largest run sends a third of it
 COMMAND = (sys.executable, "-P", "-m", "headlight.model.training.live_run_process")
@@ -42,7 +42,7 @@ class TrainingRun:
         self.asked_at = now
         self.messages: list[Any] = []
         self.over = self.stopped = False
-        self.place = place  # in the queue
+        self.place = place  # its ticket in the queue
 
     def leave(self) -> None:
         """Stop the run."""

@@ -19,7 +19,7 @@ class UsageMetrics:
     def __init__(self) -> None:
         self._lock = Lock()
         self._answers: Counter[tuple[str, str, str]] = Counter()  # model, purpose, outcome
-        self._refused: Counter[str] = Counter()  # by key of the error
+        self._refused: Counter[str] = Counter()  # by error key
         self._tokens: Counter[str] = Counter()  # read, written
         self._stages: dict[str, list[int]] = {}  # stage → cumulative count per bucket, then the total
         self._seconds: dict[str, float] = {}  # stage → total
