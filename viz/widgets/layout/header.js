@@ -1,4 +1,4 @@
-// The header: name, tagline or the offer of the tour, saved views, help, language and theme.
+// The header: name, tagline or offer of the tour, saved views, help, language and theme.
 
 import { hasServer } from '../core/server.js';
 import { icon, make, replace } from '../core/dom.js';
@@ -24,13 +24,13 @@ export async function mount({ element }) {
     ],
     { width: 2 },
   );
-  const line = make('p', { class: 'line' });
+  const tagline = make('p', { class: 'line' });
   const languages = make('div', { class: 'segments', role: 'group' });
-  const half = icon(18, [
+  const themeIcon = icon(18, [
     { d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' },
     { d: 'M9 2.5a6.5 6.5 0 0 1 0 13z', fill: 'currentColor' },
   ]);
-  const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, half);
+  const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, themeIcon);
   const tour = new Tour(() => draw());
   const start = () => tour.start(help);
   const help = make('button', { type: 'button', class: 'round help', onclick: start }, icon(18, HELP));
@@ -41,7 +41,7 @@ export async function mount({ element }) {
     /** @type {HTMLElement | null} */ (document.querySelector('.explorer'))?.focus();
   });
   element.classList.add('top');
-  element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, deckButton(), help, theme));
+  element.append(skip, mark, make('h1', {}, 'Headlight'), tagline, make('div', { class: 'right' }, languages, deckButton(), help, theme));
   const choose = (language) => {
     setLanguage(language);
     set({ chosenLanguage: language });
@@ -52,10 +52,10 @@ export async function mount({ element }) {
     help.focus();
   };
   const draw = () => {
-    const leads = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
-    help.hidden = !leads;
-    if (leads && !isDone()) mountOffer(line, { start, refuse });
-    else line.textContent = t('line');
+    const offersTour = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
+    help.hidden = !offersTour;
+    if (offersTour && !isDone()) mountOffer(tagline, { start, refuse });
+    else tagline.textContent = t('line');
     skip.textContent = t('skip');
     for (const attribute of ['aria-label', 'title']) {
       theme.setAttribute(attribute, t('switch_theme'));

@@ -1,4 +1,4 @@
-// The tab bar. All panels stay in the document; the bar sets which of them is visible.
+// The tab bar. All panels stay in the document; the bar shows the selected one.
 
 import { fadeScrollEdges, make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
@@ -25,15 +25,15 @@ export async function mount({ element, props }) {
     replace(
       element,
       ...names.map((name) => {
-        const chosen = state.tab === name;
-        const about = {
+        const isSelected = state.tab === name;
+        const attributes = {
           type: 'button',
           role: 'tab',
-          'aria-selected': String(chosen),
+          'aria-selected': String(isSelected),
           'aria-controls': `panel-${name}`,
-          tabindex: chosen ? 0 : -1,
+          tabindex: isSelected ? 0 : -1,
         };
-        return make('button', { ...about, data: { text: t(`tab_${name}`) }, onclick: () => set({ tab: name }) }, t(`tab_${name}`));
+        return make('button', { ...attributes, data: { text: t(`tab_${name}`) }, onclick: () => set({ tab: name }) }, t(`tab_${name}`));
       }),
     );
     for (const name of names) {
@@ -48,9 +48,9 @@ export async function mount({ element, props }) {
   fadeScrollEdges(element);
 }
 
-/** Scrolls the selected tab into view. `scrollIntoView` would also scroll the page if the window is low. */
+/** Scroll the selected tab into view. In a low window, `scrollIntoView` would also scroll the page. */
 function intoSight(row, tab) {
   if (!tab) return;
-  const [{ left, right }, seen] = [tab.getBoundingClientRect(), row.getBoundingClientRect()];
-  row.scrollLeft += Math.max(0, right - seen.right) - Math.max(0, seen.left - left);
+  const [{ left, right }, visible] = [tab.getBoundingClientRect(), row.getBoundingClientRect()];
+  row.scrollLeft += Math.max(0, right - visible.right) - Math.max(0, visible.left - left);
 }
