@@ -52,7 +52,7 @@ class WordContribution:
 
     number: int
     label: str
-    contribution: float  # of all tokens of the word to the log-odds
+    contribution: float  # log-odds, summed over the tokens of the word
     erasure_effect: float  # decrease of the log-odds without the word
 
 
@@ -172,9 +172,8 @@ def heads_experiment(value: ExperimentInput) -> ExperimentResult:
         digits=1,
         max_abs=float(np.abs(result.log_odds_without_head).max()),
     )
-    toward_opposite = (
-        np.sign(result.denied) * result.log_odds_without_head
-    )  # below zero: the verdict comes closer to its opposite
+    # Negative if the verdict changes toward its opposite without the head.
+    toward_opposite = np.sign(result.denied) * result.log_odds_without_head
     layer, head = np.unravel_index(int(toward_opposite.argmin()), toward_opposite.shape)
     numbers: dict[str, TextPhraseOrNumber] = {
         "word": result.word, "where": layer_of_not + 1,

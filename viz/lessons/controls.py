@@ -17,7 +17,7 @@ from headlight.viz.field_values import IntValue, check_int
 from headlight.viz.field_values import TextValue as AnyText
 from headlight.viz.settings import Settings
 
-MAX_POSITIONS = 400  # of a `PositionPicker`
+MAX_POSITIONS = 400  # items of a `PositionPicker`
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,8 @@ class Control:
 
     widget: ClassVar[str]
     name: str
-    visible_if: tuple[str, str] | None = field(
-        default=None, kw_only=True
-    )  # (control, value): visible while that control has this value
+    # (control, value): visible only while that control has this value
+    visible_if: tuple[str, str] | None = field(default=None, kw_only=True)
 
     def check(self, value: Any, settings: Settings) -> Any:
         """Parse a value from the browser. Invalid values raise a `PageError`."""

@@ -28,7 +28,7 @@ from headlight.viz.service.backend import RemoteFunction
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import token_labels
 
-MAX_PARAMETERS = 100_000_000  # of a model that an experiment runs many times
+MAX_PARAMETERS = 100_000_000  # limit for a model that an experiment runs many times
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from headlight.viz.service.lru import ByteLru
 from headlight.viz.service.service import Service
 from headlight.viz.service.single_flight import Leader, SingleFlight
 
-CACHE_BYTES = 16_000_000  # of all answers as JSON
-MAX_ANSWER_BYTES = 4_000_000  # of one answer as JSON
+CACHE_BYTES = 16_000_000  # JSON bytes of all cached answers
+MAX_ANSWER_BYTES = 4_000_000  # JSON bytes of one answer
 STEPS: dict[tuple[str, str], Experiment] = {
     (lesson.name, step.name): step.experiment
     for lesson in LESSONS

@@ -32,7 +32,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.token_labels import token_labels
 
-MAX_COLUMNS = 16  # of a displayed table
+MAX_COLUMNS = 16  # columns of a displayed table
 
 
 class LessonSession:

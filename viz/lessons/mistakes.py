@@ -179,9 +179,8 @@ def training_experiment(value: ExperimentInput) -> ExperimentResult:
     figure, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
     correct = models[-1]
     numbers = untrained_numbers(*correct)
-    floor = (
-        math.log(math.e + correct[0].vocabulary - 1) - 1
-    )  # the minimum loss after a second softmax, over one 1 and zeros
+    # The second softmax normalises shares, at best one 1 and zeros, so its loss has this minimum.
+    floor = math.log(math.e + correct[0].vocabulary - 1) - 1
     return ExperimentResult((figure,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
 
 

@@ -31,7 +31,7 @@ from headlight.viz.lessons.result_figures import (
     TextPhraseOrNumber,
 )
 
-SHOWN_DIMENSIONS = 64  # the first of them
+SHOWN_DIMENSIONS = 64  # displayed dimensions, from the first
 NAMES = tuple(NORMS)
 EQUAL_TOLERANCE = 1e-4  # smaller changes count as none
 MIN_CHANGE = 0.05
@@ -68,9 +68,8 @@ def axes_experiment(value: ExperimentInput) -> ExperimentResult:
         [Phrase("column_of", {"count": str(len(rows))}), *_spread(rows[:, 0]), *_spread(after[:, 0])],
     ]
     columns = (Phrase("along"), Phrase("mean"), Phrase("deviation"), Phrase("mean_after"), Phrase("deviation_after"))
-    selected, selected_after = (
-        (rows[:, 0], after[:, 0]) if norm == "batch" else (rows[row], after[row])
-    )  # a column or a row
+    # Batch norm normalises a column, the other norms a row.
+    selected, selected_after = (rows[:, 0], after[:, 0]) if norm == "batch" else (rows[row], after[row])
     numbers: dict[str, TextPhraseOrNumber] = {
         "token": tokens[row], "width": rows.shape[1], "count": len(rows), "sentences": len(batch.values),
         "mean": float(rows[row].mean()), "spread": float(rows[row].std()),

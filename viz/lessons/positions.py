@@ -40,7 +40,7 @@ PERIOD = (r"i = @pair, \quad 2 \pi \cdot 10000^{2i/d} = @period",)
 MAX_LENGTH = 64
 BIAS_HEAD = 0  # displayed head of an encoding that adds a bias to scores
 CONCATENATED_WIDTH = 16  # numbers of a concatenated position
-SHOWN_DIMENSIONS = 64  # the first of them
+SHOWN_DIMENSIONS = 64  # displayed dimensions, from the first
 EQUAL_TOLERANCE = 1e-5  # smaller differences between vectors count as none
 MIN_CHANGE = 0.1
 

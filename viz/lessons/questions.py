@@ -139,9 +139,8 @@ def _next_token_question(seen: StepView) -> QuestionOptions | None:
     if probabilities[0] - probabilities[1] < MIN_MARGIN:
         return None
     options: Sequence[Any] = candidates["best"][:CANDIDATES]
-    order = sorted(
-        range(len(options)), key=lambda position: options[position][1]
-    )  # the order of the ids hints at no answer
+    # Sorted by id, which does not reveal the answer.
+    order = sorted(range(len(options)), key=lambda position: options[position][1])
     values = {"first": options[0][0], "first_chance": f"{probabilities[0]:.4f}"}
     values |= {"second": options[1][0], "second_chance": f"{probabilities[1]:.4f}"}
     return QuestionOptions(tuple(options[position][0] for position in order), order.index(0), values)
