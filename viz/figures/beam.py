@@ -16,7 +16,7 @@ from headlight.viz.token_labels import candidate_label, plotly_text, truncate
 OUTCOMES = ("dropped", "kept", "finished")  # the most important is drawn last, on top
 SYMBOLS = {"dropped": "circle", "kept": "circle", "finished": "square"}
 ACROSS, DOWN = 84, 38  # pixels per step and per rank
-MAX_COLUMNS = 11  # of a label between two steps
+MAX_COLUMNS = 11  # text columns of a label between two steps
 TIGHT_ACROSS = 20  # pixels per step if there are more than 44
 LEFT, RIGHT, FOOT = 40, 48, 56
 
