@@ -13,7 +13,7 @@ from headlight.viz.theme import THEMES, colour_scale
 
 GAP = 3  # pixels between heads
 MIN_HEAD_PIXELS = 24  # per side
-MAX_HEADS = 24  # of layers, and of heads per layer
+MAX_HEADS = 24  # layers, and heads per layer
 
 
 def wall_pixels(maps: Maps) -> bytes:
