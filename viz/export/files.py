@@ -24,9 +24,9 @@ from headlight.viz.service.service import Service
 from headlight.viz.theme import THEMES
 from headlight.viz.token_labels import token_labels
 
-WALL_PREFIX = "wall_"  # of the forms with all heads
+WALL_PREFIX = "wall_"  # prefix of the forms with all heads
 PICTURES = ("png", "svg", "wall_png", "wall_svg")
-BYTE_ORDER_MARK = "\ufeff"  # tells spreadsheets that a CSV is UTF-8
+BYTE_ORDER_MARK = "\ufeff"  # makes spreadsheets read a CSV as UTF-8
 
 
 def selected_map(translation: Translation, chosen: Selection) -> AttentionMap:

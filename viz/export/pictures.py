@@ -15,7 +15,7 @@ from headlight.viz.request_fields import Selection
 from headlight.viz.theme import THEMES, Theme
 from headlight.viz.token_labels import make_visible
 
-MAX_TEXT_CHARACTERS = 400  # of a sentence, so that the figure is not mostly title
+MAX_TEXT_CHARACTERS = 400  # characters of a sentence; with a longer one, the figure would be mostly title
 
 
 def map_figure(
