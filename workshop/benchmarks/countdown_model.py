@@ -22,7 +22,7 @@ from workshop.benchmarks.random_models import UNLIKELY_LOGIT, random_model
 from workshop.benchmarks.shapes import Shape
 
 MAX_WORDS = 40  # per line
-MEDIAN, SPREAD = 9.0, 0.5  # of the log-normal distribution of words per line
+MEDIAN, SPREAD = 9.0, 0.5  # log-normal distribution of the words per line
 EXAMPLES_PER_LENGTH = 8  # sentences per length for the fit
 
 

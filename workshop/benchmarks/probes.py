@@ -19,7 +19,7 @@ from workshop.benchmarks.without_probes import without_probes
 from workshop.benchmarks.worker import Worker
 
 SHAPE = Shape("d 256 × 3", d_model=256, layers=3, heads=4, d_ff=1024, vocabulary=8_000)
-TOKENS = 20  # of the source and of the target
+TOKENS = 20  # tokens of the source and of the target
 Run = Callable[[], float]  # seconds
 
 

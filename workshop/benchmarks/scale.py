@@ -38,8 +38,8 @@ from workshop.benchmarks.sleeping_replica import application
 CALLER_COUNT = 8  # concurrent callers, each of which sends the next request after the previous answer
 WORKER_COUNTS = (1, 4, 16, 64)  # sleeping replicas
 SLEEP_SECONDS = 1.0  # delay of a sleeping replica
-KILL_AT_SHARE = 0.3  # of the duration of a measurement
-TIMEOUT_SECONDS = 120.0  # for the recovery of a killed process
+KILL_AT_SHARE = 0.3  # share of a measurement's duration before a process is killed
+TIMEOUT_SECONDS = 120.0  # limit for the recovery of a killed process
 SENTENCE = HUNDRED[: HUNDRED.index(".") + 1]
 
 

@@ -13,7 +13,7 @@ class Shape:
 
     name: str
     d_model: int
-    layers: int  # of the encoder and of the decoder
+    layers: int  # layers of the encoder, and of the decoder
     heads: int
     d_ff: int
     vocabulary: int

@@ -19,7 +19,7 @@ from workshop.data.new_lines import text_fingerprint
 SLOT = re.compile(r"\{([a-z]+)([+-]?)\}")  # {subject}, or {adjective+} for an adjective that praises
 HEADER = "label\ttext\n"
 TRIES = 100  # draws of one new text
-IDIOM_SHARE = 0.12  # of all texts
+IDIOM_SHARE = 0.12  # share of all texts
 # The share of single clauses among the other texts, and of clauses without a negation. With fewer of these, most
 # negative words would appear in positive texts, and a classifier would learn the opposite of what a word means.
 PLAIN_SHARE = 0.75
