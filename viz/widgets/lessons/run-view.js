@@ -9,7 +9,7 @@ import { heatmap } from './heatmap.js';
 import { headSlice } from './tensor-cache.js';
 import { isRight, verdictOf } from './training-run.js';
 
-const MAX_CHARACTERS = 44; // of a translation, because an untrained model never stops
+const MAX_CHARACTERS = 44; // maximum length of a translation; an untrained model never stops
 const CELL = { height: 34, label: 62, widest: 56 };
 const SMALL = 9; // pixels per cell of the small maps
 
