@@ -51,14 +51,11 @@ def recording_from_arrays(
         None if source is None else tokens_from_names(source), None if target is None else tokens_from_names(target)
     )
     layers_by_kind = {
-        kind: parse_layers(kind_layers, what=kind, numbers=layers, sentence=batch or 0)
-        for kind, kind_layers in value.items()
-        if kind_layers is not None
+        kind: parse_layers(part, what=kind, numbers=layers, sentence=batch or 0)
+        for kind, part in value.items()
+        if part is not None
     }
-    if (
-        batch is None
-        and (count := max((kind_layers.sentences for kind_layers in layers_by_kind.values()), default=1)) > 1
-    ):
+    if batch is None and (count := max((part.sentences for part in layers_by_kind.values()), default=1)) > 1:
         axes.remarks.append(Remark("batch", {"number": 1, "count": count}))
     return build_recording(layers_by_kind, axes, name=name)
 
