@@ -1,4 +1,4 @@
-"""Reads the settings, builds the page and launches it."""
+"""The app: reads the settings, builds the page and launches it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import SettingsError
 
 try:
-    page = build_page()  # Hugging Face Spaces and `gradio app.py` look for it here
+    page = build_page()  # name expected by Hugging Face Spaces and `gradio app.py`
 except ModelError as error:
     sys.exit(str(error))
 

@@ -1,7 +1,7 @@
 """Headlight: translate a sentence and inspect the attention of every head.
 
 This file is the package, and its path is the folder that contains it, so a checkout, a Space and an installed wheel
-import the same names. Public names load on first use; drawing a figure never loads PyTorch.
+import the same names. Public names are imported on first use; drawing a figure never imports PyTorch.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def __getattr__(name: str) -> Any:
 
 @contextmanager
 def ended_by_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end the process at once while modules load, without a traceback through imports."""
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    """Let Ctrl-C end the process at once while modules are imported, without a traceback."""
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    if not is_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -95,7 +95,7 @@ MORE = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command `headlight`: those of the model, and those of the page above it."""
+    """Run the command `headlight`, with the subcommands of the model and of the page."""
     with ended_by_interrupt():
         from headlight.model.commands.main import main as run_command
 

@@ -1,10 +1,10 @@
-"""Exceptions for requests, models and files. Each message says how to fix the problem.
+"""Exceptions for requests, models and files.
 
-A message names the value, the problem and the fix.
-Only the page and the command line catch these. Any other exception is a fault of Headlight.
+Each message names the value, the problem and the fix. Only the page and the command line catch these exceptions; any
+other exception is a bug in Headlight.
 
-An error that a reader of the page can meet carries a word of `assets/words` and its values (`WordedError`); an error of
-model folders, training or the command line names files and options for one person at a terminal, and keeps its English.
+An error that can reach the page has a message key in `assets/words` and its values (`TranslatableError`). Errors about
+model folders, training or the command line appear only in a terminal, in English.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Value = str | int | float
 
 
 class ModelError(Exception):
-    """The base of every error that Headlight raises on purpose: one line that can be printed.
+    """Base class of the errors that Headlight raises deliberately.
 
-    A message may contain third-party text, and is written to logs and terminals.
+    A message may contain third-party text and is written to logs and terminals, so unprintable characters are replaced.
     """
 
     def __init__(self, message: str = "") -> None:
-        super().__init__("".join(letter if letter.isprintable() else "�" for letter in message))
+        super().__init__("".join(character if character.isprintable() else "�" for character in message))
 
 
 class TranslatableError(ModelError):
     """An error with a message key (`error_WORD`) for each UI language; `str()` gives the English text.
 
-    `field` names the field at fault. `detail` is for a terminal or a log alone: it may name paths of this machine.
+    `field` names the invalid field. `detail` is for terminals and logs only: it may contain paths of this machine.
     """
 
     def __init__(self, word: str, field: str, values: Mapping[str, Value], detail: str = "") -> None:
@@ -44,7 +44,7 @@ class TranslatableError(ModelError):
         super().__init__(f"{message} ({detail})" if detail else message)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Not the arguments of a subclass: with ZeroGPU the error is pickled in another process.
+        # ZeroGPU pickles errors between processes. By default, pickle would call the subclass with `self.args`.
         return _again, (type(self), self.word, self.field, dict(self.values), self.detail)
 
 
@@ -73,16 +73,16 @@ class RequestError(TranslatableError):
         super().__init__(word, field, values)
 
     def at_line(self, line: int) -> RequestError:
-        """The same error with the line number, counted from one."""
+        """Return this error with a line number, counted from one."""
         return RequestError("bad_line", field="lines", line=line, reason=str(self))
 
 
 class CommandError(ModelError):
-    """An option of the command line, or a line of a file that was named there, that cannot be used."""
+    """An invalid command-line option, or an invalid line of a file that an option names."""
 
 
 class ProbeError(ModelError):
-    """A pattern that matches no probe, or an edit that does not fit its place."""
+    """A pattern that matches no probe, or an edit whose result does not fit its probe."""
 
 
 class DeviceError(ModelError):
@@ -90,7 +90,7 @@ class DeviceError(ModelError):
 
 
 class TrainingError(ModelError):
-    """A corpus or a training run that cannot go on."""
+    """A corpus that cannot be used, or a training run that cannot continue."""
 
 
 class NoMemoryError(TranslatableError, DeviceError):
@@ -101,25 +101,25 @@ class NoMemoryError(TranslatableError, DeviceError):
 
 
 def choice_error(name: str, value: object, choices: Iterable[str]) -> RequestError:
-    """The error for a value that is not one of the given choices."""
+    """Return the error for a value that is not one of the choices."""
     return RequestError("not_choice", field=name, name=name, given=repr_short(value), choices=", ".join(choices))
 
 
 def range_error(name: str, value: object, low: int, high: int) -> RequestError:
-    """Error for a value that is not an integer or is out of range."""
+    """Return the error for a value that is not an integer or is out of range."""
     return RequestError("not_whole", field=name, name=name, given=repr_short(value), low=low, high=high)
 
 
 def repr_short(value: Any, longest: int = 40) -> str:
-    """A value for an error message: short, on one line, and printable."""
+    """Format a value for an error message: short, on one line, and printable."""
     if isinstance(value, str):
         text = '"' + value[:longest] + ('"' if len(value) <= longest else "…")
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        # Python refuses to print a whole number of thousands of digits.
+        # Python refuses to convert an integer of thousands of digits to a string.
         text = repr(value) if isinstance(value, float) or abs(value) < 10**18 else "a huge number"
     elif value is None or isinstance(value, bool):
         text = json.dumps(value)
     else:
-        names: dict[type, str] = {dict: "an object", list: "a list", tuple: "a tuple"}
-        text = names.get(type(value), f"a value of type {type(value).__name__}")
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
+        type_names: dict[type, str] = {dict: "an object", list: "a list", tuple: "a tuple"}
+        text = type_names.get(type(value), f"a value of type {type(value).__name__}")
+    return "".join(character if character.isprintable() else "�" for character in text)

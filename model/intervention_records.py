@@ -1,8 +1,8 @@
-"""What may be changed before a sentence is translated: frozen records, which a request carries, a link and the API too.
+"""Frozen records of the interventions in a request, a link or an API call.
 
-`model/core/interventions.py` carries out those of heads, layers and positions; a `WordChange` changes the sentence
-itself (`model/translate/input_changes.py`). A change as names and values, as JSON has it, becomes a record by
-`change_from` selects it by `action`.
+`model/core/interventions.py` applies changes of heads, layers and positions. An `InputChange` changes the sentence
+itself (`model/translate/input_changes.py`). `parse_change` converts the names and values of JSON to a record, whose
+class depends on `action`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ Side = Literal["encoder", "decoder"]
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 Action = Literal["remove", "uniform", "scale", "temperature", "previous", "next", "same"]
 ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale", "temperature", "previous", "next", "same")
-MAX_INTERVENTIONS = 2000  # per request: enough to switch each of 1152 heads off, 16 in each of 72 attentions
-MAX_ROW_INTERVENTIONS = 400  # of them, those that recompute the weights of a head
-MAX_INDEX = 10_000  # layers, heads, rows and columns are below
+MAX_INTERVENTIONS = 2000  # per request: enough to switch off 1152 heads (72 attentions of 16 heads)
+MAX_ROW_INTERVENTIONS = 400  # per request: changes that recompute the weights of a head
+MAX_INDEX = 10_000  # highest layer, head, row or column
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention:
-    """One change to where heads look.
+    """A change to the attention of one head or of all heads.
 
-    `remove`: at no key. `uniform`: at all keys equally. `scale`: all weights times the amount. `temperature`: the
-    scores divided by the amount, so that a row is flatter above one and sharper below. `previous`, `next`, `same`: at
-    the token before, the token after, or the same position. If that key is masked, the row looks at its own position;
-    if that is masked as well, at all keys equally.
+    `remove`: all weights are zero. `uniform`: all keys have equal weights. `scale`: all weights are multiplied by
+    `amount`. `temperature`: the scores are divided by `amount`, so rows are flatter above one and sharper below.
+    `previous`, `next`, `same`: all weight is on the token before, the token after, or the same position. If that key is
+    masked, the row attends to its own position; if that is masked as well, to all keys equally.
     """
 
     kind: Kind
@@ -52,12 +52,12 @@ class Intervention:
 
 @dataclass(frozen=True, kw_only=True)
 class SetWeight:
-    """Sets one attention weight to `amount` and rescales the rest of the row."""
+    """An attention weight set to `amount`; the rest of the row is rescaled."""
 
     kind: Kind
     layer: int
     head: int
-    row: int  # tokens, counted from 0: of the encoder the token that looks, else the token being written
+    row: int  # token index from 0: the query in the encoder, else the token being written
     column: int
     amount: float
     action: Literal["drag"] = "drag"
@@ -69,13 +69,13 @@ class SetWeight:
             check_int(self, name, 0, MAX_INDEX)
         check_float(self, "amount", 0.0, 1.0)
         if self.kind == "decoder":
-            check_int(self, "row", 1, MAX_INDEX)  # the first row sees one token alone, with all its weight
-            check_int(self, "column", 0, self.row)  # tokens that are not generated yet
+            check_int(self, "row", 1, MAX_INDEX)  # the first row has a single key, whose weight is always one
+            check_int(self, "column", 0, self.row)  # later tokens are not generated yet
 
 
 @dataclass(frozen=True, kw_only=True)
 class CopyHead:
-    """A head uses the weights of another head of its kind, of the same or an earlier layer."""
+    """A head that uses the weights of another head of its kind, in the same or an earlier layer."""
 
     kind: Kind
     layer: int
@@ -89,14 +89,14 @@ class CopyHead:
         _check_choice(self, "action", ("copy",))
         for name in ("layer", "head", "from_head"):
             check_int(self, name, 0, MAX_INDEX)
-        check_int(self, "from_layer", 0, self.layer)  # a later layer has not looked yet
+        check_int(self, "from_layer", 0, self.layer)  # later layers have not run yet
 
 
 @dataclass(frozen=True, kw_only=True)
 class BorrowMap:
-    """Replaces a head's map by its map for another sentence.
+    """A head's map replaced by its map for another sentence.
 
-    Rows and columns that the other sentence lacks keep their own weights, and none; each row still sums to one.
+    Rows beyond the other sentence keep their weights, columns beyond it get zero, and each row still sums to one.
     """
 
     kind: Kind
@@ -116,7 +116,7 @@ class BorrowMap:
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroPart:
-    """Removes a layer's feed-forward network or its residual connections."""
+    """Removal of a layer's feed-forward network or residual connections."""
 
     side: Side
     layer: int
@@ -132,10 +132,10 @@ class ZeroPart:
 
 @dataclass(frozen=True, kw_only=True)
 class PositionChange:
-    """Changes the position indices of the encoder or the decoder.
+    """A change of the position indices of the encoder or the decoder.
 
-    `no_positions`: nowhere, so that their order is lost. `shuffle`: within each run of eight tokens, by the seed
-    `amount`. `shift`: move by `amount` positions (negative: back, but not before the first).
+    `no_positions`: tokens have no position, so their order is lost. `shuffle`: each run of eight positions is permuted,
+    with the seed `amount`. `shift`: positions move by `amount` (negative: back, but not before the first).
     """
 
     side: Side
@@ -150,10 +150,10 @@ class PositionChange:
 
 @dataclass(frozen=True, kw_only=True)
 class InputChange:
-    """Some characters of the sentence: hidden from all attention (`mask`), left out (`erase`), or replaced (`swap`)."""
+    """A span of the sentence that is hidden from all attention (`mask`), removed (`erase`) or replaced (`swap`)."""
 
     action: Literal["mask", "erase", "swap"]
-    start: int  # characters of the sentence as the model reads it
+    start: int  # in characters of the sentence as the model reads it
     end: int
     text: str = ""  # the replacement
 
@@ -186,7 +186,7 @@ RECORD_BY_ACTION: dict[str, type[Change]] = {
 
 
 def parse_change(values: Any) -> Change:
-    """The record of a change from its names and values, every one checked; `layer` and `head` may be null."""
+    """Convert names and values to a record and check every value; `layer` and `head` may be null."""
     if not isinstance(values, Mapping):
         raise RequestError(
             "wrong_type", field="interventions", name="interventions", given=repr_short(values), needed="[{…}]"
@@ -195,24 +195,26 @@ def parse_change(values: Any) -> Change:
     if not isinstance(action, str) or action not in RECORD_BY_ACTION:
         raise choice_error("action", action, RECORD_BY_ACTION)
     record = RECORD_BY_ACTION[action]
-    known = {field.name: field for field in fields(record)}
+    record_fields = {field.name: field for field in fields(record)}
     for name in values:
-        if name not in known:
-            raise RequestError("unknown_name", field="interventions", given=repr_short(name), choices=", ".join(known))
-    argument = {name: _normalise_number(value) for name, value in values.items()}
+        if name not in record_fields:
+            raise RequestError(
+                "unknown_name", field="interventions", given=repr_short(name), choices=", ".join(record_fields)
+            )
+    arguments = {name: _normalise_number(value) for name, value in values.items()}
     if record is Intervention:
-        argument = {"layer": None, "head": None} | argument
+        arguments = {"layer": None, "head": None} | arguments
     if record is BorrowMap:
-        argument = {"head": None} | argument
-    for name, field in known.items():
-        if name not in argument and field.default is field.default_factory:  # both are MISSING
+        arguments = {"head": None} | arguments
+    for name, field in record_fields.items():
+        if name not in arguments and field.default is field.default_factory:  # both are MISSING
             raise RequestError("missing", field="interventions", name=name)
-    made: Change = record(**argument)
-    return made
+    change: Change = record(**arguments)
+    return change
 
 
 def change_to_dict(change: Change) -> dict[str, Any]:
-    """A change as names and values, without those that have their default."""
+    """Return a change as names and values, without fields that have their default."""
     return {
         field.name: getattr(change, field.name)
         for field in fields(change)
@@ -221,19 +223,19 @@ def change_to_dict(change: Change) -> dict[str, Any]:
 
 
 def _normalise_number(value: Any) -> Any:
-    """JavaScript has one type of number: 2.0 is a whole one, too."""
+    """Convert whole floats to integers, because JavaScript has a single number type."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 10**15 else value
 
 
 def check_int(record: object, name: str, low: int, high: int) -> None:
-    """Raise an error unless the field of this name is a whole number of this range."""
+    """Raise a `RequestError` unless the field is an integer from `low` to `high`."""
     value = getattr(record, name)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise range_error(name, value, low, high)
 
 
 def check_float(record: object, name: str, low: float, high: float) -> None:
-    """Raise an error unless the field of this name is a number of this range."""
+    """Raise a `RequestError` unless the field is a number from `low` to `high`."""
     value = getattr(record, name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
         raise RequestError("not_number", field=name, name=name, given=repr_short(value), low=low, high=high)

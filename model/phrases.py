@@ -16,28 +16,34 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @cache
 def phrases(language: str = "en") -> Mapping[str, str]:
-    """One table: key → phrase; `{names}` in a phrase stand for values."""
+    """Return the phrases of a language by key; `{names}` in a phrase are placeholders."""
     table: dict[str, str] = json.loads(phrases_json(language))
     return MappingProxyType(table)
 
 
 def phrases_json(language: str) -> bytes:
-    """The same table as the browser receives it."""
+    """Return the same table as JSON, which the browser loads."""
     return (PHRASES_FOLDER / f"{language}.json").read_bytes()
 
 
 def phrase(key: str, language: str = "en", /, **values: object) -> str:
-    """A phrase with its values filled in."""
+    """Return a phrase with its placeholders filled in."""
     return fill(phrases(language)[key], values)
 
 
 def fill(phrase: str, values: Mapping[str, object]) -> str:
-    """The phrase with its values; a missing one raises `KeyError`, one too many is ignored."""
-    return _PLACEHOLDER.sub(lambda place: _plain(values[place[1]]), phrase)
+    """Replace the placeholders of a phrase by values.
+
+    Extra values are ignored.
+
+    Raises:
+        KeyError: a value is missing.
+    """
+    return _PLACEHOLDER.sub(lambda match: _plain(values[match[1]]), phrase)
 
 
 def placeholders(phrase: str) -> frozenset[str]:
-    """The names of the values that a phrase needs."""
+    """Return the names of the placeholders in a phrase."""
     return frozenset(_PLACEHOLDER.findall(phrase))
 
 

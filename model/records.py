@@ -1,6 +1,6 @@
 """Requests and results: frozen records without tensors, which any code can draw, store or send.
 
-`TranslationRequest` alone decides a translation. `Translation` is the result, with every attention map.
+A `TranslationRequest` fully determines a translation. `Translation` is the result, with every attention map.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headlight.model.intervention_records import Change, check_float, check_int
 from headlight.model.intervention_records import Intervention as Intervention
 from headlight.model.intervention_records import Kind as Kind
 
-MapKind = Kind | Literal["self"]  # of a model with one stack: its tokens look at each other
+MapKind = Kind | Literal["self"]  # "self": in a model with a single stack
 Grade = Literal["right", "check", "doubt"]  # probably right; check it; do not rely on it
 StopReason = Literal["end", "length", "forced", "cancelled"]
 FloatArray = npt.NDArray[np.float32]
@@ -31,7 +31,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 # ---------------------------------------------------------------- requests
 
-# The lowest and the highest value of each option of decoding that is a number. `n_best` ends at the beam.
+# The lowest and the highest value of each numeric decoding option. `n_best` is at most `beam_size`.
 INT_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
         "beam_size": (1, 64),
@@ -49,20 +49,20 @@ FLOAT_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingOptions:
-    """The options of decoding. A beam of one is greedy; a temperature above zero samples."""
+    """Decoding options. A beam of one is greedy; a temperature above zero samples."""
 
     beam_size: int = 1
-    length_penalty: float = 1.0  # a hypothesis counts log p / length ** length_penalty
+    length_penalty: float = 1.0  # the score of a hypothesis is log p / length ** length_penalty
     n_best: int = 1
-    max_length: int | None = None  # tokens written, the end token among them; None: twice the source + 16
+    max_length: int | None = None  # tokens written, including the end token; None: twice the source + 16
     temperature: float = 0.0
     top_k: int = 0  # 0: all
     top_p: float = 1.0
     seed: int = 0
-    no_repeat: int = 0  # no n-gram of this length is written twice; 0: no such rule
-    alternatives: int = 5  # how many candidates of each step are reported
-    # A beam's hypotheses are ranked by score + back_weight × the sentence's log probability given the hypothesis, from
-    # a reverse model (`model/translate/reranking.py`). 0: by their score alone.
+    no_repeat: int = 0  # no n-gram of this length is repeated; 0: off
+    alternatives: int = 5  # number of candidates reported per step
+    # Hypotheses are ranked by score + back_weight × the log probability of the source given the hypothesis, computed by
+    # a reverse model (`model/translate/reranking.py`). 0: by score alone.
     back_weight: float = 0.0
 
     def __post_init__(self) -> None:
@@ -83,21 +83,21 @@ class DecodingOptions:
         return self.temperature > 0
 
 
-TextOrIds = str | tuple[int, ...]  # text, or exact token ids where text would be ambiguous
+TextOrIds = str | tuple[int, ...]  # text, or token ids if text would be ambiguous
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationRequest:
-    """Everything that decides a translation; equal requests have equal results, so it is the key of a cache."""
+    """Everything that determines a translation. Equal requests have equal results, so requests are cache keys."""
 
     text: str
     model: str = ""
     options: DecodingOptions = field(default_factory=DecodingOptions)
-    target: TextOrIds | None = None  # the whole translation is given: score it and look at it
-    prefix: TextOrIds | None = None  # the translation begins so: go on from there
+    target: TextOrIds | None = None  # a complete translation, which the model scores
+    prefix: TextOrIds | None = None  # the start of the translation, which the model continues
     interventions: tuple[Change, ...] = ()
-    capture: tuple[str, ...] = ()  # further probes to capture, by pattern
-    source_language: str = ""  # of models that read several; "": the model's default
+    capture: tuple[str, ...] = ()  # patterns of further probes to capture
+    source_language: str = ""  # for models that read several languages; "": the model's default
     target_language: str = ""
 
     def __post_init__(self) -> None:
@@ -110,7 +110,7 @@ class TranslationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One candidate for a place in the translation."""
+    """A candidate token at one step of decoding."""
 
     text: str
     id: int
@@ -119,10 +119,10 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One sub-word: its text, its place, and the word it belongs to.
+    """A sub-word: its text, its position, and the index of its word.
 
-    `start` and `end` count characters of the sentence it stands in. A character that the vocabulary lacks is cut into
-    bytes; then all its pieces carry the whole character as text, and `piece` of `pieces` tells them apart.
+    `start` and `end` count characters of the sentence. A character that is not in the vocabulary is split into bytes.
+    The `text` of each byte is the whole character, and `piece` of `pieces` distinguishes the bytes.
     """
 
     text: str
@@ -133,19 +133,19 @@ class Token:
     special: bool = False
     piece: int = 0
     pieces: int = 1
-    probability: float | None = None  # of written tokens
+    probability: float | None = None  # only for written tokens
     alternatives: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    """One matrix with the names of its axes: `weights[row, column]`, rows look at columns."""
+    """A matrix of attention weights with the tokens of its axes. Rows are queries, columns are keys."""
 
     weights: FloatArray  # [rows, columns]
     allowed: BoolArray  # [rows, columns]: False if masked; the weight is then exactly zero
     rows: tuple[Token, ...]  # decoder, cross: the tokens being written
     columns: tuple[Token, ...]
-    # From whose states the queries of the rows are computed: of the rows themselves, or of the tokens before.
+    # Tokens whose states give the queries: in the encoder the rows themselves, else the tokens before them.
     previous_tokens: tuple[Token, ...]
     kind: MapKind
     layer: int
@@ -159,17 +159,17 @@ class Attention:
     encoder: FloatArray
     decoder: FloatArray
     cross: FloatArray
-    masked_source: tuple[int, ...] = ()  # the source tokens that no token may look at
+    masked_source: tuple[int, ...] = ()  # source tokens hidden from all attention
 
     def of(self, kind: Kind) -> FloatArray:
-        """The maps of one kind."""
+        """Return the maps of one kind."""
         if kind not in KINDS:
             raise choice_error("kind", kind, KINDS)
         maps: FloatArray = getattr(self, kind)
         return maps
 
     def allowed(self, kind: Kind) -> BoolArray:
-        """The cells that are not masked, `[query, key]`: all, except later keys in the decoder and hidden tokens."""
+        """Return the unmasked cells, `[query, key]`: all except later keys in the decoder and hidden tokens."""
         allowed = np.ones(self.of(kind).shape[-2:], dtype=np.bool_)
         if kind == "decoder":
             return np.tril(allowed)
@@ -179,25 +179,25 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One finished or abandoned translation of the beam. Its `ids` as a request's `target` bring its attention."""
+    """A finished or abandoned translation of the beam. A request with its `ids` as `target` returns its attention."""
 
     text: str
-    ids: tuple[int, ...]  # with the end token, if it was reached
+    ids: tuple[int, ...]  # including the end token, if it was reached
     score: float  # log probability / length ** length_penalty
     log_probability: float
-    ended: bool = True  # with the end token; False: truncated
+    ended: bool = True  # True: reached the end token; False: truncated
     reverse_score: float | None = None  # reverse log probability per token; None: not computed
 
 
 @dataclass(frozen=True, slots=True)
 class BeamNode:
-    """One continuation that the search considered."""
+    """A continuation that the search considered."""
 
     parent: int  # index of the node it continues; -1 for the first step
     step: int
     id: int
     text: str
-    log_probability: float  # of the whole path up to here
+    log_probability: float  # of the path from the start to this node
     score: float
     outcome: Literal["kept", "finished", "dropped"]
 
@@ -209,7 +209,7 @@ class BeamTree:
     nodes: tuple[BeamNode, ...] = ()
 
     def path(self, index: int) -> tuple[int, ...]:
-        """The token ids from the start to this node: as a request's `target` they bring its attention."""
+        """Return the token ids from the start to a node. A request with these ids as `target` returns its attention."""
         ids: list[int] = []
         while index >= 0:
             ids.append(self.nodes[index].id)
@@ -219,7 +219,7 @@ class BeamTree:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The seconds of each stage. A sentence of a batch has the seconds of the whole batch."""
+    """Seconds per stage. For a sentence of a batch, these are the seconds of the whole batch."""
 
     encode: float = 0.0
     decode: float = 0.0
@@ -227,7 +227,7 @@ class Timing:
 
 
 class Span(NamedTuple):
-    """A place in a text: characters from `start` to before `end`."""
+    """A range of characters in a text, from `start` to before `end`."""
 
     start: int
     end: int
@@ -237,14 +237,15 @@ class Span(NamedTuple):
 class Reason:
     """A reason to doubt a translation, with the words concerned.
 
-    Kinds: `language` (the sentence is of another: `source` is its code), `unfinished`, `numbers`, `left_out`, `name`
-    (written otherwise than in the sentence), `copied` (not translated), `repeated`, `unsure` (the model guessed).
+    Kinds: `language` (the sentence is in another language, whose code is `source`), `unfinished`, `numbers`,
+    `left_out`, `name` (spelled differently in the translation), `copied` (not translated), `repeated`, `unsure` (the
+    model guessed).
     """
 
     kind: str
     source_spans: tuple[Span, ...]
     target_spans: tuple[Span, ...]
-    source: str  # the words at those spans
+    source: str  # the words at `source_spans`
     target: str
 
 
@@ -252,38 +253,38 @@ class Reason:
 class Reliability:
     """Estimated reliability of a translation."""
 
-    probability: float | None  # that the translation is right; None if no rule was fitted
-    grade: Grade | None  # None: no rule was fitted, and nothing speaks against it
+    probability: float | None  # that the translation is right; None: no rule was fitted
+    grade: Grade | None  # None: no rule was fitted, and there is no reason to doubt the translation
     reasons: tuple[Reason, ...]
     back_translation: str | None = None  # the back-translation, if the rule used it
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the page warns about it."""
+        """Whether the page warns about the translation."""
         return self.grade in ("check", "doubt")
 
 
 class BackTranslation(NamedTuple):
-    """The back-translation, and the source sentence as scored by the reverse model."""
+    """A back-translation, and the source sentence as scored by the reverse model."""
 
     text: str
-    tokens: tuple[Token, ...]  # of the sentence, each with its probability given the translation
+    tokens: tuple[Token, ...]  # the source tokens, with their probabilities given the translation
 
 
 class ReliabilityRule(Protocol):
-    """Computes the `Reliability` of a translation."""
+    """Interface of the rules that compute the `Reliability` of a translation."""
 
     @property
     def uses_back_translation(self) -> bool:
-        """Whether it weighs a translation read back."""
+        """Whether the rule uses the back-translation."""
 
     def judge(self, translation: Translation, back: BackTranslation | None = None) -> Reliability | None:
-        """The verdict, or None if the rule does not apply."""
+        """Return the reliability, or None if the rule does not apply."""
 
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation with all attention maps: NumPy arrays, read-only, without padding."""
+    """A translation with all attention maps. The NumPy arrays are read-only and have no padding."""
 
     request: TranslationRequest
     source_text: str  # the sentence as the model read it (NFC); source tokens count its characters
@@ -292,7 +293,7 @@ class Translation:
     target_tokens: tuple[Token, ...]  # as written; the end token last, if it was reached
     start_token: Token  # decoder input before the first written token
     attention: Attention
-    # "encoder", "decoder": the encoding's table or bias (of each layer, if they differ), as far as it is used
+    # "encoder", "decoder": the used part of the position table or bias, with a layer axis if the layers differ
     positions: Mapping[str, FloatArray]
     score: float
     log_probability: float
@@ -302,12 +303,12 @@ class Translation:
     tree: BeamTree = BeamTree()
     timing: Timing = Timing()
     device: str = "cpu"
-    rule: ReliabilityRule | None = None  # of the model, if it has one
+    rule: ReliabilityRule | None = None  # the model's rule, if it has one
     unknown: tuple[int, ...] = ()  # indices of unknown source tokens
 
     @cached_property
     def reliability(self) -> Reliability | None:
-        """How far this can be relied on: worked out when it is first asked for. None: the model has no rule."""
+        """Reliability without a back-translation, computed on first access. None: the model has no rule."""
         return self.read_back(None)
 
     @property
@@ -316,16 +317,16 @@ class Translation:
         return self.request.target is None and self.rule is not None and self.rule.uses_back_translation
 
     def read_back(self, back: BackTranslation | None) -> Reliability | None:
-        """A copy whose reliability also uses the back-translation."""
+        """Return the reliability, computed with the back-translation unless it is None. None: the model has no rule."""
         return None if self.rule is None else self.rule.judge(self, back)
 
     @property
     def decoder_tokens(self) -> tuple[Token, ...]:
-        """The input of the decoder, and its keys: the start token, then all written tokens but the last."""
+        """Decoder input, and keys of its self-attention: the start token, then all written tokens except the last."""
         return (self.start_token, *self.target_tokens[:-1])
 
     def attention_map(self, kind: Kind, layer: int, head: int | None = None) -> AttentionMap:
-        """One head's matrix with its tokens; without a head, the average of the layer."""
+        """Return the map of one head, or without a head the average of the layer."""
         maps = self.attention.of(kind)
         layers, heads = maps.shape[:2]
         if type(layer) is not int or not 0 <= layer < layers:
@@ -349,39 +350,38 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The verdict of a classifier, the contribution of each token if it is additive, and all attention maps."""
+    """The result of a classifier: log-odds, the contribution of each token if the model is additive, attention maps."""
 
     text: str  # as the model read it; an ellipsis replaces the middle of a long text
     truncated: bool
     tokens: tuple[Token, ...]  # the end token last
-    classes: tuple[str, ...]  # two or more of which the text has one, or any that are asked for one by one
-    exclusive: bool  # the text has one of the classes
+    classes: tuple[str, ...]  # names, in the order of the log-odds
+    exclusive: bool  # True: exactly one class applies; False: any number of classes
     class_log_odds: tuple[float, ...]  # ln p / (1 − p) of each class
     attention: FloatArray  # [layer, head, query, key]; each row sums to one
-    shares: (
-        tuple[float, ...] | None
-    )  # contribution of each token to `log_odds`, which are their sum + bias; None: the model is not additive
+    # Contribution of each token to `log_odds`, which is their sum + bias. None: the model is not additive.
+    shares: tuple[float, ...] | None
     bias: float = 0.0
     unknown: tuple[int, ...] = ()  # indices of unknown tokens
 
     @property
     def log_odds(self) -> float:
-        """Of the last class: of two, the second."""
+        """Log-odds of the last class."""
         return self.class_log_odds[-1]
 
     @property
     def probability(self) -> float:
-        """Of the last class."""
+        """Probability of the last class."""
         return self.probabilities[-1]
 
     @property
     def probabilities(self) -> tuple[float, ...]:
-        """Of each class; of exclusive ones they sum to one."""
+        """Probability of each class. Those of exclusive classes sum to one."""
         return tuple(map(sigmoid, self.class_log_odds))
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """The classes that hold: of exclusive ones the most probable, of others all above one half."""
+        """The classes that apply: the most probable one if exclusive, else all with a probability above one half."""
         if self.exclusive:
             likeliest = max(range(len(self.classes)), key=self.class_log_odds.__getitem__)
             return (self.classes[likeliest],)
@@ -389,13 +389,13 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """The classes as one text; empty if none applies."""
+        """The classes that apply, separated by commas; empty if no class applies."""
         return ", ".join(self.verdicts)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a running translation, without tensors; only the last one carries the whole translation."""
+    """Progress of a running translation, without tensors. Only the last one has a `translation`."""
 
     step: int
     decode: Callable[[], tuple[str, tuple[Token, ...]]] = field(repr=False)  # text so far
@@ -403,21 +403,21 @@ class Progress:
 
     @property
     def text(self) -> str:
-        """Text decoded so far; a beam may still revise it. Decoded lazily."""
+        """Text written so far, decoded on access. A beam may still revise it."""
         return self.decode()[0]
 
     @property
     def tokens(self) -> tuple[Token, ...]:
-        """The tokens of the text."""
+        """Tokens of the text written so far."""
         return self.decode()[1]
 
 
 def sigmoid(log_odds: float) -> float:
-    """1 / (1 + exp −x): the probability whose log-odds these are."""
-    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0  # e^709 is the last that there is
+    """Convert log-odds to a probability: 1 / (1 + exp −x)."""
+    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0  # exp overflows above 709
 
 
 def read_only(array: Any) -> Any:
-    """The same array, made read-only."""
+    """Make an array read-only and return it."""
     array.flags.writeable = False
     return array

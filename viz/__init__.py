@@ -1,1 +1,1 @@
-"""The web UI: turns model results into figures, widgets and files."""
+"""The web UI: figures, widgets and files from model results."""

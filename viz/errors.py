@@ -20,13 +20,13 @@ MAX_LINE_CHARACTERS = 500
 
 
 class PageError(TranslatableError):
-    """An error as the page and the API report it."""
+    """An error that the page and the API report."""
 
     def __init__(self, field: str, word: str, values: Mapping[str, Value] | None = None) -> None:
         super().__init__(word, field, values or {})
 
     def as_json(self) -> dict[str, Any]:
-        """The error as JSON for API clients; `detail` repeats the message, as in FastAPI."""
+        """Return the error as JSON for API clients; `detail` repeats the message, as in FastAPI."""
         message = str(self)
         return {
             "error": message,
@@ -43,7 +43,7 @@ def escape_for_log(said: object) -> str:
 
 
 def to_page_error(error: ModelError, *, model: str = "") -> PageError:
-    """Any error of `headlight.model` as a `PageError`; it contains no path of this machine."""
+    """Convert an error of `headlight.model` to a `PageError`, without paths of this machine."""
     if isinstance(error, PageError):
         return error
     if isinstance(error, TranslatableError):

@@ -1,4 +1,4 @@
-"""Value types of request fields: each validates input and describes itself to the browser.
+"""Value types of request fields. Each type validates input and describes itself to the browser.
 
 A limit is a number or the name of a setting.
 """
@@ -14,7 +14,7 @@ from headlight.model.intervention_records import MAX_INTERVENTIONS, BorrowMap, C
 from headlight.viz.errors import PageError, repr_short, to_page_error
 from headlight.viz.settings import Settings
 
-MAX_INDEX = 1000  # of layers and heads, more than in any model; the page clamps indices
+MAX_INDEX = 1000  # number of layers or heads, more than in any model; the page clamps indices
 MAX_TOKEN_ID = 10_000_000  # larger than any vocabulary
 
 
@@ -30,7 +30,7 @@ class ValueKind:
         raise NotImplementedError
 
     def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
-        """The type and its limits. Without settings, limits that depend on them are omitted, as in the shared table."""
+        """Return the type and its limits. Without settings, limits that depend on settings are omitted."""
         limits = {name: value for name, value in asdict(self).items() if not isinstance(value, str)}
         return {"kind": self.name} | limits
 
@@ -52,7 +52,7 @@ class TextValue(ValueKind):
 
 @dataclass(frozen=True)
 class TextOrIdsValue(ValueKind):
-    """A translation or its prefix, as text or token ids. An empty field means none."""
+    """A translation or its prefix, as text or token ids. An empty field gives `None`."""
 
     name, annotation = "words", str
 
@@ -184,10 +184,10 @@ class InterventionsValue(ValueKind):
         if len(value) > self.most:
             raise PageError(name, "too_many_changes", {"given": len(value), "limit": self.most})
         try:
-            changes = tuple(parse_change(each) for each in value)
+            changes = tuple(parse_change(item) for item in value)
         except ModelError as error:
-            refused = to_page_error(error)
-            raise PageError(name, refused.word, refused.values) from error
+            page_error = to_page_error(error)
+            raise PageError(name, page_error.word, page_error.values) from error
         for change in changes:
             if isinstance(change, InputChange | BorrowMap):
                 check_text(name, change.text, limit=settings.max_characters)
@@ -206,16 +206,16 @@ def check_text(name: str, value: Any, *, limit: int) -> str:
         raise PageError(name, "not_text", {"name": name, "given": repr_short(value)})
     if len(value) > limit:
         raise PageError(name, "too_long", {"name": name, "given": len(value), "limit": limit})
-    for place, letter in enumerate(value):
+    for index, letter in enumerate(value):
         if "\ud800" <= letter <= "\udfff":
-            raise PageError(name, "half_character", {"name": name, "place": place + 1})
+            raise PageError(name, "half_character", {"name": name, "place": index + 1})
     return value
 
 
 def check_int(name: str, value: Any, *, low: int, high: int) -> int:
     """Validate an integer. 2.0 is accepted, because JavaScript has one number type."""
-    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not whole or not low <= value <= high:
+    is_integer = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not is_integer or not low <= value <= high:
         raise PageError(name, "not_whole", {"name": name, "low": low, "high": high, "given": repr_short(value)})
     return int(value)
 

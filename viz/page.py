@@ -35,7 +35,7 @@ LOOKUP_THREADS = 32  # extra threads for lookups and for answers shared by ident
 
 
 class Page(gr.Blocks):
-    """The page, its service and what its widgets call."""
+    """The page, its service and the calls of its widgets."""
 
     def __init__(self, service: Service, **options: Any) -> None:
         super().__init__(**options)
@@ -71,7 +71,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
 
 
 def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> None:
-    """Serve the page until a stop signal; `more` is for tests."""
+    """Serve the page until a stop signal. `more`: options for tests."""
     settings = settings or read_settings()
     check_can_bind(settings)
     bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
@@ -81,15 +81,15 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
     signals = None if more.pop("prevent_thread_lock", False) else collect_signals()
     page.launch(
         prevent_thread_lock=True,
-        quiet=True,  # Gradio's messages address developers: "set `share=True` in `launch()`"
+        quiet=True,  # Gradio's messages are for developers: "set `share=True` in `launch()`"
         server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
         server_port=settings.port,
         theme=gradio_theme(),
-        head=f"<style>{styles()}</style>",  # passed as `css`, Gradio would rewrite every rule and break some
+        head=f"<style>{styles()}</style>",  # not `css`: Gradio would rewrite every rule and break some
         footer_links=["api"],
         run_history=False,
         show_error=False,
-        ssr_mode=False,  # the default on Spaces, but it renders no widget earlier and triples the requests
+        ssr_mode=False,  # on by default on Spaces, but renders no widget earlier and triples the requests
         mcp_server=serves_tools(settings),
         favicon_path=PICTURES / ICON,
         app_kwargs=app,
@@ -103,7 +103,7 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
 
 
 def gradio_theme() -> gr.themes.Base:
-    """A Gradio theme in our colours."""
+    """Return a Gradio theme in our colours."""
     light, dark = THEMES["light"], THEMES["dark"]
     fonts = [name.strip().strip('"') for name in FONT.split(",")]
     return gr.themes.Base(font=fonts, font_mono=["ui-monospace", "monospace"]).set(

@@ -1,6 +1,6 @@
-"""Table of all request and selection fields.
+"""The table of all request and selection fields.
 
-A request determines the answer; a selection determines what the page shows of it. These rows define input validation,
+A request determines the answer; a selection determines what the page shows of it. The rows define input validation,
 the signatures and documentation of the API, the permalink, and the options of the page and of Two models.
 `browser_fields` returns the table for the browser.
 
@@ -9,7 +9,7 @@ To add a decoding option, add a row to `REQUEST_FIELDS`, a field and range to `m
 goes after the existing ones.
 """
 
-# ruff: noqa: RUF009 - `_row` returns a dataclass field
+# ruff: noqa: RUF009 - `_selection_field` returns a dataclass field
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ HeadId = tuple[LayerOrMean, IndexOrReduction]
 BEAM_RANGE = INT_RANGES["beam_size"]
 MAX_TOKENS = INT_RANGES["max_length"][1]  # upper bound per sentence
 MEASURES = ("maps", *STATISTICS)
-MAX_SAFE_INTEGER = 2**53 - 1  # of JavaScript
-MAX_NAME_CHARACTERS = 100  # of a model's name
-MAX_LESSON_CHARACTERS = 800  # of the state of a lesson
-MAX_LANGUAGE_CHARACTERS = 40  # of a language code of a model
+MAX_SAFE_INTEGER = 2**53 - 1  # largest exact integer in JavaScript
+MAX_NAME_CHARACTERS = 100  # maximum length of a model's name
+MAX_LESSON_CHARACTERS = 800  # maximum length of a lesson's state
+MAX_LANGUAGE_CHARACTERS = 40  # maximum length of a language code
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Field:
     name: str
     value: ValueKind
     in_link: bool = False  # part of the permalink
-    ids: bool = False  # also accepted as token ids, NAME_ids in a permalink
+    ids: bool = False  # also accepted as token ids; NAME_ids in a permalink
     on_page: bool = False  # has a control on the page
     api: tuple[str, ...] = ()  # endpoints with this argument
     always_in_link: bool = False  # in the permalink even with its default value
@@ -67,9 +67,11 @@ class Field:
     required: bool = False
 
     def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
-        """The row for the browser; with settings, including their limits."""
-        own = {name: getattr(self, name) for name in ("name", "default", "in_link", "ids", "on_page", "always_in_link")}
-        return self.value.as_json(settings) | own
+        """Return the row for the browser; with settings, including their limits."""
+        properties = {
+            name: getattr(self, name) for name in ("name", "default", "in_link", "ids", "on_page", "always_in_link")
+        }
+        return self.value.as_json(settings) | properties
 
 
 ENDPOINT_NAMES = ("translate", "attention")
@@ -111,7 +113,7 @@ REQUEST_FIELDS: tuple[Field, ...] = (
 
 
 def _selection_field(value: ValueKind, default: Any, **more: Any) -> Any:
-    """A field of `Selection` that also defines a table row; all are part of the permalink."""
+    """Define a field of `Selection` and its table row. All rows are part of the permalink."""
     return dataclasses.field(default=default, metadata={"value": value, **more})
 
 
@@ -150,7 +152,7 @@ class Selection:
 SELECTION_FIELDS: tuple[Field, ...] = tuple(
     Field(each.name, in_link=True, default=each.default, **each.metadata) for each in dataclasses.fields(Selection)
 )
-# Input of the Sentiment tab, only in its permalink. Empty: the first example, the first model.
+# Input of the Sentiment tab, only for its permalink. Empty values mean the first example and the first model.
 CLASSIFIER_FIELDS = (
     Field("review", TextValue("max_characters"), in_link=True, default=""),
     Field("classifier", TextValue(MAX_NAME_CHARACTERS), in_link=True, default=""),
@@ -161,13 +163,13 @@ OPTIONS = tuple(
 
 
 def parameters(endpoint: str) -> tuple[Field, ...]:
-    """Parameters of an endpoint in order: the sentence, the selection, the decoding options."""
+    """Return the parameters of an endpoint in order: the sentence, the selection, the decoding options."""
     text, *rest = (row for row in REQUEST_FIELDS if endpoint in row.api)
     return (text, *(row for row in SELECTION_FIELDS if endpoint in row.api), *rest)
 
 
 def browser_fields() -> dict[str, list[dict[str, Any]]]:
-    """The table for the browser: rows by part, with the limits of their types."""
+    """Return the table for the browser: rows by part, with the limits of their types."""
     return {
         part: [row.as_json() | {"option": row in OPTIONS} for row in rows]
         for part, rows in (("request", REQUEST_FIELDS), ("selection", SELECTION_FIELDS), ("judged", CLASSIFIER_FIELDS))
@@ -178,7 +180,7 @@ def browser_fields() -> dict[str, list[dict[str, Any]]]:
 
 
 def default_options(settings: Settings) -> DecodingOptions:
-    """Default options if neither the visitor nor the model sets any."""
+    """Return the default options if neither the visitor nor the model sets any."""
     return DecodingOptions(beam_size=min(4, settings.max_beam), no_repeat=4)
 
 
@@ -190,7 +192,7 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
     checked = _checked(values, REQUEST_FIELDS, settings)
     options = {} if defaults is None else {row.name: getattr(defaults, row.name) for row in OPTIONS}
     if checked.get("temperature", 0) > 0:
-        options |= {"beam_size": 1}  # sampling and beam search exclude each other
+        options |= {"beam_size": 1}  # sampling and beam search are mutually exclusive
     options |= {row.name: checked.pop(row.name) for row in OPTIONS if row.name in checked}
     beam = options.get("beam_size", 1)
     if options.get("n_best", 1) > beam:
@@ -203,7 +205,7 @@ def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | N
 
 
 def parse_selection(values: Any, settings: Settings) -> Selection:
-    """Validate a selection from named values; missing ones have their defaults."""
+    """Validate a selection from named values; missing fields get their defaults."""
     return replace(Selection(), **_checked(values, SELECTION_FIELDS, settings))
 
 
@@ -211,9 +213,9 @@ def _checked(values: Any, rows: Sequence[Field], settings: Settings) -> dict[str
     if not isinstance(values, Mapping):
         example = '{"text": "Guten Tag."}'
         raise PageError("text", "not_names", {"given": repr_short(values), "example": example})
-    known = {row.name for row in rows}
+    field_names = {row.name for row in rows}
     for name in values:
-        if name not in known:
+        if name not in field_names:
             value = {"given": repr_short(name), "choices": ", ".join(row.name for row in rows)}
             raise PageError(name if isinstance(name, str) and name.isidentifier() else "text", "unknown_name", value)
     for row in rows:

@@ -1,4 +1,4 @@
-"""`headlight run`: start the page. Everything else is set by `HEADLIGHT_*` variables (docs/deploying.md)."""
+"""`headlight run`: start the page. All other settings are `HEADLIGHT_*` variables (docs/deploying.md)."""
 
 from __future__ import annotations
 

@@ -18,12 +18,11 @@ from typing import Any
 from headlight.model.errors import CommandError
 from headlight.viz.backends.ray_cluster import join_or_start
 
-NAME = "headlight"  # of the application
+NAME = "headlight"  # name of the application
 PORT = 8000
 POLL_SECONDS = 0.2  # seconds between checks for a signal
-OBJECT_STORE_BYTES = (
-    200_000_000  # of Ray's object store; Headlight stores nothing there, and Ray's own objects are small
-)
+# Size of Ray's object store. Headlight stores nothing there, and Ray's objects are small.
+OBJECT_STORE_BYTES = 200_000_000
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -36,16 +35,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Start or join the cluster and deploy the application; with `--cluster`, block until a signal."""
-    scaled = parse_scale(arguments.replicas)
+    options = parse_scale(arguments.replicas)
     if not arguments.cluster:
         join_or_start("serve", start_local=False)
-        serve(scaled, arguments.host, arguments.port)
+        serve(options, arguments.host, arguments.port)
         return 0
     join_or_start("serve", start_local=True, object_store_memory=OBJECT_STORE_BYTES)
     try:
         with suppress(KeyboardInterrupt):
             handle_sigterm_as_sigint()
-            serve(scaled, arguments.host, arguments.port)
+            serve(options, arguments.host, arguments.port)
             while True:
                 time.sleep(POLL_SECONDS)
     finally:
@@ -60,12 +59,12 @@ def handle_sigterm_as_sigint() -> None:
     """
 
     def heard(number: int, frame: FrameType | None) -> None:
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_DFL)
+        for stop_signal in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(stop_signal, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, heard)
+    for stop_signal in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop_signal, heard)
 
 
 def serve(scaled: dict[str, Any], host: str, port: int) -> None:
@@ -90,12 +89,12 @@ def parse_replicas(text: str) -> tuple[int, int]:
 
 
 def parse_scale(text: str) -> dict[str, Any]:
-    """Deployment options for a fixed number of replicas, or for autoscaling."""
+    """Return the deployment options for a fixed number of replicas, or for autoscaling."""
     low, high = parse_replicas(text)
     if low == high:
         return {"num_replicas": low, "autoscaling_config": None}
-    scaled = {"min_replicas": low, "max_replicas": high, "target_ongoing_requests": 1.5}
-    return {"autoscaling_config": scaled}
+    autoscaling = {"min_replicas": low, "max_replicas": high, "target_ongoing_requests": 1.5}
+    return {"autoscaling_config": autoscaling}
 
 
 def deploy(application: Any, host: str, port: int) -> None:
@@ -109,7 +108,7 @@ def deploy(application: Any, host: str, port: int) -> None:
 def leave() -> None:
     """Stop the application and this machine's cluster.
 
-    Hides Ray's message on standard output that the controller has stopped.
+    Standard output is redirected to hide Ray's message that the controller has stopped.
     """
     import ray
     from ray import serve

@@ -20,7 +20,7 @@ HUB_LIST = MODELS / "hub.json"  # models offered to visitors: ids, languages, ap
 ANY_MODEL = "*"
 LOGS = ("", "json")
 BACKENDS = ("", "here", "ray")
-CLUSTER_CONCURRENCY = 32  # computations, which only wait in this process
+CLUSTER_CONCURRENCY = 32  # parallel computations; this process only waits for them
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
@@ -35,11 +35,11 @@ class Settings:
 
     model: str = ""  # the default model; empty: see `Service`
     max_characters: int = 500
-    max_tokens: int = 256  # 500 characters of one-letter words are 251 tokens
+    max_tokens: int = 256  # 500 characters in one-letter words are 251 tokens
     max_beam: int = 10
     cache_mb: int = 256
     max_request_kb: int = 256
-    max_answer_mb: int = 32  # a sentence of a hundred tokens with all weights in full
+    max_answer_mb: int = 32  # enough for a sentence of a hundred tokens with all weights in full
     concurrency: int = 2
     line: int = 1000
     max_wait_s: int = 60
@@ -47,11 +47,11 @@ class Settings:
     port: int | None = None  # None: the first free port from 7860
     models_folder: Path = MODELS
     models: tuple[str, ...] = ()  # Hub ids available to visitors; `ANY_MODEL` allows all others
-    models_mb: int = 3000  # the bundled models and several of 300 MB on disk
-    hub_mb: int = 20_000  # six of the largest allowed downloads
+    models_mb: int = 3000  # enough for the bundled models and several of 300 MB on disk
+    hub_mb: int = 20_000  # six downloads of the maximum size
     backend: str = ""  # "ray", or empty for this process
     ray_address: str = "http://127.0.0.1:8000"
-    cache_url: str = ""  # of an answer cache shared by several page processes
+    cache_url: str = ""  # URL of an answer cache shared by several page processes
     metrics_port: int | None = None  # None: no metrics
     log: str = ""  # "json": JSON lines
     frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may embed the page
@@ -137,35 +137,35 @@ SETTINGS = tuple(
 
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Read the settings from the environment; unset and empty variables have their defaults."""
-    value = os.environ if environ is None else environ
-    results: dict[str, str] = {field: value.get(_variable(field), "").strip() for field in _MEANINGS}
-    numbers = {field: _whole(field, results.pop(field)) for field in _RANGES}
-    on_a_space = bool(value.get("SPACE_ID"))
-    models = _models(results.pop("models"), public=on_a_space or _is_public(results["host"], value))
-    frames = _frames(results.pop("frames"))
-    folder = results.pop("models_folder")
+    """Read the settings from the environment; unset and empty variables get their defaults."""
+    variables = os.environ if environ is None else environ
+    values: dict[str, str] = {field: variables.get(_variable(field), "").strip() for field in _MEANINGS}
+    numbers = {field: _whole(field, values.pop(field)) for field in _RANGES}
+    on_a_space = bool(variables.get("SPACE_ID"))
+    models = _models(values.pop("models"), public=on_a_space or _is_public(values["host"], variables))
+    frames = _frames(values.pop("frames"))
+    folder = values.pop("models_folder")
     if folder and not Path(folder).is_dir():
         raise SettingsError(
             f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Make it or mend it."
         )
-    if results["log"] not in LOGS:
-        raise SettingsError(f"{_variable('log')} is {results['log'][:40]!r}, but must be json. Change or unset it.")
-    if results["backend"] not in BACKENDS:
+    if values["log"] not in LOGS:
+        raise SettingsError(f"{_variable('log')} is {values['log'][:40]!r}, but must be json. Change or unset it.")
+    if values["backend"] not in BACKENDS:
         raise SettingsError(
-            f"{_variable('backend')} is {results['backend'][:40]!r}, but must be here or ray. Change or unset it."
+            f"{_variable('backend')} is {values['backend'][:40]!r}, but must be here or ray. Change or unset it."
         )
-    if results["ray_address"] and not _ADDRESS.fullmatch(results["ray_address"]):
+    if values["ray_address"] and not _ADDRESS.fullmatch(values["ray_address"]):
         raise SettingsError(
-            f"{_variable('ray_address')} is {results['ray_address'][:80]!r}, but must be an address such as "
+            f"{_variable('ray_address')} is {values['ray_address'][:80]!r}, but must be an address such as "
             "http://127.0.0.1:8000. Change or unset it."
         )
-    if results["backend"] == "ray" and numbers["concurrency"] is None:
+    if values["backend"] == "ray" and numbers["concurrency"] is None:
         numbers["concurrency"] = CLUSTER_CONCURRENCY
-    texts = {field: text for field, text in results.items() if text}
-    chosen = {field: number for field, number in numbers.items() if number is not None}
-    place = {"models_folder": Path(folder).resolve()} if folder else {}
-    return Settings(**chosen, **texts, **place, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
+    texts = {field: text for field, text in values.items() if text}
+    integers = {field: number for field, number in numbers.items() if number is not None}
+    paths = {"models_folder": Path(folder).resolve()} if folder else {}
+    return Settings(**integers, **texts, **paths, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
 
 
 def check_can_bind(settings: Settings) -> None:
@@ -173,28 +173,28 @@ def check_can_bind(settings: Settings) -> None:
     host, port = (settings.host or "127.0.0.1").strip("[]"), settings.port or 0
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        with socket.socket(family) as tried:
+        with socket.socket(family) as listener:
             if os.name == "posix":  # like Gradio, reuse a port whose server has just exited
-                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            tried.bind((host, port))
-            tried.listen()
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+            listener.listen()
     except (OSError, ValueError, TypeError) as error:
-        why = getattr(error, "strerror", None) or "that is no address"
+        reason = getattr(error, "strerror", None) or "that is no address"
         raise SettingsError(
-            f"The page cannot be served at {host[:80]!r}, port {port or 'any'}: {why}. Choose another host or port: "
+            f"The page cannot be served at {host[:80]!r}, port {port or 'any'}: {reason}. Choose another host or port: "
             f"{_variable('host')} or {_variable('port')}, or --host or --port of `headlight run`."
         ) from error
 
 
 def load_hub_list() -> list[dict[str, Any]]:
-    """The models offered to visitors: `id`, `languages`, approximate `bytes`."""
+    """Return the models offered to visitors: `id`, `languages`, approximate `bytes`."""
     listed: list[dict[str, Any]] = json.loads(HUB_LIST.read_text(encoding="utf-8"))
     return listed
 
 
 def _models(text: str, *, public: bool) -> tuple[str, ...]:
     """Parse Hub ids. On a public page visitors may download only these, unless `*` is included."""
-    listed = tuple(each["id"] for each in load_hub_list())
+    listed = tuple(entry["id"] for entry in load_hub_list())
     if not text:
         return listed if public else (*listed, ANY_MODEL)
     if text == "none":
@@ -223,7 +223,7 @@ def _is_public(host: str, value: Mapping[str, str]) -> bool:
 
 
 def _frames(text: str) -> tuple[str, ...]:
-    """Parse sites as scheme and host; they are inserted into a header."""
+    """Parse sites as scheme and host, because they are inserted into a header."""
     if not text:
         return Settings.frames
     sites = () if text == "none" else tuple(site for part in text.split(",") if (site := part.strip().rstrip("/")))

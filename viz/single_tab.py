@@ -1,4 +1,4 @@
-"""Serves a single tab below the translate widget: `python -m headlight.viz.single_tab TAB`."""
+"""A page with a single tab below the translate widget: `python -m headlight.viz.single_tab TAB`."""
 
 from __future__ import annotations
 

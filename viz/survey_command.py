@@ -62,15 +62,15 @@ def _survey(arguments: argparse.Namespace) -> int:
         raise CommandError(f"--workers {arguments.workers}: one process at least.")
     file, model = Path(arguments.what), model_folder(arguments.model)
     names = [name.strip() for name in arguments.measure.split(",") if name.strip()]
-    wanted = make_plan(model, file, check_measures(names))
-    start_survey(arguments.output, wanted)
-    more = {"device": arguments.device, "on_progress": ProgressLine(wanted.lines).add}
+    plan = make_plan(model, file, check_measures(names))
+    start_survey(arguments.output, plan)
+    options = {"device": arguments.device, "on_progress": ProgressLine(plan.lines).add}
     if arguments.cluster:
         _join_cluster()
-        survey_on_cluster(arguments.output, model, file, workers=arguments.workers, **more)
+        survey_on_cluster(arguments.output, model, file, workers=arguments.workers, **options)
     else:
-        run_survey(arguments.output, model, file, workers=arguments.workers or 1, **more)
-    print(f"{wanted.lines:,} lines in {wanted.parts} parts: {arguments.output}")
+        run_survey(arguments.output, model, file, workers=arguments.workers or 1, **options)
+    print(f"{plan.lines:,} lines in {plan.parts} parts: {arguments.output}")
     return 0
 
 
@@ -84,14 +84,14 @@ def _join_cluster() -> None:
 def _find(arguments: argparse.Namespace) -> int:
     if not (arguments.start and arguments.end):
         raise CommandError("Say what to look for: --from WORD --to WORD.")
-    begun = read_plan(arguments.folder)
-    result = find_looks(arguments.folder, arguments.start, arguments.end, arguments.least)
-    if not result:
-        print(f"No head of {begun.model} looks from {arguments.start!r} to {arguments.end!r} with {arguments.least:g}.")
-    for each in result[: arguments.top]:
-        kind, layer, head = each.head
-        mean = each.weight / each.looks
-        print(f"{kind} layer {layer + 1} head {head + 1}: {each.looks} of {each.total} rows, {mean:.2f}")
-        for weight, number, source, target in each.examples:
+    plan = read_plan(arguments.folder)
+    matches = find_looks(arguments.folder, arguments.start, arguments.end, arguments.least)
+    if not matches:
+        print(f"No head of {plan.model} looks from {arguments.start!r} to {arguments.end!r} with {arguments.least:g}.")
+    for match in matches[: arguments.top]:
+        kind, layer, head = match.head
+        mean = match.weight / match.looks
+        print(f"{kind} layer {layer + 1} head {head + 1}: {match.looks} of {match.total} rows, {mean:.2f}")
+        for weight, number, source, target in match.examples:
             print(f"    {weight:.2f}  line {number + 1}: {source} → {target}")
     return 0

@@ -1,8 +1,8 @@
-"""Every colour and font of the page and its figures, by day and by night, from one table.
+"""The colours and fonts of the page and its figures, in light and dark mode.
 
-Colour means attention or the selection; doubt is grey. The second head of a comparison alone is orange.
-Sequential scales are ordered by lightness alone, so they survive colour-vision deficiencies and grey printing: the pale
-end is zero by day, the dark end by night. Between their stops colours are mixed in OKLab
+Colour marks attention or the selection; uncertainty is grey. Only the second head of a comparison is orange.
+Sequential scales are ordered by lightness alone, so they survive colour-vision deficiencies and greyscale printing:
+zero is the pale end in light mode and the dark end in dark mode. Colours between two stops are interpolated in OKLab
 (https://bottosson.github.io/posts/oklab/), where equal steps look equal.
 """
 
@@ -21,7 +21,7 @@ FONT = (
     '"Noto Sans CJK SC", "Noto Sans SC", "Noto Sans Arabic", sans-serif'
 )
 CAPTION, LABEL, TEXT, TITLE = 12, 14, 16, 20  # pixels
-MIN_FONT_PIXELS = 11  # labels in tight maps
+MIN_FONT_PIXELS = 11  # minimum, for labels in dense maps
 
 ThemeName = Literal["light", "dark"]
 Stop = tuple[float, float, float]  # OKLCH: lightness 0-1, chroma, hue in degrees
@@ -30,26 +30,31 @@ ColourScale = list[list[float | str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Theme:
-    """The colours of one appearance, as `#rrggbb`."""
+    """The colours of one mode, as `#rrggbb`."""
 
     name: ThemeName
-    ground: str  # the page
-    raised: str  # what floats above it
-    tint: str  # what the pointer is on
+    ground: str  # background of the page
+    raised: str  # background of popups
+    tint: str  # hovered elements
     ink: str  # text
-    ink_2: str  # second text
+    ink_2: str  # secondary text
     ink_3: str  # captions
-    edge: str  # edges of controls
-    rule: str  # decoration only
-    accent: str  # chosen, pinned, focused
-    on_accent: str  # text on it
-    soft: str  # the accent as a whisper
+    edge: str  # borders of controls
+    rule: str  # decorative lines
+    accent: str  # selected, pinned or focused elements
+    on_accent: str  # text on the accent colour
+    soft: str  # pale accent background
     head_a: str  # the first head of a comparison
-    head_b: str  # the second
+    head_b: str  # the second head of a comparison
     error: str
+<<<<<<< HEAD
     right: str  # an answer that is probably right
     masked: str  # cells where no look is possible
     hatch: str  # the lines across them
+=======
+    masked: str  # masked cells
+    hatch: str  # hatching of masked cells
+>>>>>>> prose
 
 
 THEMES: dict[ThemeName, Theme] = {
@@ -141,8 +146,8 @@ STOPS: dict[str, dict[ThemeName, tuple[Stop, ...]]] = {
     },
 }
 SCALE_SAMPLES = 33
-PALETTES = tuple(name for name in STOPS if name != "difference")  # of maps; the first is the default
-# Neighbours differ most: heads that are looked at together are often numbered side by side.
+PALETTES = tuple(name for name in STOPS if name != "difference")  # palettes of maps; the first is the default
+# Neighbours differ most, because heads that are compared often have adjacent numbers.
 HUES = (260, 50, 150, 330, 205, 95, 290, 15)
 LIGHTNESS: dict[ThemeName, tuple[float, ...]] = {"light": (0.50, 0.38, 0.60), "dark": (0.78, 0.90, 0.66)}
 
@@ -152,42 +157,42 @@ def _samples(name: str, theme: ThemeName, count: int) -> tuple[tuple[float, str]
     stops = [_to_lab(stop) for stop in STOPS[name][theme]]
     results = []
     for step in range(count):
-        place = step / (count - 1)
-        below = min(len(stops) - 2, int(place * (len(stops) - 1)))
-        share = place * (len(stops) - 1) - below
-        mixed = [low + (high - low) * share for low, high in zip(stops[below], stops[below + 1], strict=True)]
-        results.append((place, _to_hex(mixed[0], mixed[1], mixed[2])))
+        position = step / (count - 1)
+        below = min(len(stops) - 2, int(position * (len(stops) - 1)))
+        fraction = position * (len(stops) - 1) - below
+        lab = [low + (high - low) * fraction for low, high in zip(stops[below], stops[below + 1], strict=True)]
+        results.append((position, _to_hex(lab[0], lab[1], lab[2])))
     return tuple(results)
 
 
 def colour_scale(name: str, theme: Theme, samples: int = SCALE_SAMPLES) -> ColourScale:
-    """A scale in Plotly's form: `[[0.0, "#…"], …, [1.0, "#…"]]`."""
+    """Return a scale in Plotly's form: `[[0.0, "#…"], …, [1.0, "#…"]]`."""
     if name not in STOPS:
         raise ValueError(f"There is no colour scale {name!r}: choose {', '.join(STOPS)}.")
     if samples < 2:
         raise ValueError(f"{samples} samples make no scale: take 2 or more.")
-    return [[place, colour] for place, colour in _samples(name, theme.name, samples)]
+    return [[position, colour] for position, colour in _samples(name, theme.name, samples)]
 
 
 def head_colour(theme: Theme, head: int) -> str:
-    """The colour that a head has wherever it is drawn; after 24 heads they begin again."""
+    """Return the colour of a head in all figures; the colours repeat after 24 heads."""
     lightness = LIGHTNESS[theme.name][head // len(HUES) % len(LIGHTNESS[theme.name])]
     return _to_hex(*_to_lab((lightness, 0.14, HUES[head % len(HUES)])))
 
 
 def css_custom_properties(theme: Theme) -> dict[str, str]:
-    """The colours by the names of style sheets: `{"--ground": "#fdfdfc", "--ink-2": …}`."""
+    """Return the colours as CSS custom properties: `{"--ground": "#fdfdfc", "--ink-2": …}`."""
     names = [field.name for field in fields(theme) if field.name != "name"]
     return {f"--{name.replace('_', '-')}": getattr(theme, name) for name in names}
 
 
 def css_variables(theme: Theme) -> str:
-    """The same as the inside of a rule: `--ground: #fdfdfc; --ink-2: …`."""
+    """Return the custom properties as CSS declarations: `--ground: #fdfdfc; --ink-2: …`."""
     return " ".join(f"{name}: {colour};" for name, colour in css_custom_properties(theme).items())
 
 
 def browser_theme() -> dict[str, dict[str, Any]]:
-    """All that a browser needs to draw in both appearances: colours, scales of evenly spaced samples, heads."""
+    """Return the data for drawing in both modes: colours, scales as evenly spaced samples, colours of heads."""
     return {
         name: {
             "variables": css_custom_properties(theme),
@@ -200,7 +205,7 @@ def browser_theme() -> dict[str, dict[str, Any]]:
 
 @cache
 def plotly_template(theme: Theme) -> go.layout.Template:
-    """What all figures share: fonts, a ground, and axes that keep quiet."""
+    """Return the template of all figures: fonts, background and unobtrusive axes."""
     caption = {"size": CAPTION, "color": theme.ink_3}
     axis = {
         "showgrid": False,
@@ -228,7 +233,7 @@ def plotly_template(theme: Theme) -> go.layout.Template:
             "subtitle": {"font": {"size": LABEL, "color": theme.ink_2}},
         },
         "paper_bgcolor": theme.ground,
-        "plot_bgcolor": "rgba(0,0,0,0)",  # whatever lies behind shines through masked cells
+        "plot_bgcolor": "rgba(0,0,0,0)",  # transparent, so that masked cells show the layer behind them
         "colorway": [head_colour(theme, head) for head in range(len(HUES))],
         "xaxis": axis,
         "yaxis": axis,
@@ -238,7 +243,7 @@ def plotly_template(theme: Theme) -> go.layout.Template:
             "bordercolor": theme.ink,
             "font": {"family": FONT, "size": LABEL, "color": theme.ground},
             "align": "left",
-            "namelength": -1,  # a name cut at some letter could lose half of an entity
+            "namelength": -1,  # a truncated name could end within an HTML entity
         },
         "legend": {"font": {"size": CAPTION, "color": theme.ink_2}, "bgcolor": "rgba(0,0,0,0)"},
         "annotationdefaults": {"font": {"size": CAPTION, "color": theme.ink_2}, "showarrow": False},
@@ -252,7 +257,7 @@ def _to_lab(stop: Stop) -> tuple[float, float, float]:
 
 
 def _to_hex(lightness: float, a: float, b: float) -> str:
-    """OKLab → sRGB; what the screen cannot show is cut off."""
+    """Convert OKLab to sRGB. Colours outside the gamut are clipped."""
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     middle = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
     short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3

@@ -1,4 +1,4 @@
-"""Token labels: shown literally, with invisible characters made visible and markup escaped.
+"""Token labels: literal text, with invisible characters made visible and markup escaped.
 
 `TokenLabel.text` is plain text, for `textContent`. Plotly interprets tags, entities, `%{…}` and TeX in every string, so
 `TokenLabel.plotly` is escaped for it. Invisible characters get a symbol: ␣ for a space, ⇥ for a tab, ↵ for a line
@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from headlight.model.records import AttentionMap, Token
 
-MAX_COLUMNS = 16  # of a label; Chinese characters and emoji take two
+MAX_COLUMNS = 16  # width of a label; Chinese characters and emoji take two columns
 MAX_ACCENTS = 4  # accents shown per letter; `full` keeps all
 CONTINUATION_MARK = "·"
 EMPTY = "∅"
@@ -76,19 +76,19 @@ class TokenLabel:
 
 
 def token_labels(tokens: Sequence[Token]) -> tuple[TokenLabel, ...]:
-    """One label per token. Pieces of a split character show it with their number: 翻 2/3."""
+    """Return one label per token. Pieces of a split character show it with their number: 翻 2/3."""
     results = []
-    before: Token | None = None
+    previous: Token | None = None
     for token in tokens:
-        joined = before is not None and _is_adjacent(before, token)
+        is_adjacent = previous is not None and _is_adjacent(previous, token)
         if token.piece:
             text = f"{make_visible(token.text)} {token.piece + 1}/{token.pieces}"
             results.append(TokenLabel(text, text, token.special, continues_word=True))
         else:
-            dot = CONTINUATION_MARK if joined and before is not None and _continues(before, token) else ""
+            dot = CONTINUATION_MARK if is_adjacent and previous is not None and _continues(previous, token) else ""
             text = make_visible(token.text)
-            results.append(TokenLabel(dot + truncate(text), dot + text, token.special, joined))
-        before = token
+            results.append(TokenLabel(dot + truncate(text), dot + text, token.special, is_adjacent))
+        previous = token
     return tuple(results)
 
 
@@ -102,10 +102,10 @@ def row_labels(map: AttentionMap) -> tuple[TokenLabel, ...]:  # noqa: A002 (the 
 
 
 def candidate_label(text: str) -> TokenLabel:
-    """The label of a candidate token; without a leading space it continues the word."""
+    """Return the label of a candidate token; without a leading space it continues the word."""
     dot = CONTINUATION_MARK if text and _is_letter(text[0]) else ""
-    shown = make_visible(text)
-    return TokenLabel(dot + truncate(shown), dot + shown, special=False, continues_word=text[:1] != " ")
+    visible = make_visible(text)
+    return TokenLabel(dot + truncate(visible), dot + visible, special=False, continues_word=text[:1] != " ")
 
 
 def make_visible(text: str) -> str:
@@ -115,15 +115,15 @@ def make_visible(text: str) -> str:
         return EMPTY
     if text.isspace():
         return "".join(_sign(character) for character in text)
-    shown = []
-    for place, character in enumerate(text):
+    characters = []
+    for index, character in enumerate(text):
         if character in JOINING_CHARACTERS or ord(character) in TAGS:
-            shown.append(character if place > 0 else _sign(character))
-        elif not place and unicodedata.combining(character):
-            shown.append("◌" + character)
+            characters.append(character if index > 0 else _sign(character))
+        elif not index and unicodedata.combining(character):
+            characters.append("◌" + character)
         else:
-            shown.append(character if character == " " else _sign(character))
-    return "".join(shown)
+            characters.append(character if character == " " else _sign(character))
+    return "".join(characters)
 
 
 @lru_cache(maxsize=4096)  # the same tokens recur often
@@ -132,24 +132,24 @@ def truncate(text: str, longest: int = MAX_COLUMNS) -> str:
     clusters = [_limit_accents(cluster) for cluster in grapheme_clusters(text)]
     if sum(map(display_width, clusters)) <= longest:
         return "".join(clusters)
-    remaining, used = [], 1  # the ellipsis
+    prefix, width = [], 1  # the ellipsis
     for cluster in clusters:
-        used += display_width(cluster)
-        if used > longest:
+        width += display_width(cluster)
+        if width > longest:
             break
-        remaining.append(cluster)
-    return "".join(remaining).rstrip() + "…"
+        prefix.append(cluster)
+    return "".join(prefix).rstrip() + "…"
 
 
 def plotly_text(text: str) -> str:
     """Escape tags, entities, templates and TeX for Plotly, and isolate right-to-left text."""
-    safe = text.translate(ENTITIES)
-    turned = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
-    return f"{ISOLATE}{safe}{RELEASE}" if turned else safe
+    escaped = text.translate(ENTITIES)
+    is_right_to_left = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
+    return f"{ISOLATE}{escaped}{RELEASE}" if is_right_to_left else escaped
 
 
 def vertical_text(text: str) -> str:
-    """A vertical label for Plotly, one character per line."""
+    """Return a vertical label for Plotly, one character per line."""
     return "<br>".join(plotly_text(cluster) for cluster in grapheme_clusters(text))
 
 
@@ -157,15 +157,17 @@ def grapheme_clusters(text: str) -> list[str]:
     """Split a text into grapheme clusters."""
     results: list[str] = []
     for character in text:
-        flag = "\U0001f1e6" <= character <= "\U0001f1ff"
-        tied = (
+        is_flag_letter = "\U0001f1e6" <= character <= "\U0001f1ff"
+        extends_cluster = (
             unicodedata.category(character) in ("Mn", "Me", "Mc")
             or character in JOINING_CHARACTERS
             or ord(character) in TAGS
             or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones
         )
         if results and (
-            tied or results[-1].endswith("\u200d") or (flag and len(results[-1]) == 1 and _is_flag(results[-1]))
+            extends_cluster
+            or results[-1].endswith("\u200d")
+            or (is_flag_letter and len(results[-1]) == 1 and _is_flag(results[-1]))
         ):
             results[-1] += character
         else:
@@ -174,12 +176,12 @@ def grapheme_clusters(text: str) -> list[str]:
 
 
 def display_width(text: str) -> int:
-    """Width of a text in terminal columns: square characters and emoji take two."""
+    """Return the width of a text in terminal columns: square characters and emoji take two."""
     return sum(2 if unicodedata.east_asian_width(cluster[0]) in "WF" else 1 for cluster in grapheme_clusters(text))
 
 
 def text_width(text: str, size: float) -> float:
-    """Approximate width in pixels at a font size."""
+    """Estimate the width in pixels at a font size."""
     return display_width(text) * size * 0.56
 
 
@@ -202,8 +204,8 @@ def is_east_asian(character: str) -> bool:
 def _breakable(text: str) -> Iterator[str]:
     piece = ""
     for character in text:
-        closing = unicodedata.category(character) in ("Pe", "Pf", "Po")
-        if piece and (piece[-1] == " " or is_east_asian(piece[-1]) or is_east_asian(character)) and not closing:
+        is_closing = unicodedata.category(character) in ("Pe", "Pf", "Po")
+        if piece and (piece[-1] == " " or is_east_asian(piece[-1]) or is_east_asian(character)) and not is_closing:
             yield piece
             piece = ""
         piece += character
@@ -220,8 +222,8 @@ def _sign(character: str) -> str:
 
 
 def _is_adjacent(before: Token, token: Token) -> bool:
-    apart = before.text[-1:].isspace() or token.text[:1].isspace()
-    return not (before.special or token.special or apart) and before.end == token.start and token.end > token.start
+    has_space = before.text[-1:].isspace() or token.text[:1].isspace()
+    return not (before.special or token.special or has_space) and before.end == token.start and token.end > token.start
 
 
 def _continues(before: Token, token: Token) -> bool:
@@ -233,8 +235,8 @@ def _is_letter(character: str) -> bool:
 
 
 def _limit_accents(cluster: str) -> str:
-    marks = [place for place, character in enumerate(cluster) if unicodedata.combining(character)]
-    return "".join(character for place, character in enumerate(cluster) if place not in marks[MAX_ACCENTS:])
+    marks = [index for index, character in enumerate(cluster) if unicodedata.combining(character)]
+    return "".join(character for index, character in enumerate(cluster) if index not in marks[MAX_ACCENTS:])
 
 
 def _is_flag(character: str) -> bool:

@@ -1,1 +1,1 @@
-"""What builds and measures Headlight and is not part of the package: training data, benchmarks, the installer."""
+"""Development tools outside the package: training data, benchmarks and the installer of `make`."""

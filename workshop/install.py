@@ -1,8 +1,8 @@
-"""`make` installs a list of packages with this: `python workshop/install.py requirements.txt`.
+"""Installs a requirements file for `make`: `python workshop/install.py requirements.txt`.
 
-On Linux, the package index gives the build of PyTorch for NVIDIA's GPUs, with 3 GB of CUDA. A machine without their
-driver can use none of it, so PyTorch comes from its own index of CPU builds there, if that index can be reached.
-Only the standard library is imported: nothing is installed yet.
+On Linux, the package index has the PyTorch build for NVIDIA GPUs, with 3 GB of CUDA libraries. A machine without an
+NVIDIA driver installs PyTorch from its index of CPU builds instead, if that index is reachable. This script imports
+only the standard library, because it runs before any package is installed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INSTALL = ["install", "--quiet", "--disable-pip-version-check"]
 
 
 def pinned_torch(requirements: Path) -> str | None:
-    """The version of PyTorch that a list of packages asks for, also through the lists that it includes."""
+    """Return the PyTorch version that a requirements file or one of its included files pins."""
     text = requirements.read_text(encoding="utf-8")
     if pin := PIN.search(text):
         return pin[1]
@@ -37,7 +37,7 @@ def pinned_torch(requirements: Path) -> str | None:
 
 
 def installed_torch() -> str | None:
-    """Without its build: 2.13.0 of 2.13.0+cpu."""
+    """Return the installed PyTorch version without its build: 2.13.0 for 2.13.0+cpu."""
     try:
         return importlib.metadata.version("torch").partition("+")[0]
     except importlib.metadata.PackageNotFoundError:
@@ -45,45 +45,45 @@ def installed_torch() -> str | None:
 
 
 def has_nvidia_driver() -> bool:
-    """Whether PyTorch could use a GPU of NVIDIA's here."""
-    places = (shutil.which("nvidia-smi"), ctypes.util.find_library("cuda"), Path("/proc/driver/nvidia").exists())
-    return any(places)
+    """Whether this machine has an NVIDIA driver."""
+    signs = (shutil.which("nvidia-smi"), ctypes.util.find_library("cuda"), Path("/proc/driver/nvidia").exists())
+    return any(signs)
 
 
 def chosen_index() -> str | None:
-    """The name of a pip setting of the user that names an index."""
-    listed = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True, check=False).stdout
-    settings = re.findall(r"^(\S+?\.(?:index-url|no-index))=", listed, re.MULTILINE)
+    """Return the name of a user's pip setting that selects or disables an index."""
+    output = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True, check=False).stdout
+    settings = re.findall(r"^(\S+?\.(?:index-url|no-index))=", output, re.MULTILINE)
     return next(iter(settings), None)
 
 
 def answers(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bool:
-    """Whether an index has a page about PyTorch, through the proxies of the environment.
+    """Whether an index serves a PyTorch page, through the proxies of the environment.
 
-    A thread asks, because the search for a host's address knows no time limit.
+    A thread sends the request, because a DNS lookup has no timeout.
     """
-    result = threading.Event()
+    is_reachable = threading.Event()
     certificates = os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE")
 
     def ask() -> None:
-        request = urllib.request.Request(f"{index}/torch/", method="HEAD")  # noqa: S310 - CPU_INDEX, or a test's own
+        request = urllib.request.Request(f"{index}/torch/", method="HEAD")  # noqa: S310 - CPU_INDEX, or the index of a test
         try:
             context = ssl.create_default_context(cafile=certificates)
             with urllib.request.urlopen(request, timeout=wait_seconds, context=context):  # noqa: S310
-                result.set()
+                is_reachable.set()
         except (OSError, ValueError):
             pass
         finally:
-            done.set()
+            is_done.set()
 
-    done = threading.Event()
+    is_done = threading.Event()
     threading.Thread(target=ask, daemon=True).start()
-    done.wait(wait_seconds)
-    return result.is_set()
+    is_done.wait(wait_seconds)
+    return is_reachable.is_set()
 
 
 def reason_against_cpu_build(index: str) -> str | None:
-    """Why PyTorch comes from the package index; `None` for the CPU build."""
+    """Return why PyTorch comes from the package index, or None if the CPU build is used."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return f"it has one build for {platform.system()} on {platform.machine()}"
     if has_nvidia_driver():
@@ -96,19 +96,19 @@ def reason_against_cpu_build(index: str) -> str | None:
 
 
 def install_torch(version: str, index: str) -> None:
-    """Install the CPU build if possible; pip installs the other packages afterwards."""
+    """Install the CPU build of PyTorch if possible. Else pip installs PyTorch with the other packages."""
     if reason := reason_against_cpu_build(index):
         print(f"PyTorch {version}: as the package index has it, because {reason}.", flush=True)
         return
     print(f"PyTorch {version}: the CPU build of {index}, because this machine has no NVIDIA driver.", flush=True)
-    # Install PyTorch alone; its dependencies come from the package index with the other packages.
+    # Only PyTorch comes from this index; pip installs its dependencies with the other packages.
     command = [*PIP, *INSTALL, "--no-deps", "--index-url", index, f"torch=={version}"]
     if subprocess.run(command, check=False).returncode:
         print(f"PyTorch {version}: that failed, so it comes as the package index has it.", flush=True)
 
 
 def main(requirements: Path, index: str = CPU_INDEX) -> int:
-    """Install the list; pip's own exit status."""
+    """Install the requirements file and return the exit status of pip."""
     version = pinned_torch(requirements)
     if version and installed_torch() != version:
         install_torch(version, index)

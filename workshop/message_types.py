@@ -1,7 +1,7 @@
 """Writes the types of messages and calls for JavaScript: `python -m workshop.message_types`.
 
-The types of `viz/service/messages.py` and the names of the page's calls become TypeScript declarations, with which
-`make check` checks the widgets.
+`make check` checks the widgets against these TypeScript declarations, which describe the types of
+`viz/service/messages.py` and the page's calls.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headlight.viz.settings import Settings
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "tests" / "javascript" / "messages.d.ts"
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "any", object: "any"}
-MAX_WIDTH = 140  # characters of a line, as in `biome.settings.json`
+MAX_WIDTH = 140  # characters per line, as in `biome.settings.json`
 HEAD = """// Made by `python -m workshop.message_types` from `viz/service/messages.py` and the calls of the page.
 
 declare module 'messages' {
@@ -43,9 +43,9 @@ STREAM = """    /** Passes each message to `hear` until the response ends. */
 
 
 class Declarations:
-    """TypeScript declarations of Python types. A type that another one names is declared, too.
+    """TypeScript declarations of Python types, including the types that they refer to.
 
-    `aliases`: unions, choices and tuples by the name that they keep.
+    `aliases` are the unions, literals and tuples to declare by name.
     """
 
     def __init__(self, aliases: Mapping[str, Any]) -> None:
@@ -54,23 +54,23 @@ class Declarations:
         for name, alias in aliases.items():
             text = self._written_out(alias)
             line = f"  export type {name} = {text};\n"
-            rows = "".join(f"\n    | {each}" for each in text.split(" | "))
+            rows = "".join(f"\n    | {member}" for member in text.split(" | "))
             self.texts[name] = line if len(line) <= MAX_WIDTH else f"  export type {name} ={rows};\n"
 
     def type_text(self, hint: Any) -> str:
-        """How TypeScript writes a type."""
+        """Return a type in TypeScript."""
         return self.names[hint] if hint in self.names else self._written_out(hint)
 
     def _written_out(self, hint: Any) -> str:
         if hint in PLAIN:
             return PLAIN[hint]
         origin, arguments = get_origin(hint), get_args(hint)
-        if origin is Annotated:  # `dataclasses.asdict` of the class that is named
+        if origin is Annotated:  # the JSON of the dataclass in the metadata
             return self.type_text(hint.__metadata__[0])
         if origin in (Union, types.UnionType):
             return " | ".join(map(self.type_text, arguments))
         if origin is Literal:
-            return " | ".join(f"'{each}'" if isinstance(each, str) else str(each).lower() for each in arguments)
+            return " | ".join(f"'{value}'" if isinstance(value, str) else str(value).lower() for value in arguments)
         if origin in (list, Sequence) or (origin is tuple and arguments[-1] is ...):
             inner = self.type_text(arguments[0])
             return f"({inner})[]" if " | " in inner else f"{inner}[]"
@@ -80,68 +80,68 @@ class Declarations:
             return f"Record<{', '.join(map(self.type_text, arguments))}>"
         if is_typeddict(hint) or dataclasses.is_dataclass(hint):
             return self._interface(hint)
-        if isinstance(hint, type) and issubclass(hint, tuple):  # a named tuple travels as a list
+        if isinstance(hint, type) and issubclass(hint, tuple):  # JSON encodes a named tuple as a list
             return f"[{', '.join(map(self.type_text, get_type_hints(hint).values()))}]"
         raise TypeError(f"{hint} has no counterpart in TypeScript: add it to {__file__}.")
 
     def _interface(self, kind: Any) -> str:
         name: str = kind.__name__
         if name not in self.texts:
-            self.texts[name] = ""  # types may name each other
+            self.texts[name] = ""  # marks it as declared, because types may be recursive
             rows = []
             for key, hint in get_type_hints(kind, include_extras=True).items():
                 optional = get_origin(hint) is NotRequired or key in getattr(kind, "__optional_keys__", ())
                 inner = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
                 rows.append(f"    {key}{'?' if optional else ''}: {self.type_text(inner)};\n")
-            about = (inspect.getdoc(kind) or "").partition("\n")[0]
-            self.texts[name] = f"  /** {about} */\n  export interface {name} {{\n{''.join(rows)}  }}\n"
+            description = (inspect.getdoc(kind) or "").partition("\n")[0]
+            self.texts[name] = f"  /** {description} */\n  export interface {name} {{\n{''.join(rows)}  }}\n"
         return name
 
 
 def declarations(table: CallTable) -> str:
-    """The whole file."""
-    made = Declarations(_aliases())
-    for each in vars(messages).values():
-        if is_typeddict(each):
-            made.type_text(each)
-    streams = [f"    {name}: {made.type_text(messages.STREAMS[name])};\n" for name in sorted(table.streams)]
-    calls = [f"    {name}: Call<{made.type_text(_result(table, name))}>;\n" for name in sorted(table.calls)]
-    parts = [made.texts[name] for name in sorted(made.texts)]
+    """Return the text of the declaration file."""
+    result = Declarations(_aliases())
+    for kind in vars(messages).values():
+        if is_typeddict(kind):
+            result.type_text(kind)
+    streams = [f"    {name}: {result.type_text(messages.STREAMS[name])};\n" for name in sorted(table.streams)]
+    calls = [f"    {name}: Call<{result.type_text(_result(table, name))}>;\n" for name in sorted(table.calls)]
+    parts = [result.texts[name] for name in sorted(result.texts)]
     parts += [CALLS, f"  /** Messages of each stream. */\n  export interface Streams {{\n{''.join(streams)}  }}\n"]
     parts.append(f"  /** What a widget calls. */\n  export interface Server {{\n{STREAM}{''.join(calls)}  }}\n")
     return HEAD + "\n".join(parts) + "}\n"
 
 
 def _aliases() -> dict[str, Any]:
-    """Unions, choices and tuples that have a name in `messages.py`."""
-    named = (Union, types.UnionType, Literal, tuple)
-    return {name: each for name, each in vars(messages).items() if get_origin(each) in named}
+    """Return the named unions, literals and tuples of `messages.py`."""
+    origins = (Union, types.UnionType, Literal, tuple)
+    return {name: alias for name, alias in vars(messages).items() if get_origin(alias) in origins}
 
 
 def _result(table: CallTable, name: str) -> Any:
-    """The type of a call's value, if `messages.py` describes it."""
+    """Return the result type of a call, or `Any` if the type is not defined in `messages.py`."""
     function = table.calls[name].function
     hint = get_type_hints(inspect.unwrap(function), include_extras=True).get("return", Any)
-    described = [each for each in _named(hint) if each.__module__ == messages.__name__]
-    return hint if described else Any
+    message_types = [message_type for message_type in _named(hint) if message_type.__module__ == messages.__name__]
+    return hint if message_types else Any
 
 
 def _named(hint: Any) -> Iterator[Any]:
-    """All typed dictionaries that a type names."""
+    """Yield all typed dictionaries that a type contains."""
     if is_typeddict(hint):
         yield hint
-    for each in (*get_args(hint), *getattr(hint, "__metadata__", ())):
-        yield from _named(each)
+    for inner_type in (*get_args(hint), *getattr(hint, "__metadata__", ())):
+        yield from _named(inner_type)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the file, or with `--print` print it."""
-    made = declarations(build_page(Settings()).calls)
+    """Write the declaration file, or print it with `--print`."""
+    text = declarations(build_page(Settings()).calls)
     if "--print" in arguments:
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-        sys.stdout.write(made)
+        sys.stdout.write(text)
     else:
-        FILE.write_text(made, encoding="utf-8")
+        FILE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

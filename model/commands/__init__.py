@@ -1,1 +1,1 @@
-"""What `python -m headlight` can do, one file a command."""
+"""The commands of `python -m headlight`, one module each."""

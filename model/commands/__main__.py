@@ -1,4 +1,4 @@
-"""`python -m headlight` where Headlight is installed: the build puts this file into the package's own folder."""
+"""Entry point of `python -m headlight` in an installed package; the build copies this file to the package root."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""`headlight align FILE`: word links for every pair of a file, read off one head, in Pharaoh's form.
+"""`headlight align FILE`: word links for every sentence pair of a file, from one attention head, in Pharaoh format.
 
-A line of the file is a sentence, a tab, and its translation; a line of the output has the links of that line's words,
-`0-0 1-2`, counted from 0. The translation is forced, so only the attention is read. A word is what
-`text/segmentation.py` calls one.
+An input line is a sentence, a tab, and its translation. An output line has the links of that pair, `0-0 1-2`, with
+words counted from 0. The decoder is forced to the given translation, so only the attention is computed. Words are
+segmented by `text/segmentation.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headlight.model.translate.translator import Translator
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("file", type=Path, help="pairs, a line each: sentence, tab, translation")
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument(
@@ -36,21 +36,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the links of every pair, a line each."""
+    """Write the links of every pair, one line per pair."""
     pairs = list(read_pairs(arguments.file))
     folder = model_folder(arguments.model)
-    place = parse_head(arguments.head) if arguments.head else measured_head(folder)
+    head = parse_head(arguments.head) if arguments.head else measured_head(folder)
     translator = Translator.load(folder, arguments.device)
     if arguments.output is None:
-        _write(translator, pairs, place, sys.stdout)
+        _write(translator, pairs, head, sys.stdout)
     else:
         with arguments.output.open("w", encoding="utf-8", newline="\n") as file:
-            _write(translator, pairs, place, file)
+            _write(translator, pairs, head, file)
     return 0
 
 
 def read_pairs(path: Path) -> Iterator[tuple[SegmentedText, SegmentedText]]:
-    """The pairs of a file, with their words."""
+    """Yield the sentence pairs of a file, segmented into words."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -63,16 +63,21 @@ def read_pairs(path: Path) -> Iterator[tuple[SegmentedText, SegmentedText]]:
 
 
 def parse_head(text: str) -> AlignmentHead:
-    """`3.7` or `3.7.1` as layer, head and shift, the first two counted from 0."""
+    """Parse `3.7` or `3.7.1`: layer and head, counted from 1, and an optional shift."""
     parts = text.split(".")
-    whole = [int(part) for part in parts if part.isascii() and part.isdecimal()]
-    if len(whole) != len(parts) or len(parts) not in (2, 3) or min(whole[:2]) < 1 or whole[2:] not in ([], [0], [1]):
+    numbers = [int(part) for part in parts if part.isascii() and part.isdecimal()]
+    if (
+        len(numbers) != len(parts)
+        or len(parts) not in (2, 3)
+        or min(numbers[:2]) < 1
+        or numbers[2:] not in ([], [0], [1])
+    ):
         raise CommandError(f"{text!r} is no head: write layer and head, as 3.7, or 3.7.1 for the row after the word.")
-    return AlignmentHead(whole[0] - 1, whole[1] - 1, (whole[2:] or [0])[0])
+    return AlignmentHead(numbers[0] - 1, numbers[1] - 1, (numbers[2:] or [0])[0])
 
 
 def measured_head(folder: Path) -> AlignmentHead:
-    """The head that `headlight heads` measured to align words best."""
+    """Return the head that aligns words best, as measured by `headlight heads`."""
     result = best_head(folder)
     if result is None:
         raise CommandError(f"{folder} does not say which head aligns words. Name one with --head.")
@@ -80,7 +85,7 @@ def measured_head(folder: Path) -> AlignmentHead:
 
 
 def pharaoh(translator: Translator, source: SegmentedText, target: SegmentedText, place: AlignmentHead) -> str:
-    """The links of one pair."""
+    """Return the links of one pair, by forced decoding."""
     layer, head, shift = place
     result = translator.translate(source.text, target=target.text)
     layers, heads = result.attention.cross.shape[:2]
@@ -88,7 +93,7 @@ def pharaoh(translator: Translator, source: SegmentedText, target: SegmentedText
         raise CommandError(f"Head {layer + 1}.{head + 1}: the model has {layers} layers of {heads} heads.")
     weights = result.attention.cross[layer, head]
     links = attention_links(weights, result.target_tokens, target.spans, result.source_tokens, source.spans, shift)
-    return " ".join(f"{one}-{other}" for one, other in sorted(links))
+    return " ".join(f"{source_word}-{target_word}" for source_word, target_word in sorted(links))
 
 
 def _write(

@@ -1,4 +1,4 @@
-"""Code that several commands share: the model, the decoding options, the progress line."""
+"""Code that several commands share: model loading, decoding options, the progress line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_MODEL = next((name for name in ("de-en", "toy") if (MODELS / name / "con
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """`--model`, `--device`, `--step-weights`."""
+    """Add `--model`, `--device` and `--step-weights`."""
     parser.add_argument(
         "--model",
         default=DEFAULT_MODEL,
@@ -40,7 +40,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of decoding: beam, length penalty, sampling and the like."""
+    """Add the options of decoding: beam, length penalty, sampling, languages."""
     parser.add_argument(
         "--beam", type=int, metavar="N", help="width of the beam; 1: greedy (the model's habit, else 1; so below)"
     )
@@ -60,14 +60,17 @@ def add_decoding(parser: argparse.ArgumentParser) -> None:
 
 
 def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of `add_decoding` as `translate` takes them; the model's defaults fill the rest."""
+    """Return the options of `add_decoding` that were set, as keyword arguments of `Translator.translate`.
+
+    The model's generation defaults apply to the others.
+    """
     names = ("length_penalty", "max_length", "no_repeat", "temperature", "top_k", "top_p", "seed")
-    asked = {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in (*names, *LANGUAGES)}
-    return {name: value for name, value in asked.items() if value is not None}
+    options = {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in (*names, *LANGUAGES)}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def add_reverse_model(parser: argparse.ArgumentParser) -> None:
-    """`--way-back`."""
+    """Add `--way-back`."""
     parser.add_argument(
         "--way-back",
         metavar="MODEL",
@@ -77,15 +80,17 @@ def add_reverse_model(parser: argparse.ArgumentParser) -> None:
 
 
 def load_reverse_model(arguments: argparse.Namespace) -> tuple[Translator | None, dict[str, Any]]:
-    """The reverse model of `--way-back` and its options, or none."""
+    """Load the reverse model of `--way-back`. Return it and its decoding options, or (None, {}) without one."""
     if arguments.way_back is None:
         return None, {}
     beam = BACK_TRANSLATION_OPTIONS["beam_size"] if arguments.beam is None else arguments.beam
     if beam < 2:
         raise CommandError(f"--way-back chooses among the translations of a beam, but --beam is {beam}. Widen it.")
     folder = model_folder(arguments.way_back)
-    forth, back = (languages_from_name(Path(each).resolve().name) for each in (arguments.model, folder))
-    if forth and back and back != forth[::-1]:
+    forward_pair, reverse_pair = (
+        languages_from_name(Path(model).resolve().name) for model in (arguments.model, folder)
+    )
+    if forward_pair and reverse_pair and reverse_pair != forward_pair[::-1]:
         raise CommandError(
             f"--way-back {folder.name} does not translate what {Path(arguments.model).name} writes back."
         )
@@ -94,12 +99,12 @@ def load_reverse_model(arguments: argparse.Namespace) -> tuple[Translator | None
 
 
 def load(arguments: argparse.Namespace) -> Translator:
-    """The translator that `--model` names."""
+    """Load the translator that `--model` names."""
     return Translator.load(model_folder(arguments.model), arguments.device, step_weights=arguments.step_weights)
 
 
 def model_folder(name: str) -> Path:
-    """The model folder that a path, the name of a shipped model, or a Hub id names."""
+    """Return the folder of a model, given a path, the name of a shipped model, or a Hub id to download."""
     folder = find_folder(name)
     if folder.is_dir():
         return folder
@@ -112,29 +117,32 @@ def model_folder(name: str) -> Path:
 
 
 def is_id(name: str) -> bool:
-    """Whether a name has the form of a Hub id."""
+    """Whether a name has the form of a Hub id and is not a path."""
     return name.partition("@")[0].count("/") == 1 and not Path(name).is_absolute() and not Path(name).exists()
 
 
 def fetch_model(name: str, revision: str = "main", *, without_confirmation: bool = False) -> Path:
-    """The folder of a Hub model, downloaded if it is missing: after a confirmation, or without one if `unasked`."""
-    from headlight.model.families.hub import fetch, read_id  # imported only when something is downloaded
+    """Return the folder of a Hub model. Download it if it is missing, after a confirmation by the user.
 
-    wanted = read_id(name, revision)
+    `without_confirmation`: download at once.
+    """
+    from headlight.model.families.hub import fetch, read_id  # imported only for a download
+
+    model_id = read_id(name, revision)
 
     def agreed(plan: DownloadPlan) -> bool:
         if plan.family and plan.family not in FAMILIES:
             raise CheckpointError(
-                f"{wanted} is of the family {plan.family!r}, but those that can be read are: {', '.join(FAMILIES)}. "
+                f"{model_id} is of the family {plan.family!r}, but those that can be read are: {', '.join(FAMILIES)}. "
                 "Nothing was fetched: choose another model."
             )
         return without_confirmation or _confirm(plan)
 
-    return fetch(wanted.repository, revision=wanted.revision, confirm=agreed, on_progress=_print_progress)
+    return fetch(model_id.repository, revision=model_id.revision, confirm=agreed, on_progress=_print_progress)
 
 
 def _confirm(plan: DownloadPlan) -> bool:
-    """Ask the user to confirm; without a terminal, return False."""
+    """Ask the user to confirm a download; without a terminal, return False."""
     from headlight.model.families.hub import megabytes
 
     terms = f", licence {plan.licence}" if plan.licence else ""
@@ -153,11 +161,11 @@ def _print_progress(progress: DownloadProgress) -> None:
 
 
 class ProgressLine:
-    """`1,200 of 2,000 lines, 310 a second, 3 s left` on standard error, rewritten in place on a terminal."""
+    """A line on standard error, `1,200 of 2,000 lines, 310 a second, 3 s left`, rewritten in place on a terminal."""
 
     def __init__(self, total: int | None, *, least: int = 0) -> None:
-        self.total = total  # None: unknown, until `end`
-        self.least = least  # so few lines need no word
+        self.total = total  # None if unknown
+        self.least = least  # up to this number of lines, nothing is printed
         self.done = 0
         self._started = time.perf_counter()
         self._shown = 0.0
@@ -166,22 +174,22 @@ class ProgressLine:
     def add(self, lines: int) -> None:
         """Count more finished lines."""
         self.done += lines
-        now = time.perf_counter()
+        current_time = time.perf_counter()
         last = self.total is not None and self.done >= self.total
-        if last or now - self._shown >= (0.2 if self._in_place else 5.0):
-            self._shown = now
-            self._print(now, last=last)
+        if last or current_time - self._shown >= (0.2 if self._in_place else 5.0):
+            self._shown = current_time
+            self._print(current_time, last=last)
 
     def end(self) -> None:
-        """Report the total number."""
+        """Print the final number of lines."""
         self._print(time.perf_counter(), last=True)
 
     def _print(self, now: float, *, last: bool) -> None:
         if self.done <= self.least:
             return
         rate = self.done / max(now - self._started, 1e-9)
-        of = "" if self.total is None else f" of {self.total:,}"
-        left = "" if self.total is None else f", {(self.total - self.done) / rate:,.0f} s left"
-        line = f"{self.done:,}{of} lines, {rate:,.0f} a second{left}"
+        total = "" if self.total is None else f" of {self.total:,}"
+        remaining = "" if self.total is None else f", {(self.total - self.done) / rate:,.0f} s left"
+        line = f"{self.done:,}{total} lines, {rate:,.0f} a second{remaining}"
         end = "\n" if last or not self._in_place else ""
         print(f"\r{line}\x1b[K" if self._in_place else line, end=end, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""`python -m headlight data …`: public sets of texts to train on."""
+"""`python -m headlight data …`: list or download public training sets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight.model.training.download import download_dataset, find_dataset
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True)
     get = actions.add_parser("get", help="fetch a public set")
     get.add_argument("name", help=", ".join(PUBLIC_SETS))
@@ -19,10 +19,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fetch a public set, or list them."""
+    """List the public sets, or download one."""
     if arguments.action == "list":
-        for each in PUBLIC_SETS.values():
-            print(f"{each.name}: {each.about}; {each.size}; licence: {each.licence}")
+        for dataset in PUBLIC_SETS.values():
+            print(f"{dataset.name}: {dataset.about}; {dataset.size}; licence: {dataset.licence}")
         return 0
     download_dataset(find_dataset(arguments.name), arguments.data, print)
     return 0

@@ -1,7 +1,7 @@
 """`python -m headlight evaluate`: the scores of a model folder on a test file.
 
-For a translator BLEU, chrF and speed; for a classifier accuracy, by kind if the file has kinds, the confusion
-matrix, and with `--heads-off` the accuracy without each head.
+A translator gets BLEU, chrF and speed. A classifier gets its accuracy, also per kind if the file has kinds, and a
+confusion matrix; `--heads-off` adds the accuracy without each head.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headlight.model.translate.translator import Translator
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument(
         "--source",
@@ -49,7 +49,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the scores, and write the files that the arguments name."""
+    """Print the scores, and write the files that the options name."""
     arguments.model = model_folder(arguments.model)
     measure = _translator if kind_of_folder(arguments.model) == "transformer" else _classifier
     report, as_json = measure(arguments)
@@ -64,12 +64,12 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
         raise TrainingError("--target is missing: name the file of references, one a line.")
     sources, references = read_test(arguments.source, arguments.target)
     translator = Translator.load(arguments.model, arguments.device)
-    reverse, choosing = load_reverse_model(arguments)
+    reverse, reverse_options = load_reverse_model(arguments)
     options = {
         "beam_size": arguments.beam,
         "length_penalty": arguments.length_penalty,
         "no_repeat": arguments.no_repeat,
-    } | choosing
+    } | reverse_options
 
     def translate(lines: list[str]) -> list[str]:
         if reverse is None:
@@ -82,14 +82,14 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
     )
     decoding = f"beam {arguments.beam}, length penalty {arguments.length_penalty:g}"
     if reverse is not None:
-        decoding += f", read back by {reverse.name} with weight {choosing['back_weight']:g}"
+        decoding += f", read back by {reverse.name} with weight {reverse_options['back_weight']:g}"
     return f"{arguments.model} on {arguments.source}, {decoding}\n{scores}", scores.to_json()
 
 
 def target_language(folder: Path, references: Path) -> str:
-    """Target language of a model of one pair, from its name (`de-en`) or that of the references (`test.zh.gz`)."""
-    named = languages_from_name(folder.resolve().name)
-    return named[1] if named else Path(references.name.removesuffix(".gz")).suffix.removeprefix(".")
+    """Return the target language, from the model's name (`de-en`) or that of the references (`test.zh.gz`)."""
+    languages = languages_from_name(folder.resolve().name)
+    return languages[1] if languages else Path(references.name.removesuffix(".gz")).suffix.removeprefix(".")
 
 
 def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
@@ -102,11 +102,10 @@ def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     predictions = _classes(probabilities)
     result = confusion_matrix(labelled.labels, predictions, judge.model.config.classes)
     if arguments.hypotheses:
-        columns = [
-            row[-1:] if len(row) == 2 else row for row in probabilities
-        ]  # of two classes, the second says it all
-        written = ("\t".join(f"{each:.4f}" for each in row) for row in columns)
-        write_text(arguments.hypotheses, "".join(f"{line}\n" for line in written))
+        # With two classes, the second probability implies the first.
+        columns = [row[-1:] if len(row) == 2 else row for row in probabilities]
+        output_lines = ("\t".join(f"{probability:.4f}" for probability in row) for row in columns)
+        write_text(arguments.hypotheses, "".join(f"{line}\n" for line in output_lines))
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
     lines = [f"{arguments.model} on {arguments.source}", str(result), *_by_kind(labelled, predictions), speed]
     if arguments.heads_off:
@@ -125,7 +124,7 @@ def _by_kind(labelled: Labelled, predictions: list[int]) -> list[str]:
 
 
 def _accuracy_without_heads(judge: Judge, labelled: Labelled) -> Iterator[str]:
-    """Accuracy without each head: its weights are set to zero, so it adds nothing to the layer's output."""
+    """Yield the accuracy without each head: its weights are zero, so it adds nothing to the layer's output."""
     yield "accuracy with one head off"
     config = judge.model.config
     for layer in range(config.layers):

@@ -1,4 +1,4 @@
-"""`python -m headlight export`: a training run → a model folder to publish."""
+"""`python -m headlight export`: write a training run as a model folder to publish."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headlight.model.translate.reliability import FittedRule
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--run", type=Path, required=True, help="a run's folder")
     parser.add_argument("--to", type=Path, required=True, help="the model folder to write")
     parser.add_argument("--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (best)")
@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write a model folder."""
+    """Write the model folder."""
     card = arguments.card.read_text(encoding="utf-8") if arguments.card else None
     rule = None
     if arguments.reliability:

@@ -1,4 +1,4 @@
-"""`headlight faithfulness`: which account of a model is true, by hiding source words in the order that it gives."""
+"""`headlight faithfulness`: compare attribution methods by masking source words in the order of their scores."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from headlight.model.experiments.faithfulness import FaithfulnessSums, Report, e
 from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.translator import Translator
 
-COMPARED_METHODS = tuple(name for name in METHODS if name != "head")  # its result depends on the choice of the head
-SAVE_EVERY = 10  # sentences after which the figures so far are written
+COMPARED_METHODS = tuple(name for name in METHODS if name != "head")  # its scores depend on the chosen head
+SAVE_EVERY = 10  # sentences between two writes of the intermediate report
 CORPUS = ASSETS / "corpora" / "mini.tsv"
-INTEGRATION_POINTS = 20  # gradients of one word: its integrated gradients then lack some tenths of a nat of their sum
+INTEGRATION_POINTS = 20  # gradients per word; the completeness gap is then some tenths of a nat
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument("--file", type=Path, default=CORPUS, help="a table of sentences (assets/corpora/mini.tsv)")
     parser.add_argument("--column", help="the column to read (the language that the model's name says)")
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     translator = Translator.load(folder, arguments.device)
     tally = FaithfulnessSums()
     progress = ProgressLine(len(texts))
-    aligning = best_head(folder)  # which the page reads, too
+    aligning = best_head(folder)  # the page uses the same head
     for tally in evaluate_corpus(translator, texts, _methods(arguments.methods), INTEGRATION_POINTS, aligning):
         done = len(tally.curves[""])
         progress.add(done - progress.done)
@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{arguments.file}: no sentence has three words that can be hidden.")
     report = make_report(tally)
     print(f"{folder.name}: {report.sentences} sentences; area between chance and each method, in probability")
-    for name, each in sorted(report.methods.items(), key=lambda item: -item[1].area):
-        print(f"{each.area:+.3f}  [{each.low:+.3f} {each.high:+.3f}]  {name}")
+    for name, result in sorted(report.methods.items(), key=lambda item: -item[1].area):
+        print(f"{result.area:+.3f}  [{result.low:+.3f} {result.high:+.3f}]  {name}")
     if arguments.output is not None:
         _write(arguments.output, tally, folder)
     return 0
@@ -81,7 +81,7 @@ def _methods(text: str) -> list[str]:
 
 
 def report_values(report: Report, folder: Path) -> dict[str, Any]:
-    """The report as stored: rounded, with the digest of its weights."""
+    """Return the report as it is stored: rounded, with the digest of the model's weights."""
     return {KEY: weights_digest(folder), **_rounded(asdict(report))}
 
 
@@ -89,5 +89,5 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _rounded(item) for name, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value

@@ -22,8 +22,8 @@ from headlight.model.text.languages import languages_from_name
 from headlight.model.training.card_section import refresh_checksums, replace_section
 from headlight.model.translate.translator import Translator
 
-BEST_COUNT = 8  # heads that are written into the model's folder
-SAID = 5  # of them in the card
+BEST_COUNT = 8  # heads in the model's folder
+SAID = 5  # heads in the model card
 SECTION = "Heads that show something true"
 LATE_READING = """aligns words: where a word has just been
 written and the decoder reads it, this head looks at the word it came from. So read the row *after* a word (shift 1)."""
@@ -33,7 +33,10 @@ LINKS_FOLDER = ASSETS / "corpora" / "links"
 
 
 class HeadReading(NamedTuple):
-    """One head of cross-attention, and which row of its map belongs to a word."""
+    """A cross-attention head, and the row of its map that belongs to a word.
+
+    `shift` 0: the row that writes the word; 1: the row after it.
+    """
 
     layer: int
     head: int
@@ -44,7 +47,7 @@ PerSentence = Mapping[HeadReading, Sequence[AlignmentCounts]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument("--links", type=Path, help="a table of linked sentences (the one in assets/corpora/links)")
     parser.add_argument("--source", help="column of the language that is read (as the model's name says)")
@@ -74,9 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_rate_with_interval(counts[head])}  {bands}")
     best = best_heads(counts, lengths)
     print("Chosen by every other sentence, told by the rest:")
-    for each in best:
-        bounds = f"[{each['low']:.3f} {each['high']:.3f}]"
-        print(f"{each['layer']:5}  {each['head']:4}  {each['shift']:5}  {each['error_rate']:.3f} {bounds}")
+    for entry in best:
+        bounds = f"[{entry['low']:.3f} {entry['high']:.3f}]"
+        print(f"{entry['layer']:5}  {entry['head']:4}  {entry['shift']:5}  {entry['error_rate']:.3f} {bounds}")
     folder = model_folder(arguments.model)
     text = json.dumps({KEY: weights_digest(folder), "heads": best}, indent=1) + "\n"
     if arguments.output is not None:
@@ -89,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def links_table(source: str, target: str) -> Path:
-    """The shipped table of these two languages, in either order."""
+    """Return the path of the shipped links between two languages, in either order."""
     for path in (LINKS_FOLDER / f"{source}-{target}.tsv", LINKS_FOLDER / f"{target}-{source}.tsv"):
         if path.exists():
             return path
@@ -100,11 +103,11 @@ def links_table(source: str, target: str) -> Path:
 
 
 def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[HeadReading, list[AlignmentCounts]]:
-    """Count the errors of each head. The reference translation is forced, so only the attention is measured."""
+    """Count the errors of each head per sentence. The decoder is forced to the reference translation."""
     counts: dict[HeadReading, list[AlignmentCounts]] = {}
     for pair in pairs:
         result = translator.translate(pair.source.text, target=pair.target.text)
-        outcome = count_heads_of_one(
+        errors_by_head = count_heads_of_one(
             result.attention.cross,
             result.target_tokens,
             pair.target.spans,
@@ -112,18 +115,18 @@ def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[He
             pair.source.spans,
             pair.gold,
         )
-        for place, errors in outcome.items():
-            counts.setdefault(HeadReading(*place), []).append(errors)
+        for reading, errors in errors_by_head.items():
+            counts.setdefault(HeadReading(*reading), []).append(errors)
     return counts
 
 
 def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = BEST_COUNT) -> list[dict[str, Any]]:
-    """The best heads on every other sentence, and their rates on the rest, which had no part in the choice."""
-    chosen_by = {head: sum_counts(each[::2]).rate for head, each in counts.items()}
-    best = sorted(chosen_by, key=lambda head: chosen_by[head])[:kept]
+    """Choose the `kept` best heads on every other sentence, and measure them on the remaining sentences."""
+    selection_rates = {head: sum_counts(sentences[::2]).rate for head, sentences in counts.items()}
+    best = sorted(selection_rates, key=lambda head: selection_rates[head])[:kept]
     return [
         head._asdict()
-        | {"chosen_by": round(chosen_by[head], 3)}
+        | {"chosen_by": round(selection_rates[head], 3)}
         | _rate(counts[head][1::2])
         | {"by_words": _by_words(counts[head][1::2], lengths[1::2])}
         for head in best
@@ -131,32 +134,32 @@ def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = BEST_COU
 
 
 def sum_counts(sentences: Iterable[AlignmentCounts]) -> AlignmentCounts:
-    """The sum of the counts of these sentences."""
+    """Sum the counts of several sentences."""
     return reduce(plus, sentences, AlignmentCounts())
 
 
 def in_length_band(
     sentences: Sequence[AlignmentCounts], lengths: Sequence[int], band: tuple[int, int]
 ) -> Iterable[AlignmentCounts]:
-    """Counts of the sentences in this length band."""
+    """Return the counts of the sentences whose length is in the band, bounds included."""
     low, high = band
-    return (each for each, length in zip(sentences, lengths, strict=True) if low <= length <= high)
+    return (counts for counts, length in zip(sentences, lengths, strict=True) if low <= length <= high)
 
 
 def in_words(kept: Sequence[Mapping[str, Any]], model: str, table: str, sentences: int) -> str:
-    """The card's section: the head that aligns words best, and the rates of the best ones."""
+    """Return the card's section: the head that aligns words best, and the rates of the best heads."""
     best = kept[0]
-    counted = f"counted from 1; `layer {best['layer']}, head {best['head']}` in code"
+    indices = f"counted from 1; `layer {best['layer']}, head {best['head']}` in code"
     reading = LATE_READING if best["shift"] else OWN_READING
     rows = []
-    for each in kept[:SAID]:
-        rates = (each, *each["by_words"].values())
+    for head in kept[:SAID]:
+        rates = (head, *head["by_words"].values())
         cells = " | ".join(f"{rate['error_rate']:.2f} ({rate['low']:.2f} to {rate['high']:.2f})" for rate in rates)
-        row = "after the word" if each["shift"] else "that writes it"
-        rows.append(f"| layer {each['layer'] + 1}, head {each['head'] + 1} | {row} | {cells} |")
+        row = "after the word" if head["shift"] else "that writes it"
+        rows.append(f"| layer {head['layer'] + 1}, head {head['head'] + 1} | {row} | {cells} |")
     return f"""## {SECTION}
 
-**Layer {best["layer"] + 1}, head {best["head"] + 1} of cross-attention** ({counted}) {reading} No
+**Layer {best["layer"] + 1}, head {best["head"] + 1} of cross-attention** ({indices}) {reading} No
 alignment was taught. Held against links drawn by hand for {sentences} sentences of 8 to 25 words
 (`assets/corpora/links/{table}`): every other sentence chose the heads, the rest tell their alignment error rates, with
 what 95% of samples of these {sentences // 2} sentences lie between:
@@ -174,7 +177,7 @@ where a word comes from in short sentences, and hint at it in long ones. All hea
 
 def _by_words(sentences: Sequence[AlignmentCounts], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
     bands = {f"{low}-{high}": list(in_length_band(sentences, lengths, (low, high))) for low, high in LENGTH_BANDS}
-    return {name: _rate(each) for name, each in bands.items() if each}
+    return {name: _rate(counts) for name, counts in bands.items() if counts}
 
 
 def _rate(sentences: Sequence[AlignmentCounts]) -> dict[str, float]:
@@ -191,7 +194,7 @@ def _rate_with_interval(sentences: Sequence[AlignmentCounts]) -> str:
 
 
 def _languages(arguments: argparse.Namespace) -> tuple[str, str]:
-    """The two languages of the arguments, or else those of the model's name."""
+    """Return the source and the target language, from the arguments or else from the model's name."""
     languages = languages_from_name(Path(arguments.model).name)
     source, target = arguments.source or languages[:1], arguments.target or languages[1:]
     if not (source and target):

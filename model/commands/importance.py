@@ -1,6 +1,6 @@
-"""`headlight importance TEXT`: loss of the translation's log probability without each head, layer and kind.
+"""`headlight importance TEXT`: the log probability that a translation loses without each head, layer and kind.
 
-With `--curve FILE` instead of a sentence: how good the translations of a corpus are with ever more heads off.
+`--curve FILE` instead measures the chrF of a corpus as more and more heads are switched off.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("text", metavar="TEXT", nargs="?", help="the sentence to translate")
     parser.add_argument("--target", metavar="TEXT", help="measure this translation instead of the model's own")
     parser.add_argument("--top", type=int, default=20, metavar="N", help="print the N costliest (20; 0: all)")
@@ -59,34 +59,39 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the losses, the largest first, and how long they took; or a curve."""
+    """Print the losses, the largest first, and the time they took; or measure a curve."""
     if (arguments.text is None) == (arguments.curve is None):
         raise CommandError("Give a sentence, or a table by --curve: one of both.")
     if arguments.curve is not None:
         return _curve(arguments)
     translator = load(arguments)
-    value = {} if arguments.target is None else {"target": arguments.target}
-    answer = translator.translate(arguments.text, **value, **decoding_options(arguments))
+    forced = {} if arguments.target is None else {"target": arguments.target}
+    translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))
     parts = all_parts(translator.model.config)
     started = time.perf_counter()
     if arguments.together is None:
-        result = all_ablation_losses(translator, answer, [(part,) for part in parts])
+        result = all_ablation_losses(translator, translation, [(part,) for part in parts])
         title = "log probability lost (nats)"
     else:
         parts = [part for part in parts if part.head is not None]
-        result = interactions(translator, answer, _part(arguments.together), parts)
+        result = interactions(translator, translation, _part(arguments.together), parts)
         title = f"lost without both, minus what is lost without each: {arguments.together} and (nats)"
     seconds = time.perf_counter() - started
-    order = sorted(range(len(parts)), key=lambda place: -abs(result[place]))[: arguments.top or None]
+    order = sorted(range(len(parts)), key=lambda index: -abs(result[index]))[: arguments.top or None]
     if arguments.json:
-        losses = [{**asdict(parts[place]), "loss": round(result[place], 6)} for place in order]
-        values = {"source": answer.source_text, "text": answer.text, "with": arguments.together, "unit": "nats"}
+        losses = [{**asdict(parts[index]), "loss": round(result[index], 6)} for index in order]
+        values = {
+            "source": translation.source_text,
+            "text": translation.text,
+            "with": arguments.together,
+            "unit": "nats",
+        }
         print(json.dumps(values | {"losses": losses, "measured": len(parts)}, ensure_ascii=False))
         return 0
-    print(answer.text)
+    print(translation.text)
     print(title)
-    for place in order:
-        print(f"{result[place]:+9.3f}  {_name(parts[place])}")
+    for index in order:
+        print(f"{result[index]:+9.3f}  {_name(parts[index])}")
     print(f"{len(parts)} measured in {seconds:.2f} s.")
     return 0
 
@@ -125,11 +130,11 @@ def _curve(arguments: argparse.Namespace) -> int:
 
 
 def sample_evenly(pairs: Pairs, count: int) -> Pairs:
-    """Evenly spaced rows of the table."""
+    """Return `count` evenly spaced rows of the table, or all if it has fewer."""
     if count < 1:
         raise CommandError(f"{count} sentences are none. Give 1 or more.")
     count = min(count, len(pairs))
-    return [pairs[place * len(pairs) // count] for place in range(count)]
+    return [pairs[index * len(pairs) // count] for index in range(count)]
 
 
 def _pairs(arguments: argparse.Namespace) -> Pairs:
@@ -149,12 +154,12 @@ def _pairs(arguments: argparse.Namespace) -> Pairs:
 
 
 def _name(part: AttentionPart) -> str:
-    return ".".join(str(place) for place in (part.kind, part.layer, part.head) if place is not None)
+    return ".".join(str(field) for field in (part.kind, part.layer, part.head) if field is not None)
 
 
 def _part(text: str) -> AttentionPart:
-    kind, *places = text.split(".")
-    known = next((known for known in KINDS if known == kind), None)
-    if known is None or len(places) != 2 or not all(place.isdecimal() for place in places):
+    kind, *indices = text.split(".")
+    attention_kind = next((attention_kind for attention_kind in KINDS if attention_kind == kind), None)
+    if attention_kind is None or len(indices) != 2 or not all(index.isdecimal() for index in indices):
         raise CommandError(f"--with {text!r} names no head: write kind, layer and head, counted from 0, as cross.0.3.")
-    return AttentionPart(known, int(places[0]), int(places[1]))
+    return AttentionPart(attention_kind, int(indices[0]), int(indices[1]))

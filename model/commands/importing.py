@@ -16,7 +16,7 @@ from headlight.model.families.importing import import_folder
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("source", metavar="FOLDER_OR_ID", help="a foreign model's folder, or its id on the Hub")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder to write")
     parser.add_argument("--revision", help="of a model on the Hub: a branch, tag or commit (main)")
@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Download the model if it is not here, and write the folder."""
+    """Download the model unless it is a local folder, and write it as a Headlight folder."""
     source, origin, revision = Path(arguments.source), f"the folder {Path(arguments.source).name}", ""
     if not arguments.source or not source.is_dir():
         if not is_id(arguments.source):

@@ -1,4 +1,4 @@
-"""`python -m headlight inspect TEXT --output FILE`: every attention map of one sentence, as NPZ, CSV or JSON."""
+"""`python -m headlight inspect TEXT --output FILE`: write every attention map of one sentence, as NPZ, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headlight.model.records import Translation
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("text", metavar="TEXT", help="the sentence to translate and look at")
     parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="FILE.npz, FILE.csv or FILE.json")
     parser.add_argument("--target", metavar="TEXT", help="look at this translation instead of the model's own")
@@ -31,17 +31,19 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Translate, write the file, and print one line about it."""
+    """Translate, write the file, and print the translation and the sizes of the maps."""
     write = WRITER_BY_SUFFIX.get(arguments.output.suffix.lower())
     if write is None:
         raise CommandError(f"{arguments.output}: the name must end in {', '.join(WRITER_BY_SUFFIX)}.")
     if not arguments.output.absolute().parent.is_dir():
         raise CommandError(f"{arguments.output}: there is no folder {arguments.output.parent}. Make it first.")
-    value = {name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None}
-    reverse, choosing = load_reverse_model(arguments)
+    constraints = {
+        name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None
+    }
+    reverse, reverse_options = load_reverse_model(arguments)
     translator = load(arguments)
-    options = decoding_options(arguments) | choosing
-    translation = translator.translate(arguments.text, way_back=reverse, **value, **options)
+    options = decoding_options(arguments) | reverse_options
+    translation = translator.translate(arguments.text, way_back=reverse, **constraints, **options)
     arguments.output.write_bytes(write(translation))
     layers, heads, rows, columns = translation.attention.cross.shape
     print(translation.text)

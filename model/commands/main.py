@@ -1,6 +1,6 @@
-"""`headlight COMMAND`, in a checkout `python -m headlight COMMAND`: translate, inspect, make models.
+"""The command line: `headlight COMMAND`, or `python -m headlight COMMAND` in a checkout.
 
-Each command is one file in `model/commands/` with `add(parser)` and `run(arguments)`; it is imported when it is called.
+Each command is a module in `model/commands/` with `add(parser)` and `run(arguments)`, imported only when it runs.
 """
 
 from __future__ import annotations
@@ -36,53 +36,53 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str, str]] | None = None) -> int:
-    """Run one command. An expected error is printed in one line, without a traceback.
+    """Run one command, and return its exit status. An expected error prints one line, without a traceback.
 
-    `more` adds commands of the upper floors, each as its purpose and its module.
+    `more` adds commands of other packages: name → (purpose, module).
     """
-    value = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # the default encoding of a pipe on Windows has neither "ł" nor "的"
+        if isinstance(stream, io.TextIOWrapper):  # the default encoding of a pipe on Windows lacks "ł" and "的"
             stream.reconfigure(encoding="utf-8")
     parser = argparse.ArgumentParser(
         prog="headlight", description="Translate, look at attention, make models, start the page."
     )
     parser.add_argument("--version", action="version", version=f"headlight {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    higher = more or {}
-    for name, purpose in ({name: purpose for name, (purpose, _) in higher.items()} | COMMANDS).items():
+    extra_commands = more or {}
+    for name, purpose in ({name: purpose for name, (purpose, _) in extra_commands.items()} | COMMANDS).items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
-        if name in value[:1]:
+        if name in words[:1]:
             file = "importing" if name == "import" else name  # a module cannot be called `import`
             with ended_by_interrupt():
                 module = importlib.import_module(
-                    higher[name][1] if name in higher else f"headlight.model.commands.{file}"
+                    extra_commands[name][1] if name in extra_commands else f"headlight.model.commands.{file}"
                 )
             module.add(command)
             command.set_defaults(run_command=module.run)
-    chosen, unknown = parser.parse_known_args(value)
-    if unknown:  # told with the usage of the command itself
-        commands.choices[chosen.command].error(f"unrecognized arguments: {' '.join(unknown)}")
+    parsed, unknown = parser.parse_known_args(words)
+    if unknown:  # the command's own parser prints its usage, too
+        commands.choices[parsed.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        return int(chosen.run_command(chosen) or 0)
+        return int(parsed.run_command(parsed) or 0)
     except ModelError as error:
-        print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
+        print(f"{parser.prog} {parsed.command}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader closed the pipe of standard output, as `head` does when it has enough
+    except BrokenPipeError:  # the reader closed standard output, as `head` does
         _drop_output()
         return 1
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"{parser.prog} {chosen.command}: {where}{error.strerror or error}.", file=sys.stderr)
+        prefix = f"{error.filename}: " if error.filename else ""
+        print(f"{parser.prog} {parsed.command}: {prefix}{error.strerror or error}.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{parser.prog} {chosen.command}: stopped.", file=sys.stderr)
+        print(f"{parser.prog} {parsed.command}: stopped.", file=sys.stderr)
         return 130
 
 
 def _drop_output() -> None:
     """Discard buffered output: Python flushes it at exit and would report the broken pipe."""
-    with suppress(OSError, ValueError):  # standard output is not a file
+    with suppress(OSError, ValueError):  # standard output has no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

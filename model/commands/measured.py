@@ -1,8 +1,8 @@
-"""`headlight measured`: repeat the reports that were measured on other weights, each with its own command.
+"""`headlight measured`: rerun the reports that were measured on other weights, each with its own command.
 
-A report is current if its `weights` are the digest of the folder's weights (`checkpoints/reports.py`); it is then kept.
-After new weights: links, roles, pruning, faithfulness, reliability, in this order, since faithfulness reads which head
-aligns words. `make measured` then updates the page's first answer.
+A report is current, and is skipped, if its `weights` equal the digest of the folder's weights
+(`checkpoints/reports.py`). The order is heads, roles, pruning, faithfulness, reliability, because faithfulness reads
+which head aligns words. `make measured` then updates the page's first answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CURVE = ("--sentences", "200", "--ranked-on", "50", "--beam", "1")
 
 
 class Report(NamedTuple):
-    """One report of a model, and the command that updates it; `lacks` names the missing input."""
+    """A report of a model, and the command that updates it. `lacks` describes missing input."""
 
     path: Path
     command: str
@@ -45,7 +45,7 @@ COMMANDS = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--model", nargs="+", metavar="NAME", help="folders, or names (every shipped translator)")
     parser.add_argument("--data", type=Path, help="a folder of texts, by which reliability is fitted")
     parser.add_argument("--texts", type=Path, help="a table of sentences for languages that mini.tsv lacks")
@@ -54,57 +54,57 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Update stale reports. Returns 1 if one stays stale because its texts are missing."""
-    left = 0
-    for name in arguments.model or [each for each in shipped_models() if languages_from_name(each)]:
+    """Update stale reports. Return 1 if a report stays stale, because input is missing or with `--list`."""
+    stale = 0
+    for name in arguments.model or [model for model in shipped_models() if languages_from_name(model)]:
         folder = model_folder(name).resolve()
         for report in list_reports(folder, arguments.data, arguments.texts):
-            about = f"{folder.name}: {report.path.name if report.path.parent == folder else report.command}"
+            label = f"{folder.name}: {report.path.name if report.path.parent == folder else report.command}"
             if not arguments.again and is_up_to_date(report.path, folder):
-                print(f"{about}: current")
+                print(f"{label}: current")
                 continue
             if report.lacks or arguments.list:
-                left += 1
-                print(f"{about}: stale{report.lacks and ', '}{report.lacks}")
+                stale += 1
+                print(f"{label}: stale{report.lacks and ', '}{report.lacks}")
                 continue
-            print(f"{about}: headlight {report.command} {' '.join(report.arguments)}", flush=True)
-            began = time.monotonic()
+            print(f"{label}: headlight {report.command} {' '.join(report.arguments)}", flush=True)
+            started = time.monotonic()
             _run(report)
-            print(f"{about}: measured in {time.monotonic() - began:,.0f} s", flush=True)
-    return int(left > 0)
+            print(f"{label}: measured in {time.monotonic() - started:,.0f} s", flush=True)
+    return int(stale > 0)
 
 
 def list_reports(folder: Path, data: Path | None = None, texts: Path | None = None) -> Iterator[Report]:
-    """Every report that a translator's folder has or can have."""
+    """Yield every report that a translator's folder has or can have."""
     source, target = (*languages_from_name(folder.name), "", "")[:2]
     if not target:
         raise CommandError(f"{folder}: the name says no two languages, as de-en does. Measure it command by command.")
-    chosen = ("--model", str(folder) if folder.parent != MODELS else folder.name)
+    model_option = ("--model", str(folder) if folder.parent != MODELS else folder.name)
     try:
         heads.links_table(source, target)
     except CommandError:
         pass  # no links exist for this pair
     else:
-        yield Report(folder / HEADS, "heads", (*chosen, "--write"))
+        yield Report(folder / HEADS, "heads", (*model_option, "--write"))
     table = texts or steadiness.TEXTS
     lacks = "" if {source, target} <= read_columns(table) else f"{table.name} has not both languages: give --texts"
-    yield Report(folder / ROLES, "steadiness", (*chosen, "--texts", str(table), "--write"), lacks)
-    curve = (*chosen, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
-    yield Report(folder / PRUNING, "importance", curve, lacks)
+    yield Report(folder / ROLES, "steadiness", (*model_option, "--texts", str(table), "--write"), lacks)
+    curve_options = (*model_option, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
+    yield Report(folder / PRUNING, "importance", curve_options, lacks)
     path = FAITHFULNESS / f"{folder.name}.json" if folder.parent == MODELS else folder / "faithfulness.json"
-    command = (*chosen, "--file", str(table), "--column", source, "--output", str(path))
-    yield Report(path, "faithfulness", command, lacks)
-    fitted = (*chosen, "--data", str(data), "--write")
-    yield Report(folder / RELIABILITY, "reliability", fitted, "" if data else "give --data")
+    faithfulness_options = (*model_option, "--file", str(table), "--column", source, "--output", str(path))
+    yield Report(path, "faithfulness", faithfulness_options, lacks)
+    options = (*model_option, "--data", str(data), "--write")
+    yield Report(folder / RELIABILITY, "reliability", options, "" if data else "give --data")
 
 
 def is_up_to_date(path: Path, folder: Path) -> bool:
-    """Whether a report is there, and speaks of the weights that the folder holds."""
+    """Whether a report exists and was measured on the folder's weights."""
     return path.exists() and is_current(json.loads(path.read_text(encoding="utf-8")), folder)
 
 
 def read_columns(table: Path) -> set[str]:
-    """The columns of a table of sentences."""
+    """Return the column names of a table of sentences."""
     with table.open(encoding="utf-8", newline="") as file:
         return set(next(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), []))
 
@@ -113,5 +113,5 @@ def _run(report: Report) -> None:
     module = COMMANDS[report.command]
     parser = argparse.ArgumentParser(prog=f"headlight {report.command}")
     module.add(parser)
-    act: Callable[[argparse.Namespace], int] = module.run
-    act(parser.parse_args(list(report.arguments)))
+    run_command: Callable[[argparse.Namespace], int] = module.run
+    run_command(parser.parse_args(list(report.arguments)))

@@ -1,9 +1,9 @@
-"""`python -m headlight reliability`: fit and measure how far each answer of a model can be relied on.
+"""`python -m headlight reliability`: fit and measure the reliability rule of a model.
 
-Sentences with references are translated as the page does, and translated back if a reverse model exists.
-`model/training/reliability_rule.py` fits the rule to them; then it is measured on the plain sentences, whose answers
-were read.
-With `--write`, the rule and its figures go into the model's folder: reliability.json, the card, the checksums.
+Sentences with references are translated with the page's options, and back-translated if a reverse model exists.
+`model/training/reliability_rule.py` fits the rule to these answers. The rule is then measured on the plain sentences,
+whose answers have a reader's verdicts. `--write` stores the rule and its metrics in the model's folder:
+reliability.json, the card, the checksums.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule
 from headlight.model.translate.requests import batches_by_length
 from headlight.model.translate.translator import Translator
 
-TEST_FILES = {  # below --data, by the language paired with English: everyday sentences, captions, news
+TEST_FILES = {  # under --data, by the language paired with English: everyday sentences, captions, news
     "de": ("tatoeba-deu/val", "multi30k/val", "pud/dev"),
     "zh": ("tatoeba-cmn/val", "captions-zh/val", "pud/dev"),
 }
-SAMPLE_SHARES = (5, 1, 1)  # of the sentences: what visitors type is everyday text
+SAMPLE_SHARES = (5, 1, 1)  # of these files; the everyday sentences are closest to visitors' input
 CORPORA = ASSETS / "corpora"
-# Training text without every n-th line, which is held out: the closest text to what visitors type.
+# Every `HELD_OUT`-th line of these files is held out of training: the text closest to visitors' input.
 EVERYDAY_FILES = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
 HELD_OUT = 32
-TYPED = CORPORA / "typed.tsv"  # like visitors' sentences; used to choose the thresholds of the grades
+TYPED = CORPORA / "typed.tsv"  # sentences like visitors' input; they determine the grade thresholds
 PLAIN = CORPORA / "plain.tsv"
 JUDGED = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
 BATCH_TOKENS = 1500
-# Approximate numbers of answers to everyday and to other sentences that `--unread` adds to the plain ones.
+# Approximate numbers of everyday and of other answers that `--unread` adds to the plain ones.
 UNREAD_COUNTS = (400, 200)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument("--data", type=Path, help="a folder of texts with references, as the recipes name them")
     parser.add_argument("--texts", nargs="+", metavar="STEM", help="of the text files: STEM.de and STEM.en")
@@ -76,18 +76,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit, measure and print; with `--write`, also write."""
+    """Fit the rule, measure it, and print the card's section; with `--write`, store them."""
     folder = model_folder(arguments.model)
     source, _, target = (arguments.languages or folder.resolve().name).partition("-")
     if not target:
         raise CommandError(f"{folder.name!r} names no two languages. Say --languages, e.g. de-en.")
     translator = Translator.load(folder, arguments.device)
     reverse = _reverse(arguments, source, target)
-    value = [*JUDGED, *([arguments.verdicts] if arguments.verdicts else [])]
-    verdicts = read_verdicts(value, f"{source}-{target}")
+    verdict_files = [*JUDGED, *([arguments.verdicts] if arguments.verdicts else [])]
+    verdicts = read_verdicts(verdict_files, f"{source}-{target}")
     if arguments.plain:
-        known = translator.rule
-        if not isinstance(known, FittedRule):
+        stored_rule = translator.rule
+        if not isinstance(stored_rule, FittedRule):
             raise CommandError(f"{folder} has no {RELIABILITY_FILE} to measure. Fit one: leave out --plain.")
         plain = _make_answers(PLAIN, translator, reverse, source, target)
         if not plain:
@@ -95,27 +95,31 @@ def run(arguments: argparse.Namespace) -> int:
                 f"The plain sentences are in German, English and Chinese; {folder.name} reads or writes another."
             )
         _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
-        print(_plain_rows(_measure_plain(known, plain, verdicts)))
+        print(_plain_rows(_measure_plain(stored_rule, plain, verdicts)))
         return 0
-    kinds = [] if arguments.texts else list(_everyday(source, target)), list(_pairs(arguments, source, target))
-    offered = [
+    pair_groups = [] if arguments.texts else list(_everyday(source, target)), list(_pairs(arguments, source, target))
+    unread_pairs = [
         pair
-        for pairs, most in zip(kinds, UNREAD_COUNTS, strict=True)
-        for pair in pairs[:: max(1, round(len(pairs) / most))]
+        for pairs, limit in zip(pair_groups, UNREAD_COUNTS, strict=True)
+        for pair in pairs[:: max(1, round(len(pairs) / limit))]
     ]
-    # With enough verdicts, the other answers would add little: only chrF would judge them.
-    pairs = offered if len(verdicts) >= MIN_READ_ANSWERS and not arguments.texts else [*kinds[0], *kinds[1]]
+    # With enough verdicts, the other answers would add little: they would be labelled by chrF alone.
+    pairs = (
+        unread_pairs
+        if len(verdicts) >= MIN_READ_ANSWERS and not arguments.texts
+        else [*pair_groups[0], *pair_groups[1]]
+    )
     if len(pairs) < 4 * len(BACK_TRANSLATION_FEATURES):
         raise CommandError(
             f"There are {len(pairs)} sentences, too few to fit {len(BACK_TRANSLATION_FEATURES)} weights."
         )
     plain = _make_answers(PLAIN, translator, reverse, source, target)
     typed = [] if arguments.texts else _make_answers(TYPED, translator, reverse, source, target)
-    typed = [replace(each, typed=True) for each in typed]
+    typed = [replace(answer, typed=True) for answer in typed]
     answers = translate_pairs(pairs, translator, reverse)
-    wanted = set(offered)
-    some = [each for each, pair in zip(answers, pairs, strict=True) if pair in wanted]
-    _write_unread(arguments.unread, f"{source}-{target}", [*plain, *typed, *some], verdicts)
+    chosen_pairs = set(unread_pairs)
+    unread_answers = [answer for answer, pair in zip(answers, pairs, strict=True) if pair in chosen_pairs]
+    _write_unread(arguments.unread, f"{source}-{target}", [*plain, *typed, *unread_answers], verdicts)
     rule = fit_rule([*typed, *answers], source, target, verdicts, arguments.bound)
     measured = {**rule.measured, "plain": _measure_plain(rule, plain, verdicts)}
     rule = replace(rule, measured=measured, weights=weights_digest(folder))
@@ -123,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(section)
     if arguments.write:
         (folder / RELIABILITY_FILE).write_text(rule.to_json(), encoding="utf-8")
-        (folder / "confidence.json").unlink(missing_ok=True)  # the rule of an earlier version
+        (folder / "confidence.json").unlink(missing_ok=True)  # the file of an earlier version
         replace_section(folder, "Reliability", section)
         refresh_checksums(folder)
     return 0
@@ -135,21 +139,21 @@ def _reverse(arguments: argparse.Namespace, source: str, target: str) -> Transla
 
 
 def _pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[tuple[str, str]]:
-    """Sentences and references, spread evenly over the files."""
-    other = target if source == "en" else source
-    stems = arguments.texts or [str(arguments.data / stem) for stem in TEST_FILES.get(other, ()) if arguments.data]
+    """Yield sentences and references, spread evenly over each file."""
+    language = target if source == "en" else source
+    stems = arguments.texts or [str(arguments.data / stem) for stem in TEST_FILES.get(language, ()) if arguments.data]
     if not stems:
         raise CommandError("Name the texts to fit on: --data FOLDER, or --texts STEM …")
     shares = SAMPLE_SHARES if not arguments.texts else (1,) * len(stems)
     for stem, share in zip(stems, shares, strict=True):
-        most = arguments.sentences * share // sum(shares)
+        limit = arguments.sentences * share // sum(shares)
         sources, references = read_test(Path(f"{stem}.{source}"), Path(f"{stem}.{target}"))
-        step = max(1, len(sources) // max(1, most))
-        yield from list(zip(sources, references, strict=True))[::step][:most]
+        step = max(1, len(sources) // max(1, limit))
+        yield from list(zip(sources, references, strict=True))[::step][:limit]
 
 
 def _everyday(source: str, target: str) -> Iterator[tuple[str, str]]:
-    """The everyday sentences of both languages that no translator has learnt from."""
+    """Yield the everyday sentence pairs that are held out of training."""
     for name in EVERYDAY_FILES:
         rows = _rows(CORPORA / name)
         if source in rows[0] and target in rows[0]:
@@ -164,29 +168,29 @@ def _rows(path: Path) -> list[dict[str, str]]:
 def translate_pairs(
     pairs: Sequence[tuple[str, str]], translator: Translator, reverse: Translator | None
 ) -> list[Answer]:
-    """The answers to all sentences, each translated as the page does, and translated back."""
+    """Translate all sentences with the page's options, and back-translate them with `reverse`."""
     _, lengths = translator.checker.lines(
         [source for source, _ in pairs], translator.checker.options(BACK_TRANSLATION_OPTIONS)
     )
     progress, answers = ProgressLine(len(pairs)), dict[int, Answer]()
-    for places in batches_by_length(lengths, BATCH_TOKENS // int(BACK_TRANSLATION_OPTIONS["beam_size"])):
+    for indices in batches_by_length(lengths, BATCH_TOKENS // int(BACK_TRANSLATION_OPTIONS["beam_size"])):
         translations = translator.translate_batch(
-            [pairs[place][0] for place in places], way_back=reverse, **BACK_TRANSLATION_OPTIONS
+            [pairs[index][0] for index in indices], way_back=reverse, **BACK_TRANSLATION_OPTIONS
         )
-        backs = back_translate_batch(reverse, translations) if reverse else [None] * len(places)
-        for place, translation, back in zip(places, translations, backs, strict=True):
-            answers[place] = Answer(translation, pairs[place][1], back)
-        progress.add(len(places))
-    return [answers[place] for place in range(len(pairs))]
+        back_translations = back_translate_batch(reverse, translations) if reverse else [None] * len(indices)
+        for index, translation, back_translation in zip(indices, translations, back_translations, strict=True):
+            answers[index] = Answer(translation, pairs[index][1], back_translation)
+        progress.add(len(indices))
+    return [answers[index] for index in range(len(pairs))]
 
 
-# ------------------------------------------------------------ answers that were read, and those that were not
+# ------------------------------------------------------------ answers with and without verdicts
 
 
 def _make_answers(
     table: Path, translator: Translator, reverse: Translator | None, source: str, target: str
 ) -> list[Answer]:
-    """Answers to the sentences of a table; empty if it lacks one of the languages."""
+    """Translate the sentences of a table; return no answers if it lacks one of the languages."""
     rows = _rows(table)
     if source not in rows[0] or target not in rows[0]:
         return []
@@ -194,41 +198,41 @@ def _make_answers(
 
 
 def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> dict[str, Any]:
-    """Measure the rule against a reader's verdicts, on the plain sentences whose present answers have one."""
+    """Measure the rule on the plain sentences whose current answers have a reader's verdict."""
     if not answers:
         return {}
-    read = [each for each in answers if each.fingerprint in verdicts]
-    right = [verdicts[each.fingerprint] for each in read]
+    read_answers = [item for item in answers if item.fingerprint in verdicts]
+    right = [verdicts[item.fingerprint] for item in read_answers]
     if len(set(right)) < 2:
-        return {"read": len(read), "sentences": len(answers)}
-    results: dict[str, Any] = {"read": len(read), "sentences": len(answers), "right": sum(right)}
+        return {"read": len(read_answers), "sentences": len(answers)}
+    results: dict[str, Any] = {"read": len(read_answers), "sentences": len(answers), "right": sum(right)}
     for name, weights in (("alone", rule.alone), ("with_back", rule.with_back)):
-        if weights is None or (name == "with_back" and not any(each.back for each in read)):
+        if weights is None or (name == "with_back" and not any(item.back for item in read_answers)):
             continue
-        judged = [rule.judge(each.translation, each.back if name == "with_back" else None) for each in read]
-        chances = [each.probability if each and each.probability is not None else 0.0 for each in judged]
-        results[name] = measure(chances, right, [each.grade if each else None for each in judged])
+        judgements = [rule.judge(item.translation, item.back if name == "with_back" else None) for item in read_answers]
+        probabilities = [item.probability if item and item.probability is not None else 0.0 for item in judgements]
+        results[name] = measure(probabilities, right, [item.grade if item else None for item in judgements])
     return results
 
 
 def _write_unread(path: Path | None, direction: str, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> None:
-    """A table for `--verdicts`, with an empty verdict column."""
+    """Write the answers without a verdict as a table for `--verdicts`, with an empty verdict column."""
     if path is None:
         return
     lines = ["verdict\tdirection\tfingerprint\tsentence\treference\tanswer\n"]
     lines += [
-        f"\t{direction}\t{each.fingerprint}\t{each.translation.source_text}\t{each.reference}\t{each.translation.text}\n"
-        for each in answers
-        if each.fingerprint not in verdicts
+        f"\t{direction}\t{row.fingerprint}\t{row.translation.source_text}\t{row.reference}\t{row.translation.text}\n"
+        for row in answers
+        if row.fingerprint not in verdicts
     ]
     write_text(path, "".join(lines))
 
 
-# ------------------------------------------------------------ in words
+# ------------------------------------------------------------ the model card
 
 
 def _plain_rows(plain: dict[str, Any]) -> str:
-    """The measurements on the plain sentences, as rows of the card's table."""
+    """Return the metrics on the plain sentences, as rows of the card's table."""
     rows = []
     for name, title in (("alone", "alone"), ("with_back", "read back")):
         if name in plain:
@@ -246,29 +250,29 @@ def _row(label: str, found: dict[str, Any]) -> str:
 
 
 def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
-    """The section of the model's card."""
-    known = rule.measured
+    """Return the section of the model card."""
+    metrics = rule.measured
     rows = [
         _row(f"{kind}, {title}", result)
         for name, title in (("alone", "alone"), ("with_back", "read back"))
-        if name in known
-        for kind, result in (("held out", known[name]), ("of these as visitors type", known[name].get("typed")))
+        if name in metrics
+        for kind, result in (("held out", metrics[name]), ("of these as visitors type", metrics[name].get("typed")))
         if result
     ]
-    judge = f"chrF of {known['bound']:g} or more against the reference, with its numbers and names"
-    how = (
-        f"{known['read']:,} of {known['sentences']:,} answers have a verdict of a language model that read them, "
-        f"{known['right']:.0%} being right; "
-        f"of the others, which count for little, chrF says so ({judge})."
-        if known["read"]
-        else f"Right means: {judge}. {known['right']:.0%} of {known['sentences']:,} answers are."
+    criterion = f"chrF of {metrics['bound']:g} or more against the reference, with its numbers and names"
+    labels = (
+        f"{metrics['read']:,} of {metrics['sentences']:,} answers have a verdict of a language model that read them, "
+        f"{metrics['right']:.0%} being right; "
+        f"of the others, which count for little, chrF says so ({criterion})."
+        if metrics["read"]
+        else f"Right means: {criterion}. {metrics['right']:.0%} of {metrics['sentences']:,} answers are."
     )
-    best = known.get("with_back") or known["alone"]
+    best = metrics.get("with_back") or metrics["alone"]
     table = "\n".join(f"| {chance:.2f} | {right:.2f} | {answers:,} |" for answers, chance, right in best["calibration"])
-    texts = f" --texts {' '.join(arguments.texts)}" if arguments.texts else " --data DATA"
-    back = f" --way-back {arguments.way_back}" if arguments.way_back else ""
+    texts_option = f" --texts {' '.join(arguments.texts)}" if arguments.texts else " --data DATA"
+    back_option = f" --way-back {arguments.way_back}" if arguments.way_back else ""
     text = f"""Each answer gets a probability that it is right, and reasons where it may not be (`{RELIABILITY_FILE}`,
-    fitted by logistic regression). {how} A fifth of the answers is held out from each of five fits and judged by it;
+    fitted by logistic regression). {labels} A fifth of the answers is held out from each of five fits and judged by it;
     where the grades begin was chosen on these. The plain sentences were in no fit, but helped to choose what is looked
     at, so take their rows as optimistic. Their answers were judged by reading."""
     return f"""## Reliability
@@ -277,11 +281,11 @@ def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
 
 | answers | number | wrong | area under ROC | wrong flagged | right flagged | calibration error |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-{chr(10).join([*rows, _plain_rows(known["plain"])]).rstrip()}
+{chr(10).join([*rows, _plain_rows(metrics["plain"])]).rstrip()}
 
 | probability | right | held-out answers |
 | ---: | ---: | ---: |
 {table}
 
-    python -m headlight reliability --model {Path(arguments.model).name}{texts}{back} --write
+    python -m headlight reliability --model {Path(arguments.model).name}{texts_option}{back_option} --write
 """

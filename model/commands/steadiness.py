@@ -1,6 +1,6 @@
-"""`headlight steadiness`: the role of every head over many sentences, and its stability.
+"""`headlight steadiness`: measure the role of every head over many sentences, and its stability.
 
-With `--write`, the result goes into the model's folder: roles.json, the card's section of roles, the checksums.
+`--write` stores the result in the model's folder: roles.json, the card's section of roles, the checksums.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SENTENCES = 200
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument(
         "--texts", type=Path, default=TEXTS, help="sentences: a table with a column a language (mini.tsv)"
@@ -40,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print how many heads have each role; with `--write`, also write."""
+    """Measure the roles, and print how many heads have each; with `--write`, store them."""
     folder = model_folder(arguments.model)
     column = arguments.column or (*languages_from_name(folder.resolve().name), "")[0]
     texts = sample_sentences(arguments.texts, column, arguments.sentences)
@@ -56,35 +56,35 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def sample_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]:
-    """Evenly spaced sentences of a column."""
+    """Return `count` evenly spaced sentences of a column, or all if it has fewer."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         if column not in (rows.fieldnames or ()):
-            there = ", ".join(rows.fieldnames or ()) or "none"
-            raise CommandError(f"{path} has no column {column!r}. Name one with --column: {there}.")
+            columns = ", ".join(rows.fieldnames or ()) or "none"
+            raise CommandError(f"{path} has no column {column!r}. Name one with --column: {columns}.")
         texts = [row[column] for row in rows]
     if count < 1:
         raise CommandError(f"--sentences {count}: one at least.")
     count = min(count, len(texts))
-    return [texts[place * len(texts) // count] for place in range(count)]
+    return [texts[index * len(texts) // count] for index in range(count)]
 
 
 def card_section(values: dict[str, Any]) -> str:
-    """The card's section: how many heads of each kind have each role, and how steadily."""
+    """Return the card's section: how many heads of each kind have each role, and their stability."""
     rows = []
     for name in NAMES:
         heads = [[head for layer in values["heads"][kind] for head in layer if head["role"] == name] for kind in KINDS]
         if any(heads):
-            held = [head["held"] for of_kind in heads for head in of_kind]
-            counts = " | ".join(str(len(of_kind)) for of_kind in heads)
-            rows.append(f"| {name} | {counts} | {sum(held) / len(held):.2f} |")
-    counted = Counter(head["role"] for kind in KINDS for layer in values["heads"][kind] for head in layer)
-    name, most = counted.most_common(1)[0]
+            stabilities = [head["held"] for kind_heads in heads for head in kind_heads]
+            counts = " | ".join(str(len(kind_heads)) for kind_heads in heads)
+            rows.append(f"| {name} | {counts} | {sum(stabilities) / len(stabilities):.2f} |")
+    role_counts = Counter(head["role"] for kind in KINDS for layer in values["heads"][kind] for head in layer)
+    name, count = role_counts.most_common(1)[0]
     return f"""## Roles of heads
 
 What each head does over {values["sentences"]} sentences of {values["corpus"]}, each translated greedily, by the rules
 of `model/measures/roles.py`; `steady` is the mean share of sentences in which such a head has its role by itself.
-{most} of {counted.total()} heads are `{name}`, the most common role. `roles.json` has every head.
+{count} of {role_counts.total()} heads are `{name}`, the most common role. `roles.json` has every head.
 
 | role | {" | ".join(KINDS)} | steady |
 | --- | {" | ".join("---:" for _ in KINDS)} | ---: |

@@ -1,7 +1,7 @@
 """`python -m headlight tokenizer FILE … --size N --output tokenizer.json`: learn a sub-word vocabulary from text.
 
-With `--segment zh` within words that a segmenter finds; `--measure tokenizer.json` counts how many of their borders the
-pieces of a vocabulary keep.
+`--segment zh` learns merges only within the words of a segmenter. `--measure tokenizer.json` counts how many of their
+boundaries the tokens of a vocabulary keep.
 """
 
 from __future__ import annotations
@@ -17,27 +17,31 @@ from headlight.model.training.segmenters import boundary_recall, find_segmenter
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="UTF-8 text, one sentence a line, or .gz of it"
     )
     parser.add_argument("--size", type=int, default=8000, metavar="N", help="entries of the vocabulary (8000)")
     parser.add_argument("--segment", choices=["zh"], help="learn within words of this language, which shows none")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--output", type=Path, metavar="FILE", help="where to write, e.g. tokenizer.json")
-    what.add_argument("--measure", type=Path, metavar="FILE", help="a vocabulary: count the borders of words it keeps")
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--output", type=Path, metavar="FILE", help="where to write, e.g. tokenizer.json")
+    action.add_argument(
+        "--measure", type=Path, metavar="FILE", help="a vocabulary: count the borders of words it keeps"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Learn a vocabulary, save it and print its figures; or measure an existing one."""
+    """Learn a vocabulary, save it and print its size; or measure an existing one."""
     segment = find_segmenter([arguments.segment])
     if arguments.measure:
         if segment is None:
             raise TokenizerError(
                 "--measure compares with the words of a segmenter: say of which language by --segment."
             )
-        hits, there = boundary_recall(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
-        print(f"{arguments.measure}: {hits:,} of {there:,} borders of words kept, {100 * hits / max(1, there):.2f}%")
+        matches, total = boundary_recall(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
+        print(
+            f"{arguments.measure}: {matches:,} of {total:,} borders of words kept, {100 * matches / max(1, total):.2f}%"
+        )
         return 0
     tokenizer = Tokenizer.train(_lines(arguments.files), arguments.size, segment=segment)
     tokenizer.save(arguments.output)

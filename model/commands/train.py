@@ -13,7 +13,7 @@ from headlight.model.training.run import Run, RunSession
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("recipe", type=Path, help="a recipe, e.g. assets/recipes/de-en.json")
     parser.add_argument("--data", type=Path, required=True, help="the folder that corpora paths start from")
     parser.add_argument("--run", type=Path, help="the run's folder (runs/NAME); an unfinished run goes on")
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train until the budget or the time is spent, or the user stops the run."""
+    """Train until the step or time budget is used up, or the user stops the run."""
     for name in ("minutes", "keep", "report_every", "cool_down", "until"):
         value = getattr(arguments, name)
         if value is not None and not value > 0:
@@ -48,6 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
         until=arguments.until,
     )
     with process_group() as processes:
-        setting = ComputeSettings(choose_device(arguments.device, processes), arguments.precision, arguments.compile)
-        Run(recipe, arguments.data, folder, session, setting, processes).train()
+        compute = ComputeSettings(choose_device(arguments.device, processes), arguments.precision, arguments.compile)
+        Run(recipe, arguments.data, folder, session, compute, processes).train()
     return 0

@@ -1,4 +1,4 @@
-"""`python -m headlight translate [TEXT …]`: sentences from the command line, or one a line from standard input."""
+"""`python -m headlight translate [TEXT …]`: translate the given sentences, or each line of standard input."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from headlight.model.records import Hypothesis
 from headlight.model.translate.reranking import best_of_lines
 from headlight.model.translate.translator import Translator
 
-# Lines that are sorted by length together, and written together: few at first, so that the first come at once, then
-# ever more, so that batches have lines of one length.
+# Lines that are sorted by length and written together: few at first, so that output starts early, then more and more,
+# so that batches have lines of similar length.
 MIN_CHUNK, MAX_CHUNK = 64, 2048
 READ_BYTES = 1 << 18
-ENOUGH_FOR_PROGRESS = 20  # lines; fewer finish quickly
+ENOUGH_FOR_PROGRESS = 20  # lines; up to this number, progress is not printed
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument(
         "text", nargs="*", metavar="TEXT", help="sentences (without any: one a line from standard input)"
     )
@@ -49,12 +49,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """One translation a line on standard output, in the order of the sentences, as soon as it is there."""
+    """Write one translation per line to standard output, in input order. Return 1 if a line failed."""
     if arguments.batch_tokens < 1:
         raise CommandError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.")
-    reverse, choosing = load_reverse_model(arguments)
+    reverse, reverse_options = load_reverse_model(arguments)
     translator = load(arguments)
-    options = decoding_options(arguments) | choosing
+    options = decoding_options(arguments) | reverse_options
     write = partial(best_of_lines, reverse, translator, batch_tokens=arguments.batch_tokens, **options)
     _print_defaults(translator, arguments)
     if not arguments.text and sys.stdin.isatty():
@@ -62,20 +62,20 @@ def run(arguments: argparse.Namespace) -> int:
         chunks: Iterable[list[str]] = ([line] for line in sys.stdin)
     else:
         chunks = _chunks(iter([arguments.text]) if arguments.text else _lines_at_hand())
-    form = _as_json if arguments.json else _as_text
-    shown_as_lines = sys.stdout.isatty() and sys.stderr.isatty()  # the lines themselves are the progress there
-    progress = None if shown_as_lines else ProgressLine(None, least=ENOUGH_FOR_PROGRESS)
-    done = refused = 0
+    format_line = _as_json if arguments.json else _as_text
+    output_shows_progress = sys.stdout.isatty() and sys.stderr.isatty()  # translations on a terminal
+    progress = None if output_shows_progress else ProgressLine(None, least=ENOUGH_FOR_PROGRESS)
+    done = failed = 0
     for chunk in chunks:
-        refused += _translate(write, chunk, done, form, progress)
+        failed += _translate(write, chunk, done, format_line, progress)
         done += len(chunk)
     if progress is not None:
         progress.end()
-    return 1 if refused else 0
+    return 1 if failed else 0
 
 
 def _print_defaults(translator: Translator, arguments: argparse.Namespace) -> None:
-    """Print the generation defaults that apply, and the generation rules that Headlight does not have."""
+    """Print the default target language, and the generation rules that Headlight lacks, on standard error."""
     languages, left_out = translator.languages, translator.generation_defaults.left_out
     if languages.target and len(languages.targets) > 1 and arguments.target_language is None:
         count = len(languages.targets)
@@ -91,19 +91,21 @@ def _translate(
     form: Callable[[str, Hypothesis | None, str], str],
     progress: ProgressLine | None,
 ) -> int:
-    """Translate some lines and return how many failed. Each is reported on stderr and leaves a blank line."""
-    refused: dict[int, str] = {}
+    """Translate and write some lines. Return how many failed; each is reported on stderr and leaves a blank line."""
+    errors: dict[int, str] = {}
 
     def tell(place: int, error: RequestError) -> None:
         encoding = " Is the text UTF-8?" if any("\ud800" <= character <= "\udfff" for character in lines[place]) else ""
-        refused[place] = f"{error}{encoding}"
-        print(f"Line {before + place + 1} stays blank: {refused[place]}", file=sys.stderr)
+        errors[place] = f"{error}{encoding}"
+        print(f"Line {before + place + 1} stays blank: {errors[place]}", file=sys.stderr)
 
-    result = write(lines, on_progress=progress.add if progress else None, on_refused=tell)
-    written = [form(lines[place], best, refused.get(place, "")) for place, best in enumerate(result)]
-    sys.stdout.write("".join(f"{line}\n" for line in written))
+    hypotheses = write(lines, on_progress=progress.add if progress else None, on_refused=tell)
+    output_lines = [
+        form(lines[place], hypothesis, errors.get(place, "")) for place, hypothesis in enumerate(hypotheses)
+    ]
+    sys.stdout.write("".join(f"{line}\n" for line in output_lines))
     sys.stdout.flush()
-    return len(refused)
+    return len(errors)
 
 
 def _as_text(line: str, best: Hypothesis | None, error: str) -> str:
@@ -115,39 +117,39 @@ def _as_json(line: str, best: Hypothesis | None, error: str) -> str:
         "source": line.encode("utf-8", "replace").decode("utf-8"),
         "text": best.text if best else "",
     }
-    if best is not None and best.log_probability:  # greedy search adds nothing up
+    if best is not None and best.log_probability:  # greedy search computes none
         values |= {"log_probability": round(best.log_probability, 6), "score": round(best.score, 6)}
         values |= {} if best.reverse_score is None else {"back": round(best.reverse_score, 6)}
     return json.dumps(values | ({"error": error} if error else {}), ensure_ascii=False)
 
 
 def join_lines(text: str) -> str:
-    """A translation on one line, without line breaks."""
+    """Replace the line breaks of a translation by spaces."""
     return text.replace("\r", " ").replace("\n", " ")
 
 
 def _chunks(arrivals: Iterator[Sequence[str]]) -> Iterator[list[str]]:
-    """The lines in groups that grow. Lines that are there are never kept waiting for others to come."""
-    most = MIN_CHUNK
+    """Yield the lines in growing groups. Lines that have arrived never wait for more input."""
+    size = MIN_CHUNK
     for lines in arrivals:
-        place = 0
-        while place < len(lines):
-            yield list(lines[place : place + most])
-            place += most
-            most = min(2 * most, MAX_CHUNK)
+        start = 0
+        while start < len(lines):
+            yield list(lines[start : start + size])
+            start += size
+            size = min(2 * size, MAX_CHUNK)
 
 
 def _lines_at_hand() -> Iterator[list[str]]:
-    """The lines of standard input, as many at a time as it holds. Invalid UTF-8 is reported line by line."""
+    """Yield the lines of standard input as they arrive. Invalid bytes become surrogates, which fail per line."""
     source: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     if source is None:  # standard input was replaced by a text stream
         yield [line.rstrip("\n") for line in sys.stdin]
         return
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("surrogateescape"), translate=True)
-    rest = ""
+    remainder = ""
     while data := source.read1(READ_BYTES):  # type: ignore[attr-defined]
-        *lines, rest = (rest + decoder.decode(data)).split("\n")
+        *lines, remainder = (remainder + decoder.decode(data)).split("\n")
         if lines:
             yield lines
-    if rest := rest + decoder.decode(b"", final=True):
-        yield [rest.rstrip("\n")]
+    if remainder := remainder + decoder.decode(b"", final=True):
+        yield [remainder.rstrip("\n")]

@@ -1,14 +1,14 @@
-"""The Transformer itself. To understand attention, read in this order, in one evening:
+"""The Transformer. To understand attention, read the modules in this order:
 
-    masks → attention → positions → blocks → transformer → (room `decoding`)
+    masks → attention → positions → blocks → transformer → (package `decoding`)
 
-and look names of axes up here:
+Names of axes:
 
     batch       sentences computed together; shorter ones are padded, and padding is masked
     heads       parallel attentions, each with its own projections
-    queries     the tokens that look: rows of a map, which sum to one
-    keys        the tokens that are looked at: columns of a map
-    tokens      places in a sentence, where rows and columns are the same
-    width       numbers in a vector: d_model of the stream, d_model / heads of one head ("head width")
-    vocabulary  the sub-words a model knows
+    queries     the tokens that attend: rows of a map, which sum to one
+    keys        the tokens that are attended to: columns of a map
+    tokens      positions in a sentence, if queries and keys are the same
+    width       length of a vector: d_model in the residual stream, d_model / heads in a head ("head width")
+    vocabulary  the sub-words of a model
 """

@@ -1,4 +1,4 @@
-"""The parts between the attentions: embedding, residual sum with its norm, feed-forward network."""
+"""The parts around attention: embedding, residual connection with its norm, feed-forward network, output projection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ACTIVATIONS = {
 
 
 class RMSNorm(nn.Module):
-    """x / √(mean x² + ε) · weight: like layer norm, without taking the mean away (arXiv:1910.07467)."""
+    """RMS norm, x / √(mean x² + ε) · weight: layer norm without subtracting the mean (arXiv:1910.07467)."""
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
@@ -46,21 +46,21 @@ class RMSNorm(nn.Module):
         self.epsilon = epsilon
 
     def forward(self, x: Tensor) -> Tensor:
-        """Over the last axis, in at least float32."""
+        """Normalise the last axis, in at least float32."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        normal = wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + self.epsilon)
-        return normal.to(x.dtype) * self.weight
+        normed = wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + self.epsilon)
+        return normed.to(x.dtype) * self.weight
 
 
 def make_norm(config: TransformerConfig) -> nn.Module:
-    """The norm that the configuration names, over the last axis."""
+    """Create the norm of the configuration, over the last axis."""
     if config.norm == "rms":
         return RMSNorm(config.d_model, config.norm_epsilon)
     return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
 
 
 class Embedding(Watchable):
-    """Token ids to vectors: a table row × √d_model, the position (sections 3.4 and 3.5), and in some models a norm."""
+    """Embedding of token ids: a table row × √d_model, the position (sections 3.4, 3.5), and in some models a norm."""
 
     def __init__(self, table: nn.Embedding, positions: Positions, config: TransformerConfig) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Embedding(Watchable):
         self.stream = Probe("batch tokens width")  # input of the first layer
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
-        """`[batch, tokens]` → `[batch, tokens, d_model]`; the first token stands at `start`."""
+        """Map ids `[batch, tokens]` to vectors `[batch, tokens, d_model]`. The first token has position `start`."""
         embedded = self.embedded(self.table(ids) * self.scale)
         positioned = self.positioned(self.positions(embedded, start))
         stream: Tensor = self.stream(self.dropout(self.norm(positioned)))
@@ -89,11 +89,11 @@ class Residual(Watchable):
         self.norm = make_norm(config)
         self.norm_first = config.norm_first
         self.dropout = nn.Dropout(config.dropout)
-        self.carried = Probe("batch tokens width")  # what passes the sub-layer by
+        self.carried = Probe("batch tokens width")  # the input, which bypasses the sub-layer
         self.stream = Probe("batch tokens width")
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """norm(x + sublayer(x)) as published, or x + sublayer(norm(x))."""
+        """Return norm(x + sublayer(x)) as published, or x + sublayer(norm(x)) with pre-norm."""
         if self.norm_first:
             return self.stream(self.carried(x) + self.dropout(sublayer(self.norm(x))))
         return self.stream(self.norm(self.carried(x) + self.dropout(sublayer(x))))
@@ -113,7 +113,7 @@ class FeedForward(Watchable):
         self.output = Probe("batch tokens width")  # output of the network, before the residual sum
 
     def forward(self, x: Tensor) -> Tensor:
-        """`[batch, tokens, d_model]` → the same shape."""
+        """Map `[batch, tokens, d_model]` to the same shape."""
         if self.gate is None:
             hidden = self.activation(self.wide(x))
         else:
@@ -123,16 +123,16 @@ class FeedForward(Watchable):
 
 
 class OutputProjection(Watchable):
-    """Projects decoder outputs to logits over the vocabulary."""
+    """Projection of decoder outputs to logits over the vocabulary."""
 
     def __init__(self, config: TransformerConfig, tied: nn.Embedding | None) -> None:
         super().__init__()
         self.words = nn.Linear(config.d_model, config.target_vocabulary, bias=config.final_logits_bias)
         if tied is not None:
-            self.words.weight = tied.weight  # one matrix, read both ways
+            self.words.weight = tied.weight  # one matrix for embedding and projection
         self.scale = config.d_model**-0.5 if config.scale_output else None
         self.logits = Probe("batch tokens vocabulary")
 
     def forward(self, x: Tensor) -> Tensor:
-        """`[batch, tokens, d_model]` → logits `[batch, tokens, vocabulary]`: no softmax, the loss has its own."""
+        """Map `[batch, tokens, d_model]` to logits `[batch, tokens, vocabulary]`. The loss applies the softmax."""
         return self.logits(self.words(x if self.scale is None else x * self.scale))

@@ -1,6 +1,6 @@
 """Sentiment classifier built from the Transformer's own attention.
 
-    embedding + positions → self-attention, each head in 16 numbers → average of all tokens → sigmoid
+    embedding + positions → self-attention, heads of width 16 → average of all tokens → sigmoid
 
 Attention is the only path between two words, so its maps show every interaction. The head is linear in the averaged
 vectors, so the log-odds are exactly the sum of one contribution per token: `shares`.
@@ -30,14 +30,14 @@ class Classifier(Watchable):
 
     config: ClassifierConfig | EncoderClassifierConfig
     weights_path = "layers.{}.self_attention.weights"  # the probe of a layer's attention
-    normalises_input = False  # trained on lower-cased text whose tokens were joined
+    normalises_input = False  # True: the text is normalised like the training reviews
 
     def log_odds(self, ids: Tensor) -> Tensor:
-        """`[batch, tokens]` → `[batch, classes]`: ln p / (1 − p) of each class."""
+        """Map ids `[batch, tokens]` to log-odds `[batch, classes]`: ln p / (1 − p) of each class."""
         raise NotImplementedError
 
     def parameter_count(self) -> int:
-        """How many numbers training may choose."""
+        """Return the number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
@@ -50,14 +50,14 @@ class ClassifierLayer(nn.Module):
         self.around_self_attention = Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor | None, bias: Tensor | None, positions: Positions) -> Tensor:
-        """`[batch, tokens, d_model]` → the same shape."""
+        """Map `[batch, tokens, d_model]` to the same shape."""
         return self.around_self_attention(  # type: ignore[no-any-return]
             x, lambda y: self.self_attention(y, mask=mask, bias=bias, positions=positions)
         )
 
 
 class SelfAttentionClassifier(Classifier):
-    """Ids to one number a text: above 0 speaks for the positive class."""
+    """Self-attention classifier of two classes. Its output is the log-odds of the positive class."""
 
     config: ClassifierConfig
     normalises_input = True
@@ -74,7 +74,7 @@ class SelfAttentionClassifier(Classifier):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fresh weights, chosen as for the Transformer."""
+        """Initialise the weights like those of the Transformer."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -83,16 +83,16 @@ class SelfAttentionClassifier(Classifier):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """`[batch, tokens]` → `[batch]`: log-odds of the positive class; its sigmoid is the probability."""
+        """Map ids `[batch, tokens]` to the log-odds of the positive class, `[batch]`."""
         return self.token_contributions(ids).sum(dim=1) + self.verdict.bias
 
     def log_odds(self, ids: Tensor) -> Tensor:
-        """`[batch, tokens]` → `[batch, 2]`: what speaks for the positive class speaks against the negative one."""
+        """Map ids `[batch, tokens]` to log-odds `[batch, 2]`. Those of the two classes differ only in sign."""
         positive: Tensor = self(ids)
         return torch.stack([-positive, positive], dim=1)
 
     def token_contributions(self, ids: Tensor) -> Tensor:
-        """Contribution of each token to the log-odds, `[batch, tokens]`. Padding contributes exactly zero."""
+        """Split the log-odds into one contribution per token, `[batch, tokens]`. Padding contributes exactly zero."""
         mask = padding_mask(ids, self.config.pad_id)  # [batch, 1, 1, tokens]
         x = self.encode(ids, mask)
         real = mask[:, 0, 0].to(x.dtype)  # [batch, tokens]
@@ -100,18 +100,18 @@ class SelfAttentionClassifier(Classifier):
         return (x @ self.verdict.weight[0]) * real / real.sum(dim=1, keepdim=True).clamp(min=1)
 
     def encode(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """`[batch, tokens]` → `[batch, tokens, d_model]`."""
+        """Map ids `[batch, tokens]` to vectors `[batch, tokens, d_model]`."""
         encoded: Tensor = self.encoded(run_layers(self.layers, self.embedding(ids), mask, self.embedding.positions))
         return encoded
 
 
 def classification_loss(log_odds: Tensor, positive: Tensor) -> Tensor:
-    """Cross-entropy summed over texts; of 0 and 1, −log p of the right class: `[batch]`, `[batch]` of 0 to 1 → `[]`."""
+    """Sum the cross-entropy over texts. `positive`, `[batch]`, is the target probability of the positive class."""
     return nn.functional.binary_cross_entropy_with_logits(log_odds.float(), positive.float(), reduction="sum")
 
 
 def truncate_middle(tokens: Sequence[Item], max_tokens: int) -> list[Item]:
-    """Truncates the middle of a long text; the end often decides the verdict."""
+    """Remove the middle of a long text, because the end often decides the verdict."""
     if len(tokens) <= max_tokens:
         return list(tokens)
     first = max_tokens // 4

@@ -1,4 +1,4 @@
-"""The descriptions of the two kinds of classifier: the lesson's small one, and a whole encoder such as BERT."""
+"""Configurations of the two classifiers: the lesson's small one, and a whole encoder such as BERT."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from headlight.model.core.config import Config, TransformerConfig
 
-MAX_CLASSES = 300  # each gets numbers for every word on the page
+MAX_CLASSES = 300  # the page shows a number per class and word
 HEAD_ACTIVATIONS = ("tanh", "relu")
 
 
 class _ClassifierConfigBase(Config):
-    """Shared checks and defaults. Not a dataclass, so that each subclass orders its own fields."""
+    """Shared checks and defaults. Not a dataclass, so each subclass determines the order of its fields."""
 
     vocabulary: int
     d_model: int
@@ -24,13 +24,13 @@ class _ClassifierConfigBase(Config):
 
     @property
     def block_config(self) -> TransformerConfig:
-        """The same sizes, as the Transformer's parts want them."""
+        """The same sizes as a `TransformerConfig`, which the layers require."""
         raise NotImplementedError
 
     def _check_text_fields(self, *ids: str) -> None:
         self._check(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
         self._require_ids(*ids, size=self.vocabulary)
-        _ = self.block_config  # the other values are checked on use
+        _ = self.block_config  # `TransformerConfig` checks the other values
 
     def _blocks(self, **own: Any) -> TransformerConfig:
         return TransformerConfig(
@@ -49,22 +49,22 @@ class _ClassifierConfigBase(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierConfig(_ClassifierConfigBase):
-    """A text classifier of one question, yes or no: embedding, self-attention, average, sigmoid.
+    """A binary text classifier: embedding, self-attention, average, sigmoid.
 
-    The defaults are the lesson's: 8 heads of 16 numbers over an embedding as wide as all of them.
+    The defaults are the lesson's: 8 heads of width 16, and an embedding of the width of all heads together.
     """
 
     vocabulary: int
     negative: str = "negative"  # label of the class with probability near 0
-    positive: str = "positive"  # near 1
+    positive: str = "positive"  # label of the class with probability near 1
     d_model: int = 128
     heads: int = 8
     head_width: int = 16
     layers: int = 1
 
     positions: str = "sinusoidal"
-    position_width: int = 0  # 0: added to the embedding; else concatenated to it, so wide
-    max_length: int = 512  # tokens that are read; of longer texts the beginning and the end
+    position_width: int = 0  # 0: positions are added to the embedding; else the width of the concatenated positions
+    max_length: int = 512  # maximum number of tokens; longer texts lose their middle
 
     dropout: float = 0.1
     attention_dropout: float = 0.0
@@ -82,7 +82,7 @@ class ClassifierConfig(_ClassifierConfigBase):
 
     @property
     def block_config(self) -> TransformerConfig:
-        """The same sizes, as the Transformer's parts want them."""
+        """The same sizes as a `TransformerConfig`."""
         return self._blocks(
             head_width=self.head_width,
             positions=self.positions,
@@ -94,34 +94,34 @@ class ClassifierConfig(_ClassifierConfigBase):
 
     @property
     def classes(self) -> tuple[str, str]:
-        """The names of 0 and of 1."""
+        """Names of the negative and the positive class."""
         return self.negative, self.positive
 
     @property
     def exclusive(self) -> bool:
-        """A text has one of them."""
+        """Whether exactly one class applies to a text."""
         return True
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderClassifierConfig(_ClassifierConfigBase):
-    """An encoder whose first token is judged: BERT (https://arxiv.org/abs/1810.04805) and its relatives.
+    """An encoder with a classifier on the vector of its first token, as in BERT (https://arxiv.org/abs/1810.04805).
 
-    The defaults are the sizes of its published base model.
+    The defaults are the sizes of the published base model.
     """
 
     vocabulary: int
-    classes: tuple[str, ...]  # their names, in the order of the logits
+    classes: tuple[str, ...]  # names, in the order of the logits
     exclusive: bool = True  # classes exclude each other (softmax); False: one probability per class (sigmoid)
     d_model: int = 768
     heads: int = 12
     d_ff: int = 3072
     layers: int = 12
 
-    position_offset: int = 0  # row of the table that the first token takes
-    max_length: int = 512  # tokens that are read; of longer texts the beginning and the end
+    position_offset: int = 0  # table row of the first token
+    max_length: int = 512  # maximum number of tokens; longer texts lose their middle
     activation: str = "gelu"
-    head_activation: str = "tanh"  # between the two matrices that judge
+    head_activation: str = "tanh"  # between the two matrices of the classifier
     norm_epsilon: float = 1e-12
 
     pad_id: int = 0
@@ -146,7 +146,7 @@ class EncoderClassifierConfig(_ClassifierConfigBase):
 
     @property
     def block_config(self) -> TransformerConfig:
-        """The same sizes, as the encoder wants them: learnt positions, a norm after the embedding and each sum."""
+        """The same sizes as a `TransformerConfig`: learned positions, a norm after the embedding and each sum."""
         return self._blocks(
             d_ff=self.d_ff,
             positions="learned",

@@ -1,4 +1,4 @@
-"""The one description of a model: small, frozen, validated, and the same in memory and in `config.json`."""
+"""Model configurations: small, frozen, validated, and identical in memory and in `config.json`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from headlight.model.errors import ConfigError
 POSITION_NAMES = ("none", "sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "relative")
 ACTIVATION_NAMES = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "reglu")
 NORM_NAMES = ("layer", "rms")
-# Beyond any model: a slip, or malice. Sizes within these can be built, and their derived tables computed.
-MAX_EMBEDDING_ROWS = 10_000_000  # of vocabularies and of tables
+# Larger sizes are mistakes or attacks. Models up to these sizes can be built, and their derived tables computed.
+MAX_EMBEDDING_ROWS = 10_000_000  # for vocabularies and position tables
 MAX_VALUES = {
     "encoder_layers": 1_000, "decoder_layers": 1_000, "layers": 1_000,
     "d_model": 100_000, "heads": 10_000, "head_width": 100_000, "d_ff": 1_000_000,
@@ -24,10 +24,10 @@ MAX_VALUES = {
 class Config:
     """Base of all configurations: validation and JSON with exactly the declared fields."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack: they mean the default
+    added_later: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack and that then have their default
 
     def to_json(self) -> str:
-        """All fields as indented JSON, in the order of their declaration."""
+        """Return all fields as indented JSON, in the order of their declaration."""
         return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
 
     @classmethod
@@ -35,7 +35,7 @@ class Config:
         """Parse the output of `to_json`. Unknown, missing or mistyped fields raise a `ConfigError`."""
         try:
             values = json.loads(text)
-        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and brackets as deep
+        except (ValueError, RecursionError) as error:  # also huge integers and deeply nested brackets
             raise ConfigError(f"{origin} is not JSON: {error}. Download or write it again.") from error
         if not isinstance(values, dict):
             raise ConfigError(f"{origin} holds {type(values).__name__}, but an object of fields is needed.")
@@ -65,8 +65,8 @@ class Config:
     def _require_positive(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            self._check(whole and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
+            is_int = isinstance(value, int) and not isinstance(value, bool)
+            self._check(is_int and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
             self._require_at_most(name, MAX_VALUES.get(name, MAX_EMBEDDING_ROWS))
 
     def _require_at_most(self, name: str, most: int) -> None:
@@ -112,12 +112,11 @@ class TransformerConfig(Config):
     decoder_layers: int = 6
 
     positions: str = "sinusoidal"
-    position_width: int = 0  # 0: added to the embedding; else concatenated to it, so wide
-    position_offset: int = 0  # row of the table that the first token takes
-    closed_waves: bool = (
-        False  # the slowest of the sinusoids takes 2π · 10,000 tokens; False: its next slower one would
-    )
-    max_length: int = 512  # tokens that are read or written at most; rows of a learned table
+    position_width: int = 0  # 0: positions are added to the embedding; else the width of the concatenated positions
+    position_offset: int = 0  # table row of the first token
+    # True: the slowest sinusoid has a period of 2π · 10,000 tokens. False: the next slower sinusoid would have it.
+    closed_waves: bool = False
+    max_length: int = 512  # maximum number of tokens read or written; rows of a learned table
     rotary_base: float = 10_000.0
     relative_buckets: int = 32
     relative_max_distance: int = 128
@@ -126,7 +125,7 @@ class TransformerConfig(Config):
     activation: str = "relu"
     norm: str = "layer"
     norm_first: bool = False  # False: after the residual sum, as published; True: before the sub-layer
-    final_norm: bool = False  # one more norm at the end of each stack; pre-norm needs it
+    final_norm: bool = False  # a norm at the end of each stack, as pre-norm requires
     embedding_norm: bool = False  # a norm after the embedding and its positions (BART)
     norm_epsilon: float = 1e-5
     attention_bias: bool = True
@@ -134,9 +133,9 @@ class TransformerConfig(Config):
     scale_embedding: bool = True  # embedding × √d_model
     scale_scores: bool = True  # scores / √head_width
 
-    share_embeddings: bool = False  # source and target words in one table
-    tie_output: bool = True  # the output projection is the target's table
-    scale_output: bool = False  # output of the decoder × 1/√d_model before a tied projection
+    share_embeddings: bool = False  # one table for source and target
+    tie_output: bool = True  # the output projection uses the target's embedding table
+    scale_output: bool = False  # decoder output × 1/√d_model before a tied projection
     final_logits_bias: bool = False
 
     dropout: float = 0.1
@@ -156,7 +155,7 @@ class TransformerConfig(Config):
         self._require_choice("activation", ACTIVATION_NAMES)
         self._require_choice("norm", NORM_NAMES)
         self._require_probability("dropout", "attention_dropout")
-        # Beyond these, float32 divides by zero, or every vector that is normed becomes zero.
+        # Outside these ranges, float32 divides by zero, or the norm turns every vector into zeros.
         self._require_between("norm_epsilon", 1e-30, 1.0)
         self._require_between("rotary_base", 1.0, 1e12)
         self._check(
@@ -225,7 +224,7 @@ class TransformerConfig(Config):
 
 
 def _format_value(value: float) -> str:
-    """A number as an error shows it."""
+    """Format a number for an error message."""
     if isinstance(value, int):
         return f"{value:,}" if abs(value) < 10**30 else "a number of more than 30 digits"
     return repr(value)
@@ -233,13 +232,13 @@ def _format_value(value: float) -> str:
 
 def _check_type(origin: str, name: str, value: Any, annotation: str) -> None:
     if annotation == "tuple[str, ...]":  # a list in JSON
-        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
             raise ConfigError(f"{origin}: {name} is {str(value)[:60]}, but must be a list of texts.")
         return
     allowed: tuple[type, ...] = ()
     for part in annotation.split("|"):
-        kind = part.strip()
-        allowed += {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}.get(kind, (type(None),))
-    good = isinstance(value, allowed) and not (isinstance(value, bool) and bool not in allowed)
-    if not good:
+        type_name = part.strip()
+        allowed += {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}.get(type_name, (type(None),))
+    valid = isinstance(value, allowed) and not (isinstance(value, bool) and bool not in allowed)
+    if not valid:
         raise ConfigError(f"{origin}: {name} is {value!r}, but must be {annotation.replace('|', 'or')}.")

@@ -1,6 +1,6 @@
 """Classifier on the encoder's first output vector, as in BERT (arXiv:1810.04805).
 
-    start token and text → encoder → vector of the start token → matrix, tanh or relu → matrix → one logit a class
+    start token and text → encoder → vector of the start token → matrix, tanh or relu → matrix → one logit per class
 
 The start token is not a word. It attends to all other tokens in every layer, so its last vector can represent the whole
 text. The non-linearity between the two matrices means that the logits are not a sum over tokens.
@@ -21,7 +21,7 @@ HEAD_ACTIVATION_FUNCTIONS = {"tanh": torch.tanh, "relu": torch.relu}
 
 
 class EncoderClassifier(Classifier):
-    """Ids to one logit a class."""
+    """Encoder and classifier head: ids to one logit per class."""
 
     config: EncoderClassifierConfig
     weights_path = "encoder.layers.{}.self_attention.weights"
@@ -36,23 +36,25 @@ class EncoderClassifier(Classifier):
         self.first = Probe("batch width")  # input of the head
 
     def forward(self, ids: Tensor) -> Tensor:
-        """`[batch, tokens]` → logits `[batch, classes]`."""
+        """Map ids `[batch, tokens]` to logits `[batch, classes]`."""
         encoded = self.encoder(ids, padding_mask(ids, self.config.pad_id))  # [batch, tokens, d_model]
         first = self.first(encoded[:, 0])
         logits: Tensor = self.verdict(HEAD_ACTIVATION_FUNCTIONS[self.config.head_activation](self.dense(first)))
         return logits
 
     def log_odds(self, ids: Tensor) -> Tensor:
-        """`[batch, tokens]` → `[batch, classes]`."""
+        """Map ids `[batch, tokens]` to log-odds `[batch, classes]`."""
         logits: Tensor = self(ids)
         return one_vs_rest_log_odds(logits) if self.config.exclusive else logits
 
 
 def one_vs_rest_log_odds(logits: Tensor) -> Tensor:
-    """The log-odds of each class under softmax: z − ln Σ exp of all others, `[batch, classes]` → the same shape."""
-    logarithms = logits.float().log_softmax(dim=-1)
-    rest = torch.log1p(-logarithms.exp())  # ln (1 − p): exact for all but the likeliest, whose rest may vanish
+    """Convert logits to the log-odds of each class under softmax, `[batch, classes]`: z − ln Σ exp of the others."""
+    log_p = logits.float().log_softmax(dim=-1)
+    log_rest = torch.log1p(
+        -log_p.exp()
+    )  # ln (1 − p), inaccurate for the likeliest class, whose 1 − p may round to zero
     likeliest = logits.argmax(dim=-1, keepdim=True)
-    others = logits.float().scatter(-1, likeliest, float("-inf")).logsumexp(dim=-1, keepdim=True)
-    rest = rest.scatter(-1, likeliest, others - logits.float().logsumexp(dim=-1, keepdim=True))
-    return logarithms - rest
+    others_logsumexp = logits.float().scatter(-1, likeliest, float("-inf")).logsumexp(dim=-1, keepdim=True)
+    log_rest = log_rest.scatter(-1, likeliest, others_logsumexp - logits.float().logsumexp(dim=-1, keepdim=True))
+    return log_p - log_rest

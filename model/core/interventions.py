@@ -1,7 +1,7 @@
-"""Turns intervention records into probe edits.
+"""Conversion of intervention records to probe edits.
 
-An edit acts at one probe. Several edits of one probe run in the order of `PHASES`, not in the order of the request:
-first those that replace a row, then the one that sets a single weight, then factors.
+The edits of one probe run in the order of `EDIT_ORDER`, not of the request: first those that replace rows, then the one
+that sets a single weight, then factors.
 """
 
 from __future__ import annotations
@@ -29,19 +29,17 @@ from headlight.model.intervention_records import (
 )
 from headlight.model.records import Attention, Kind
 
-EDIT_ORDER = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag")  # then come factors
+EDIT_ORDER = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag")  # factors are last
 SCALING_ACTIONS = ("scale", "remove")
-MASKED_SCORE, FALLBACK_SCORE = (
-    -1e9,
-    -1e4,
-)  # a score whose softmax is exactly zero next to an ordinary one; masked scores are far lower
-SHUFFLE_WINDOW = 8  # neighbours that a shuffle mixes
-FIRST_DECODER_SCORES = "decoder.layers.0.self_attention.scores"  # its shape gives the rows that a pass computes
+# Next to a higher score, the softmax of each is exactly zero. The softmax masks keys with a far lower score.
+MASKED_SCORE, FALLBACK_SCORE = -1e9, -1e4
+SHUFFLE_WINDOW = 8  # length of the runs that are shuffled
+FIRST_DECODER_SCORES = "decoder.layers.0.self_attention.scores"  # its shape shows which rows a pass computes
 
 
 @dataclass
 class _RowCounter:
-    """Index of the first row that a decoder pass computes; with a cache, one row per step."""
+    """Index of the first row that a decoder pass computes. With a cache, each step computes one row."""
 
     start: int = 0
 
@@ -51,7 +49,7 @@ class _RowCounter:
 
 
 class _MaskRecorder:
-    """Which keys the rows of one attention may look at, kept from its mask until its weights pass.
+    """The mask of one attention, recorded for the edit of its weights.
 
     The weights alone do not distinguish a masked key from an unused one.
     """
@@ -64,7 +62,7 @@ class _MaskRecorder:
         return allowed
 
     def take(self) -> Tensor:
-        """`[batch, queries, keys]`, once a pass."""
+        """Return the mask of this pass, `[batch, queries, keys]`, and clear it."""
         mask, self.kept = self.kept, None
         if mask is None:
             raise RuntimeError("Weights passed before their mask.")
@@ -73,7 +71,7 @@ class _MaskRecorder:
 
 @dataclass(frozen=True)
 class _OrderedEdit:
-    """An edit with its probe and its turn there."""
+    """An edit with the path of its probe and its phase in the order of edits."""
 
     path: str
     phase: int
@@ -86,41 +84,40 @@ def apply_interventions(
 ) -> Iterator[None]:
     """Apply the interventions to every forward pass inside the `with` block.
 
-    `others`: the attention in the sentences from which heads borrow theirs. Changes of words are the sentence's own,
-    and do nothing here.
+    `others` maps sentences to their attention, for heads that borrow it. Changes of the sentence have no effect here.
     """
     check_interventions(model.config, interventions)
     by_path: dict[str, list[_OrderedEdit]] = {}
     rows = _RowCounter()
     for change in interventions:
-        for placed in _edits(model.config, change, rows, others or {}):
-            by_path.setdefault(placed.path, []).append(placed)
+        for entry in _edits(model.config, change, rows, others or {}):
+            by_path.setdefault(entry.path, []).append(entry)
     for path, factors in _factors(model.config, interventions).items():
         by_path.setdefault(path, []).append(_OrderedEdit(path, len(EDIT_ORDER), _scale_weights_edit(factors)))
     with ExitStack() as stack:
         if any(_needs_row_counter(change) for change in interventions):
             stack.enter_context(watch(model, FIRST_DECODER_SCORES, edit=rows.observe))
-        for path, several in by_path.items():
-            edits = [placed.edit for placed in sorted(several, key=lambda placed: placed.phase)]
+        for path, entries in by_path.items():
+            edits = [entry.edit for entry in sorted(entries, key=lambda entry: entry.phase)]
             stack.enter_context(watch(model, path, edit=_chain_edits(edits)))
         yield
 
 
 def check_interventions(config: TransformerConfig, interventions: Sequence[Change]) -> None:
-    """Whether the model has the layers and heads that are to be changed."""
+    """Raise a `RequestError` unless the model has the layers and heads of every change."""
     for change in interventions:
         side = "encoder" if getattr(change, "kind", getattr(change, "side", "")) == "encoder" else "decoder"
         layers = config.encoder_layers if side == "encoder" else config.decoder_layers
         for name, count in (("layer", layers), ("head", config.heads), ("from_head", config.heads)):
-            place = getattr(change, name, None)
-            if place is not None and place >= count:
-                raise range_error(name, place, 0, count - 1)
+            index = getattr(change, name, None)
+            if index is not None and index >= count:
+                raise range_error(name, index, 0, count - 1)
 
 
 def _edits(
     config: TransformerConfig, change: Change, rows: _RowCounter, others: Mapping[str, Attention]
 ) -> Iterator[_OrderedEdit]:
-    """The edits that carry out one change."""
+    """Yield the edits of one change."""
     if isinstance(change, InputChange):
         return
     if isinstance(change, PositionChange):
@@ -132,32 +129,32 @@ def _edits(
         yield _OrderedEdit(f"{change.side}.layers.{change.layer}.{part}", 0, _zero_edit)
         return
     if change.action in SCALING_ACTIONS:
-        return  # all of one attention are one product: `_factors`
+        return  # `_factors` combines these changes into one product per attention
     phase = EDIT_ORDER.index(change.action)
     for layer in _layers(config, change.kind, change.layer):
         path = attention_path(change.kind, layer)
-        allowed = _MaskRecorder()
+        mask_recorder = _MaskRecorder()
         if isinstance(change, SetWeight | BorrowMap):
-            yield _OrderedEdit(f"{path}.allowed", 0, allowed.record)
+            yield _OrderedEdit(f"{path}.allowed", 0, mask_recorder.record)
         if isinstance(change, CopyHead):
-            copied = _HeadCopy(change)
+            head_copy = _HeadCopy(change)
             if change.from_layer != layer:
                 yield _OrderedEdit(
-                    f"{attention_path(change.kind, change.from_layer)}.weights", len(EDIT_ORDER) + 1, copied.keep
+                    f"{attention_path(change.kind, change.from_layer)}.weights", len(EDIT_ORDER) + 1, head_copy.keep
                 )
-            yield _OrderedEdit(f"{path}.weights", phase, copied.edit)
+            yield _OrderedEdit(f"{path}.weights", phase, head_copy.edit)
         elif isinstance(change, BorrowMap):
             weights = torch.from_numpy(others[change.text].of(change.kind)[layer].copy())  # [heads, rows, columns]
-            yield _OrderedEdit(f"{path}.weights", phase, _borrowed_map_edit(change, weights, rows, allowed))
+            yield _OrderedEdit(f"{path}.weights", phase, _borrowed_map_edit(change, weights, rows, mask_recorder))
         elif isinstance(change, SetWeight):
-            yield _OrderedEdit(f"{path}.weights", phase, _set_weight_edit(change, rows, allowed))
+            yield _OrderedEdit(f"{path}.weights", phase, _set_weight_edit(change, rows, mask_recorder))
         else:
             yield _OrderedEdit(f"{path}.scores", phase, _score_edit(change, rows))
 
 
 def _score_edit(change: Intervention, rows: _RowCounter) -> Edit:
-    """What happens to the scores of whole heads."""
-    if change.action == "uniform":  # equal scores make equal weights, wherever the mask allows any
+    """Return the edit of the scores of whole heads."""
+    if change.action == "uniform":  # equal scores give equal weights to all unmasked keys
         return scale_heads(change.head, 0.0)
     if change.action == "temperature":
         return scale_heads(change.head, 1 / change.amount)
@@ -165,7 +162,7 @@ def _score_edit(change: Intervention, rows: _RowCounter) -> Edit:
 
 
 def _factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict[str, Tensor]:
-    """Factor of each head, by probe path: one product for any number of heads."""
+    """Return one factor per head, `[heads]`, by probe path: one product for any number of heads."""
     factors_by_path: dict[str, Tensor] = {}
     for change in interventions:
         if isinstance(change, Intervention) and change.action in SCALING_ACTIONS:
@@ -177,7 +174,7 @@ def _factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict
 
 
 def _scale_weights_edit(factors: Tensor) -> Edit:
-    """`factors`: one of each head, `[heads]`."""
+    """Return an edit that multiplies the weights of each head by its factor, `[heads]`."""
 
     def edit(weights: Tensor, name: str) -> Tensor:
         return weights * factors.to(weights)[:, None, None]
@@ -195,7 +192,7 @@ def _heads(head: int | None) -> slice:
 
 
 def _needs_row_counter(change: Change) -> bool:
-    """Whether it must know which rows of the decoder a pass computes."""
+    """Whether the change depends on the rows that a decoder pass computes."""
     if isinstance(change, SetWeight | BorrowMap):
         return change.kind != "encoder"
     return (
@@ -205,8 +202,8 @@ def _needs_row_counter(change: Change) -> bool:
 
 def _chain_edits(edits: Sequence[Edit]) -> Edit:
     def edit(value: Tensor, name: str) -> Tensor:
-        for each in edits:
-            value = each(value, name)
+        for next_edit in edits:
+            value = next_edit(value, name)
         return value
 
     return edit
@@ -216,7 +213,7 @@ def _chain_edits(edits: Sequence[Edit]) -> Edit:
 
 
 def scale_heads(head: int | None, factor: float) -> Edit:
-    """An edit of scores or weights that multiplies one head, or all of them, by a factor."""
+    """Return an edit of scores or weights that multiplies one head, or all heads, by a factor."""
 
     def edit(values: Tensor, name: str) -> Tensor:
         changed = values.clone()
@@ -227,23 +224,23 @@ def scale_heads(head: int | None, factor: float) -> Edit:
 
 
 def _shift_edit(change: Intervention, rows: _RowCounter) -> Edit:
-    """Scores that let each row look at the token before its place, after it or at it.
+    """Return an edit of scores that makes each row attend to the previous, the next or the same position.
 
-    If that token is masked, the row attends to its own position, and if that is masked too, to all tokens equally. The
-    masked softmax that follows decides this, so a padded batch gives the same rows as a single sentence.
+    If that key is masked, the row attends to its own position; if that is masked as well, to all keys equally. The
+    subsequent masked softmax selects the case, so a padded batch has the same rows as a single sentence.
     """
     step = {"previous": -1, "next": 1, "same": 0}[change.action]
 
     def edit(scores: Tensor, name: str) -> Tensor:
         queries, keys = scores.shape[-2:]
         start = rows.start if change.kind != "encoder" else 0
-        own = torch.arange(start, start + queries, device=scores.device)[:, None]
-        places = torch.arange(keys, device=scores.device)
-        made = torch.full_like(scores[0, 0], MASKED_SCORE)
-        made[places == own] = FALLBACK_SCORE
-        made[places == own + step] = 0.0
+        query_positions = torch.arange(start, start + queries, device=scores.device)[:, None]
+        key_positions = torch.arange(keys, device=scores.device)
+        row_scores = torch.full_like(scores[0, 0], MASKED_SCORE)
+        row_scores[key_positions == query_positions] = FALLBACK_SCORE
+        row_scores[key_positions == query_positions + step] = 0.0
         changed = scores.clone()
-        changed[:, _heads(change.head)] = made
+        changed[:, _heads(change.head)] = row_scores
         return changed
 
     return edit
@@ -251,42 +248,43 @@ def _shift_edit(change: Intervention, rows: _RowCounter) -> Edit:
 
 def _set_weight_edit(change: SetWeight, rows: _RowCounter, allowed: _MaskRecorder) -> Edit:
     def edit(weights: Tensor, name: str) -> Tensor:
-        may = allowed.take()
+        mask = allowed.take()
         row = change.row - (rows.start if change.kind != "encoder" else 0)
         queries, keys = weights.shape[-2:]
         if not 0 <= row < queries or change.column >= keys:
             return weights
         changed = weights.clone()
-        reachable = may[:, row]  # [batch, keys]
+        unmasked = mask[:, row]  # [batch, keys]
         old = weights[:, change.head, row]
         rest = old.clone()
         rest[:, change.column] = 0.0
-        even = reachable.to(old.dtype)
-        even[:, change.column] = 0.0
+        uniform = unmasked.to(old.dtype)
+        uniform[:, change.column] = 0.0
         # If all other weights are zero, distribute the remainder evenly.
-        rest = torch.where(rest.sum(dim=-1, keepdim=True) > 0, rest, even)
+        rest = torch.where(rest.sum(dim=-1, keepdim=True) > 0, rest, uniform)
         total = rest.sum(dim=-1, keepdim=True)
         new = rest * torch.where(total > 0, (1 - change.amount) / total.clamp(min=1e-30), 0.0)
-        new[:, change.column] = torch.where(total[:, 0] > 0, change.amount, 1.0)  # a row with one key has no other
-        changed[:, change.head, row] = torch.where(reachable[:, change.column, None], new, old)
+        # The only key of a row keeps weight one.
+        new[:, change.column] = torch.where(total[:, 0] > 0, change.amount, 1.0)
+        changed[:, change.head, row] = torch.where(unmasked[:, change.column, None], new, old)
         return changed
 
     return edit
 
 
 def _borrowed_map_edit(change: BorrowMap, borrowed: Tensor, rows: _RowCounter, allowed: _MaskRecorder) -> Edit:
-    """`given`: the head's own weights in the other sentence, `[heads, rows, columns]`."""
+    """Return an edit that replaces weights by `borrowed`, those for the other sentence, `[heads, rows, columns]`."""
 
     def edit(weights: Tensor, name: str) -> Tensor:
-        may = allowed.take()
+        mask = allowed.take()
         start = rows.start if change.kind != "encoder" else 0
         queries, keys = weights.shape[-2:]
-        theirs = borrowed[_heads(change.head), start : start + queries, :keys].to(weights)
+        replacement = borrowed[_heads(change.head), start : start + queries, :keys].to(weights)
         changed = weights.clone()
-        for row in range(theirs.shape[1]):
-            width = theirs.shape[2]
+        for row in range(replacement.shape[1]):
+            width = replacement.shape[2]
             new = torch.zeros_like(weights[:, _heads(change.head), row])  # [batch, heads, keys]
-            new[..., :width] = theirs[:, row] * may[:, None, row, :width]
+            new[..., :width] = replacement[:, row] * mask[:, None, row, :width]
             total = new.sum(dim=-1, keepdim=True)
             old = weights[:, _heads(change.head), row]
             changed[:, _heads(change.head), row] = torch.where(total > 0, new / total.clamp(min=1e-30), old)
@@ -296,7 +294,7 @@ def _borrowed_map_edit(change: BorrowMap, borrowed: Tensor, rows: _RowCounter, a
 
 
 class _HeadCopy:
-    """What one head looked at, kept until another one of the same pass needs it."""
+    """The weights of one head, kept for a later head of the same pass."""
 
     def __init__(self, change: CopyHead) -> None:
         self.change = change
@@ -320,18 +318,18 @@ def _zero_edit(value: Tensor, name: str) -> Tensor:
 
 
 def _position_edit(change: PositionChange) -> Edit:
-    """Edit of position indices. The new index depends only on the old one, not on the sentence length."""
+    """Return an edit of position indices. A new index depends only on the old one, not on the sentence length."""
 
     def edit(places: Tensor, name: str) -> Tensor:
         if change.action == "no_positions":
             return torch.full_like(places, -1)
         if change.action == "shift":
             return (places + change.amount).clamp(min=0)
-        dice = torch.Generator().manual_seed(change.amount)
-        blocks = int(places.max()) // SHUFFLE_WINDOW + 1
-        order = torch.cat(
-            [torch.randperm(SHUFFLE_WINDOW, generator=dice) + SHUFFLE_WINDOW * block for block in range(blocks)]
+        generator = torch.Generator().manual_seed(change.amount)
+        windows = int(places.max()) // SHUFFLE_WINDOW + 1
+        permutation = torch.cat(
+            [torch.randperm(SHUFFLE_WINDOW, generator=generator) + SHUFFLE_WINDOW * window for window in range(windows)]
         )
-        return order.to(places.device)[places]
+        return permutation.to(places.device)[places]
 
     return edit

@@ -1,13 +1,13 @@
-"""Positional encodings. Without them attention sees a bag of words.
+"""Positional encodings. Without them, attention ignores word order.
 
-Every encoding overrides one of three methods and leaves the other two unchanged:
+Each encoding overrides one of three methods:
 
 - `forward` adds one table row per position to the embedding, or concatenates it (sinusoidal, learned);
 - `rotate` rotates queries and keys by an angle proportional to their position (rotary);
 - `bias` adds a number to each score that depends on the distance from query to key (ALiBi, T5's relative).
 
-Each method reads position indices through a probe, so an edit can permute them; index −1 means no position.
-A new encoding is one class here and one line in `POSITIONS`.
+Each method passes position indices through a probe, so an edit can permute them; index −1 means no position.
+To add an encoding, write a class and register it in `POSITIONS`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from headlight.model.errors import RequestError
 
 
 class Positions(Watchable):
-    """No positional encoding. Subclasses override `forward`, `rotate` or `bias`."""
+    """Base class of the encodings, used directly for no encoding. Subclasses override `forward`, `rotate` or `bias`."""
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
-        """`[batch, tokens, embedding width]` → `[batch, tokens, d_model]`; the first position is `start`."""
+        """Map `[batch, tokens, embedding width]` to `[batch, tokens, d_model]`. The first position is `start`."""
         return embedded
 
     def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
@@ -35,31 +35,31 @@ class Positions(Watchable):
         return vectors
 
     def bias(self, queries: int, keys: int) -> Tensor | None:
-        """Bias of the scores, `[heads, queries, keys]`; the last query has the position of the last key."""
+        """Return the bias of the scores, `[heads, queries, keys]`. The last query has the position of the last key."""
         return None
 
     def biases(self, queries: int, keys: int, layers: int) -> Sequence[Tensor | None]:
-        """The bias of each layer."""
+        """Return the bias of each layer."""
         return [self.bias(queries, keys)] * layers
 
     def as_array(self, length: int) -> Tensor:
-        """The table `[positions, width]` or the bias `[heads, queries, keys]`, with a layer axis first if needed."""
+        """Return the table `[positions, width]` or bias `[heads, queries, keys]`, with a first layer axis if needed."""
         return torch.zeros(length, 0)
 
 
 class AddedPositions(Positions):
-    """A table with one row per position, added to the embedding or, with `position_width`, concatenated."""
+    """A table with one row per position, added to the embedding or, with `position_width`, concatenated to it."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.width = config.position_width or config.d_model
         self.beside = config.position_width > 0
         self.offset = config.position_offset
-        self.most = config.max_length  # minimum number of positions that an edit may choose from
+        self.most = config.max_length  # an edit may choose from at least this many positions
         self.places = Probe("tokens")
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
-        """Rows `start` to `end` of the table, `[positions, width]`, with the device and dtype of `like`."""
+        """Return rows `start` to `end` of the table, `[positions, width]`, with the device and dtype of `like`."""
         raise NotImplementedError
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
@@ -74,11 +74,11 @@ class AddedPositions(Positions):
         return embedded + rows
 
     def rows_at(self, places: Tensor, count: int, like: Tensor) -> Tensor:
-        """Rows at these positions, `[tokens, width]`, clamped to the first `count`; zeros for negative positions."""
+        """Return the rows at positions clamped to the first `count`, `[tokens, width]`. Negative ones give zeros."""
         return self.first_rows(count, like)[places.clamp(min=0, max=count - 1)] * (places >= 0)[:, None]
 
     def first_rows(self, count: int, like: Tensor) -> Tensor:
-        """The first `count` rows, `[count, width]`."""
+        """Return the first `count` rows, `[count, width]`."""
         return self.rows(self.offset, self.offset + count, like)
 
 
@@ -86,23 +86,25 @@ class SinusoidalPositions(AddedPositions):
     """Sinusoids (section 3.5): PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(p / 10000^(2i/d)).
 
     A shift by k is the same rotation at every position: PE(p + k) = M(k) · PE(p).
-    `halves` puts all sines before all cosines, as in Marian, which only permutes the columns. With `closed_waves` the
-    exponents reach 1 (i / (d/2 − 1) in place of 2i / d), as in the Tensor2Tensor library.
+    `halves` puts all sines before all cosines, as in Marian, which only permutes the columns. With `closed_waves`, the
+    exponents reach 1 (i / (d/2 − 1) instead of 2i / d), as in the Tensor2Tensor library.
     """
 
     def __init__(self, config: TransformerConfig, *, halves: bool = False) -> None:
         super().__init__(config)
         self.form = {"halves": halves, "closed": config.closed_waves}
-        self.table = sinusoidal_table(64, self.width, **self.form)  # a plain attribute: derived, so never saved
+        self.table = sinusoidal_table(
+            64, self.width, **self.form
+        )  # not a buffer: the table is derived, so it is not saved
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         table = self.table
         if end > len(table) or table.device != like.device or table.dtype != like.dtype:
-            length = len(table) if end <= len(table) else 2 * end  # twice the need, so that recomputation is rare
+            length = len(table) if end <= len(table) else 2 * end  # double, so that recomputation is rare
             with torch.inference_mode(False):  # autograd rejects tensors created in inference mode
                 # Recompute in float32: a table rounded to half precision would stay rounded.
                 table = sinusoidal_table(length, self.width, **self.form).to(like)
-            self.table = table  # one assignment: other threads see the old table or the new one
+            self.table = table  # a single assignment: other threads see the old table or the new one
         return table[start:end]
 
     def first_rows(self, count: int, like: Tensor) -> Tensor:
@@ -113,7 +115,7 @@ class SinusoidalPositions(AddedPositions):
 
 
 def sinusoidal_table(length: int, width: int, *, halves: bool = False, closed: bool = False) -> Tensor:
-    """The table of the paper, `[length, width]`, computed in float64 and rounded to float32."""
+    """Compute the table of the paper, `[length, width]`, in float64 and round it to float32."""
     pairs = torch.arange(width // 2 if closed else (width + 1) // 2, dtype=torch.float64, device="cpu")
     wavelengths = 10_000 ** (pairs / (len(pairs) - 1) if closed else 2 * pairs / width)
     angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] / wavelengths  # [length, pairs]
@@ -135,8 +137,8 @@ class LearnedPositions(AddedPositions):
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         if end > len(self.table):
-            known = len(self.table) - self.offset
-            raise RequestError("too_many_tokens", name="text", given=end - self.offset, limit=known)
+            positions = len(self.table) - self.offset
+            raise RequestError("too_many_tokens", name="text", given=end - self.offset, limit=positions)
         return self.table[start:end].to(like)
 
     def as_array(self, length: int) -> Tensor:
@@ -144,7 +146,7 @@ class LearnedPositions(AddedPositions):
 
 
 class RotaryPositions(Positions):
-    """Rotates pairs of dimensions by an angle proportional to the position (Su et al. 2021, arXiv:2104.09864).
+    """Rotation of pairs of dimensions by an angle proportional to the position (Su et al. 2021, arXiv:2104.09864).
 
     The dot product of a rotated query and a rotated key depends only on their distance.
     """
@@ -173,11 +175,11 @@ class RotaryPositions(Positions):
         start, end = start + self.offset, start + self.offset + vectors.shape[2]
         turns = self.turns
         if end > len(turns[0]) or turns[0].device != vectors.device:
-            length = len(turns[0]) if end <= len(turns[0]) else 2 * end  # twice the need, so that this is rare
+            length = len(turns[0]) if end <= len(turns[0]) else 2 * end  # double, so that recomputation is rare
             with torch.inference_mode(False):  # autograd rejects tensors created in inference mode
                 cosines, sines = self._cos_sin(length)
                 turns = cosines.to(vectors.device), sines.to(vectors.device)
-            self.turns = turns  # one assignment: other threads see the old pair or the new one
+            self.turns = turns  # a single assignment: other threads see the old pair or the new one
         return _rotate_pairs(vectors, turns[0][start:end], turns[1][start:end])
 
     def as_array(self, length: int) -> Tensor:
@@ -188,12 +190,12 @@ class RotaryPositions(Positions):
 def _rotate_pairs(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
     """Rotate pairs of dimensions. `cosines` and `sines`, `[tokens, pairs]`, are always float32."""
     first, second = vectors[..., 0::2], vectors[..., 1::2]  # [batch, heads, tokens, pairs]
-    turned = first * cosines - second * sines, first * sines + second * cosines
-    return torch.stack(turned, dim=-1).flatten(-2).to(vectors.dtype)
+    rotated = first * cosines - second * sines, first * sines + second * cosines
+    return torch.stack(rotated, dim=-1).flatten(-2).to(vectors.dtype)
 
 
 class BiasPositions(Positions):
-    """Bias per head and distance, added to the scores. `one_way`: causal, as in a decoder."""
+    """A bias per head and distance, added to the scores. `one_way`: causal, as in a decoder."""
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
         super().__init__()
@@ -202,11 +204,11 @@ class BiasPositions(Positions):
         self.places = Probe("tokens")
 
     def bias_for(self, distances: Tensor) -> Tensor:
-        """Key position − query position, `[queries, keys]` → bias, `[heads, queries, keys]`."""
+        """Map distances, key position − query position, `[queries, keys]`, to a bias, `[heads, queries, keys]`."""
         raise NotImplementedError
 
     def device(self) -> torch.device:
-        """Device of the bias."""
+        """Return the device of the bias."""
         raise NotImplementedError
 
     def bias(self, queries: int, keys: int) -> Tensor:
@@ -218,7 +220,7 @@ class BiasPositions(Positions):
 
 
 class AlibiPositions(BiasPositions):
-    """A penalty proportional to the distance, with its own slope per head (Press et al. 2021, arXiv:2108.12409)."""
+    """A penalty proportional to the distance, with one slope per head (Press et al. 2021, arXiv:2108.12409)."""
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
         super().__init__(config, one_way=one_way)
@@ -233,20 +235,20 @@ class AlibiPositions(BiasPositions):
 
 
 def alibi_slopes(heads: int) -> Tensor:
-    """2^(−8/n), 2^(−16/n), … for n heads; if n is not a power of two, slopes of the next power fill the rest."""
+    """Return 2^(−8/n), 2^(−16/n), … for n heads. If n is not a power of two, slopes of the next power fill the rest."""
 
     def of_power(n: int) -> list[float]:
         return [2 ** (-8 * (i + 1) / n) for i in range(n)]
 
     power = 1 << (heads.bit_length() - 1)
-    more = of_power(2 * power)[0::2][: heads - power]
-    return torch.tensor(of_power(power) + more, device="cpu")
+    extra_slopes = of_power(2 * power)[0::2][: heads - power]
+    return torch.tensor(of_power(power) + extra_slopes, device="cpu")
 
 
 class RelativePositions(BiasPositions):
-    """Learned bias per head and distance bucket; buckets grow with the distance (T5, arXiv:1910.10683).
+    """A learned bias per head and distance bucket; buckets grow with the distance (T5, arXiv:1910.10683).
 
-    All layers share one table; with `relative_each_layer`, each has its own (umT5, arXiv:2304.09151).
+    All layers share one table, except with `relative_each_layer` (umT5, arXiv:2304.09151).
     """
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
@@ -271,16 +273,16 @@ class RelativePositions(BiasPositions):
 
 
 def distance_buckets(distances: Tensor, buckets: int, max_distance: int, *, one_way: bool) -> Tensor:
-    """Bucket index per distance: half of the buckets hold one distance each, the rest grow logarithmically."""
+    """Map distances to bucket indices. Half of the buckets have one distance each, the rest grow logarithmically."""
     if one_way:
-        sides, back = torch.zeros_like(distances), (-distances).clamp(min=0)
+        first_bucket, magnitude = torch.zeros_like(distances), (-distances).clamp(min=0)
     else:
         buckets //= 2
-        sides, back = (distances > 0).long() * buckets, distances.abs()
+        first_bucket, magnitude = (distances > 0).long() * buckets, distances.abs()
     exact = buckets // 2
-    growth = torch.log(back.clamp(min=1).float() / exact) / math.log(max_distance / exact)
-    far = exact + (growth * (buckets - exact)).long()
-    return sides + torch.where(back < exact, back, far.clamp(max=buckets - 1))
+    growth = torch.log(magnitude.clamp(min=1).float() / exact) / math.log(max_distance / exact)
+    log_bucket = exact + (growth * (buckets - exact)).long()
+    return first_bucket + torch.where(magnitude < exact, magnitude, log_bucket.clamp(max=buckets - 1))
 
 
 POSITIONS: dict[str, Callable[[TransformerConfig, bool], Positions]] = {
@@ -295,5 +297,5 @@ POSITIONS: dict[str, Callable[[TransformerConfig, bool], Positions]] = {
 
 
 def make_positions(config: TransformerConfig, *, one_way: bool) -> Positions:
-    """Create the encoding that `config.positions` names; `one_way` for a decoder."""
+    """Create the encoding of the configuration. `one_way`: for a decoder."""
     return POSITIONS[config.positions](config, one_way)

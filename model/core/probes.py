@@ -1,17 +1,17 @@
 """Probes: named points in the model that can be captured and edited.
 
-A layer declares a place: `self.weights = Probe("batch heads queries keys")`, and sends its tensor through it.
-`watch` opens matching places for the length of a `with` block:
+A layer declares a probe, `self.weights = Probe("batch heads queries keys")`, and passes a tensor through it.
+`watch` captures the tensors of matching probes inside a `with` block:
 
     with watch(model, "encoder.layers.*.self_attention.weights") as seen:
         model(source_ids, target_ids)
     seen["encoder.layers.0.self_attention.weights"]  # [batch, heads, queries, keys]
 
-A probe also takes PyTorch's own hooks. They act on every run, so they disable the fast paths for all runs.
-Watches nest: the outer edit runs first, and the inner watch sees its result. A watch belongs to the run
-that opened it. PyTorch's hooks act on every thread that runs the model, so a hook first asks a `ContextVar` whether
-this run is its own. For the same reason keep no watch open across a `yield`: a server may go on with a generator in
-another context, in which the watch could neither act nor be closed.
+Probes also accept PyTorch's own hooks. These act on every run, so they disable the fast paths for all runs.
+Watches nest: the outer edit runs first, and the inner watch sees its result. A watch acts only in the context that
+opened it. PyTorch runs hooks in every thread that uses the model, so the hook of a watch first checks a `ContextVar`.
+Therefore do not keep a watch open across a `yield`: a server may resume the generator in another context, in which the
+watch has no effect and cannot be closed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from torch.utils.hooks import RemovableHandle
 
 from headlight.model.errors import ProbeError
 
-Edit = Callable[[Tensor, str], Tensor]  # gives a new tensor: the old one may be in an outer watch's hands
+Edit = Callable[[Tensor, str], Tensor]  # returns a new tensor, because an outer watch may have captured the old one
 
 
 class Probe(nn.Module):
@@ -41,31 +41,31 @@ class Probe(nn.Module):
     def __init__(self, axes: str) -> None:
         super().__init__()
         self.axes = tuple(axes.split())
-        self._may_be_hooked = False  # whether a hook other than a watch's was ever registered
+        self._may_be_hooked = False  # True after the first hook that no watch registered
 
     def __call__(self, value: Tensor) -> Tensor:
         if self._may_be_hooked:
-            passed: Tensor = super().__call__(value)
-            return passed
-        # A call of an empty nn.Module costs half a microsecond, twelve of them a tenth of a small model's step.
+            output: Tensor = super().__call__(value)
+            return output
+        # A call of an empty nn.Module takes half a microsecond; twelve calls take a tenth of a small model's step.
         if not self._forward_hooks:
             return value
-        # As PyTorch runs them, but from a copy: other threads' hooks come and go, and where an edit raises,
-        # PyTorch's own loop would then fail on that ("OrderedDict mutated during iteration") and hide the reason.
+        # Like PyTorch's loop, but over a copy, because other threads add and remove hooks. PyTorch's loop would then
+        # fail with "OrderedDict mutated during iteration" and hide the exception of an edit.
         for hook in tuple(self._forward_hooks.values()):
             changed = hook(self, (value,), value)
             value = value if changed is None else changed
         return value
 
     def forward(self, value: Tensor) -> Tensor:
-        """The identity: hooks do all else."""
+        """Return the value unchanged. Only hooks change it."""
         return value
 
     @property
     def watched(self) -> bool:
         """Whether the current context watches this probe. Watches of other threads do not count.
 
-        A hook that no watch hung here counts in every run.
+        A user-registered hook counts in every context.
         """
         if self._may_be_hooked and self.has_user_hooks:
             return True
@@ -77,39 +77,39 @@ class Probe(nn.Module):
         """Whether a user-registered forward or backward hook is attached."""
         if not self._may_be_hooked:
             return False
-        plain = any(not isinstance(hook, _Hook) for hook in tuple(self._forward_hooks.values()))
-        return plain or bool(self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
+        has_forward_hook = any(not isinstance(hook, _Hook) for hook in tuple(self._forward_hooks.values()))
+        return has_forward_hook or bool(self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
 
     def register_forward_hook(self, hook: Callable[..., Any], **options: Any) -> RemovableHandle:
-        """As for any module. The hook acts on every run in every thread; use `watch` for a single run."""
+        """Register a hook as on any module. It acts on every run in every thread; use `watch` for a single run."""
         self._may_be_hooked |= not isinstance(hook, _Hook)
         return super().register_forward_hook(hook, **options)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], **options: Any) -> RemovableHandle:
-        """As of any module."""
+        """Register a hook as on any module."""
         self._may_be_hooked = True
         return super().register_forward_pre_hook(hook, **options)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """As of any module."""
+        """Register a hook as on any module."""
         self._may_be_hooked = True
         return super().register_full_backward_hook(hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """As of any module."""
+        """Register a hook as on any module."""
         self._may_be_hooked = True
         return super().register_full_backward_pre_hook(hook, prepend)
 
     def extra_repr(self) -> str:
-        """The axes, for `print(model)`."""
+        """Return the axes, for `print(model)`."""
         return " ".join(self.axes)
 
 
 class Watchable(nn.Module):
-    """A module that declares probes, and finds them at once.
+    """A module whose probes are also plain attributes, for fast access.
 
-    PyTorch looks for a submodule only after Python has looked everywhere else and failed: a third of a microsecond,
-    more than an unwatched probe costs itself. So probes are plain attributes, too.
+    PyTorch looks up a submodule only after Python's normal lookup has failed. This takes a third of a microsecond, more
+    than an unwatched probe.
     """
 
     def __setattr__(self, name: str, value: Tensor | nn.Module) -> None:
@@ -142,7 +142,7 @@ class Watched(Mapping[str, Tensor]):
         return len(self._passes)
 
     def passes(self, name: str) -> list[Tensor]:
-        """Every tensor that passed this place, oldest first."""
+        """Return every tensor that passed this probe, oldest first."""
         return self._passes.get(name, [])
 
     def _add(self, name: str, value: Tensor) -> None:
@@ -194,7 +194,7 @@ def _join_names(value: Tensor) -> str:
 
 _active_watches: ContextVar[tuple[_WatchContext, ...]] = ContextVar("watches", default=())
 _probes_by_model: WeakKeyDictionary[nn.Module, dict[str, Probe]] = WeakKeyDictionary()
-# PyTorch numbers hooks with an unguarded counter: two threads that register at once can get one number, and one hook.
+# PyTorch's hook counter is not thread-safe: two threads that register at once can get the same id and lose a hook.
 _registration_lock = threading.Lock()
 
 
@@ -202,19 +202,19 @@ _registration_lock = threading.Lock()
 def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterator[Watched]:
     """Watch every probe whose path matches a pattern; `edit(value, name)` may replace what passes.
 
-    In a pattern `*` stands for anything within one part of a path, `**` for any number of parts, or none.
+    In a pattern, `*` matches anything within one part of a path, and `**` matches zero or more parts.
     """
     if not patterns:
         raise ProbeError('Nothing to watch: name at least one probe or pattern; "**" is all of them.')
     places = {probe: name for name, probe in matching_probes(model, *patterns).items()}
-    opened = _WatchContext(places, edit)
+    context = _WatchContext(places, edit)
     handles = []
-    token = _active_watches.set((*_active_watches.get(), opened))
+    token = _active_watches.set((*_active_watches.get(), context))
     try:
         with _registration_lock:
             for probe, name in places.items():
-                handles.append(probe.register_forward_hook(_Hook(opened, name)))
-        yield opened.seen
+                handles.append(probe.register_forward_hook(_Hook(context, name)))
+        yield context.seen
     finally:
         with _registration_lock:
             for handle in handles:
@@ -223,7 +223,7 @@ def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterato
 
 
 def is_editing() -> bool:
-    """Whether the run that asks has opened a watch that edits."""
+    """Whether the current context has an open watch with an edit."""
     return any(watch.edit is not None for watch in _active_watches.get())
 
 
@@ -233,23 +233,23 @@ def has_user_hooks(model: nn.Module) -> bool:
 
 
 def all_probes(model: nn.Module) -> dict[str, Probe]:
-    """Every probe of a model by its path."""
+    """Return every probe of a model by its path."""
     if model not in _probes_by_model:
         _probes_by_model[model] = {name: module for name, module in model.named_modules() if isinstance(module, Probe)}
     return _probes_by_model[model]
 
 
 def matching_probes(model: nn.Module, *patterns: str) -> dict[str, Probe]:
-    """The probes whose path matches any of the patterns; a pattern without a match is an error."""
+    """Return the probes whose path matches any of the patterns. A pattern without a match raises a `ProbeError`."""
     probes = all_probes(model)
-    found: dict[str, Probe] = {}
+    matching: dict[str, Probe] = {}
     for pattern in patterns:
         matches = _compile_pattern(pattern).fullmatch
         chosen = {name: probe for name, probe in probes.items() if matches(name)}
         if not chosen:
             raise ProbeError(_unknown_probe_error(pattern, list(probes)))
-        found |= chosen
-    return found
+        matching |= chosen
+    return matching
 
 
 @lru_cache(maxsize=256)

@@ -1,10 +1,10 @@
-"""The Transformer: an encoder reads a sentence, a decoder writes another one word by word (Vaswani et al. 2017).
+"""The Transformer: an encoder reads a sentence, a decoder writes another token by token (Vaswani et al. 2017).
 
     model = Transformer(TransformerConfig(source_vocabulary=8000, target_vocabulary=8000))
     logits = model(source_ids, target_ids)  # [batch, target, vocabulary]
 
-A whole target at once (training, looking) and one word after the other (decoding) take the same way through the same
-code: a `DecoderState` that keeps keys and values makes the difference.
+The same code scores a whole target at once (training, inspection) and writes token by token (decoding). In decoding, a
+`DecoderState` caches keys and values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Memory(NamedTuple):
     mask: Tensor | None  # [batch, 1, 1, source]: True for tokens, False for padding; None: no padding
 
     def select(self, rows: Tensor) -> Memory:
-        """These rows, in this order."""
+        """Return these rows of the batch, in this order."""
         return Memory(self.vectors[rows], None if self.mask is None else self.mask[rows])
 
 
@@ -38,20 +38,20 @@ class DecoderState:
     """State of incremental decoding: caches and encoder output. It belongs to one batch, not to the model."""
 
     def __init__(self, cross: list[KeyValues], mask: Tensor | None, caches: list[KeyValueCache] | None) -> None:
-        self.cross = cross  # of each layer: keys and values of the source
+        self.cross = cross  # per layer: keys and values of the source
         self.mask = mask  # [batch, 1, 1, source] or None
         self.caches = caches  # per layer: keys and values of the decoded tokens; None: no cache
-        self.length = 0  # how many tokens the caches hold
+        self.length = 0  # number of cached tokens
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows, in this order: a beam's survivors, or the sentences not yet finished."""
+        """Keep these rows, in this order: the surviving hypotheses of a beam, or the unfinished sentences."""
         for cache in self.caches or ():
             cache.select(rows)
         self.cross = [KeyValues(keys[rows], values[rows]) for keys, values in self.cross]
         self.mask = None if self.mask is None else self.mask[rows]
 
     def reorder(self, rows: Tensor) -> None:
-        """Like `select`, within the hypotheses of each sentence: reorder the decoded tokens, keep the source."""
+        """Reorder the decoded tokens of each sentence's hypotheses. These share a source, which does not change."""
         for cache in self.caches or ():
             cache.select(rows)
 
@@ -67,7 +67,7 @@ class EncoderLayer(nn.Module):
         self.around_feed_forward = Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor | None, bias: Tensor | None, positions: Positions) -> Tensor:
-        """`[batch, tokens, d_model]` → the same shape."""
+        """Map `[batch, tokens, d_model]` to the same shape."""
         x = self.around_self_attention(x, lambda y: self.self_attention(y, mask=mask, bias=bias, positions=positions))
         x = self.around_feed_forward(x, self.feed_forward)
         return x
@@ -95,7 +95,7 @@ class DecoderLayer(nn.Module):
         positions: Positions,
         cache: KeyValueCache | None,
     ) -> Tensor:
-        """`[batch, tokens, d_model]` → the same shape."""
+        """Map `[batch, tokens, d_model]` to the same shape."""
         x = self.around_self_attention(
             x, lambda y: self.self_attention(y, mask=mask, bias=bias, positions=positions, cache=cache)
         )
@@ -113,7 +113,7 @@ def run_layers(layers: Iterable[Callable[..., Tensor]], x: Tensor, mask: Tensor 
 
 
 class Encoder(nn.Module):
-    """Embedding, a stack of layers, and with pre-norm one more norm."""
+    """Embedding, a stack of layers, and with pre-norm a final norm."""
 
     def __init__(self, config: TransformerConfig, table: nn.Embedding) -> None:
         super().__init__()
@@ -122,17 +122,17 @@ class Encoder(nn.Module):
         self.final_norm = make_norm(config) if config.final_norm else nn.Identity()
 
     def forward(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """`[batch, source]` → `[batch, source, d_model]`."""
+        """Map ids `[batch, source]` to vectors `[batch, source, d_model]`."""
         return self.run_layers(self.embedding(ids), mask)
 
     def run_layers(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Vectors through the stack: `[batch, source, d_model]` → the same shape."""
+        """Run vectors through the stack: `[batch, source, d_model]` → the same shape."""
         normed: Tensor = self.final_norm(run_layers(self.layers, x, mask, self.embedding.positions))
         return normed
 
 
 class Decoder(nn.Module):
-    """Embedding, a stack of layers, with pre-norm one more norm, and the projection to words."""
+    """Embedding, a stack of layers, with pre-norm a final norm, and the output projection."""
 
     def __init__(self, config: TransformerConfig, table: nn.Embedding) -> None:
         super().__init__()
@@ -142,19 +142,19 @@ class Decoder(nn.Module):
         self.output = OutputProjection(config, tied=table if config.tie_output else None)
 
     def new_state(self, memory: Memory, *, cached: bool) -> DecoderState:
-        """New decoder state for an encoder output; `cached`: with key/value caches."""
+        """Create the decoder state for an encoder output. `cached`: with key/value caches."""
         cross = [layer.cross_attention.project_memory(memory.vectors) for layer in self.layers]  # type: ignore[union-attr,operator]
         caches = [KeyValueCache() for _ in self.layers] if cached else None
         return DecoderState(cross, memory.mask, caches)
 
     def forward(self, ids: Tensor, state: DecoderState) -> Tensor:
-        """The next tokens `[batch, tokens]` → logits `[batch, tokens, vocabulary]`; a cached state moves on by them."""
+        """Map the next ids `[batch, tokens]` to logits `[batch, tokens, vocabulary]`, and append them to the caches."""
         x = self.run_layers(self.embedding(ids, state.length), state)
         logits: Tensor = self.output(x)
         return logits
 
     def run_layers(self, x: Tensor, state: DecoderState) -> Tensor:
-        """Vectors through the stack: `[batch, tokens, d_model]` → the same shape."""
+        """Run vectors through the stack: `[batch, tokens, d_model]` → the same shape."""
         tokens = x.shape[1]
         length = state.length + tokens
         mask = self.attention_mask(tokens, length, x.device) if tokens > 1 else None
@@ -169,8 +169,8 @@ class Decoder(nn.Module):
         return normed
 
     def attention_mask(self, tokens: int, length: int, device: torch.device) -> Tensor:
-        """Which of all `length` tokens each of the newest may look at: `[tokens, length]`."""
-        # No mask for padding at the end of a target: whatever stands before it never looks ahead.
+        """Return the mask of the newest tokens over all tokens: `[tokens, length]`."""
+        # Padding at the end of a target needs no mask, because no token before it attends to it.
         return causal_mask(tokens, length, device=device)
 
 
@@ -189,7 +189,7 @@ class Transformer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fresh weights: Xavier for matrices, embeddings that √d_model brings to unit variance."""
+        """Initialise the weights: Xavier for matrices; embeddings that √d_model scales to unit variance."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -202,17 +202,16 @@ class Transformer(nn.Module):
     def forward(
         self, source_ids: Tensor, target_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True
     ) -> Tensor:
-        """`[batch, source]`, `[batch, target]` → logits `[batch, target, vocabulary]`; row t scores what follows t."""
+        """Map ids `[batch, source]`, `[batch, target]` to logits of the next tokens, `[batch, target, vocabulary]`."""
         state = self.decoder.new_state(self.encode(source_ids, source_mask, padded=padded), cached=False)
         logits: Tensor = self.decoder(target_ids, state)
         return logits
 
     def encode(self, source_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True) -> Memory:
-        """Read the source, `[batch, source]`; without a mask, its padding is masked.
+        """Encode the source, `[batch, source]`. Without a mask, padding is masked.
 
-        A batch without padding (`padded=False`) needs no mask in any layer. The ids are not inspected for
-        padding, because that would synchronise with the GPU and make control flow depend on data, which `torch.export`
-        rejects.
+        A batch without padding (`padded=False`) needs no mask in any layer. The ids are not checked for padding: that
+        would synchronise with the GPU and make control flow depend on data, which `torch.export` rejects.
         """
         if source_mask is None and padded:
             source_mask = padding_mask(source_ids, self.config.pad_id)
@@ -220,12 +219,12 @@ class Transformer(nn.Module):
         return Memory(vectors, source_mask)
 
     def parameter_count(self) -> int:
-        """How many numbers training may choose; shared ones count once."""
+        """Return the number of parameters; shared ones count once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
 def attention_path(kind: Kind, layer: int) -> str:
-    """Module path of each kind of attention, the prefix of its probes' paths."""
+    """Return the module path of an attention, the prefix of its probes' paths."""
     side, name = {
         "encoder": ("encoder", "self_attention"),
         "decoder": ("decoder", "self_attention"),
@@ -235,7 +234,7 @@ def attention_path(kind: Kind, layer: int) -> str:
 
 
 def make_attention(config: TransformerConfig) -> MultiHeadAttention:
-    """One multi-head attention of the configured sizes."""
+    """Create a multi-head attention of the configured sizes."""
     return MultiHeadAttention(
         config.d_model,
         config.heads,
@@ -247,6 +246,6 @@ def make_attention(config: TransformerConfig) -> MultiHeadAttention:
 
 
 def count_bytes(model: nn.Module) -> int:
-    """The memory that a model's parameters and buffers take; shared ones count once."""
+    """Return the bytes of a model's parameters and buffers; shared ones count once."""
     tensors = {tensor.data_ptr(): tensor for tensor in [*model.parameters(), *model.buffers()]}
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())

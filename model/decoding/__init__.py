@@ -1,1 +1,1 @@
-"""Choosing words: one cached step, and the ways to search with it."""
+"""Decoding: rules and samplers for one cached step, and the search algorithms."""

@@ -1,7 +1,7 @@
-"""Generation defaults of a model: the options of a request that names none, and rules that always hold.
+"""Generation defaults of a model: values of options that a request omits, and rules that always apply.
 
-A third-party folder has them in `generation_config.json`, one of ours in `habits.json`. Without `habits.json` the
-library defaults apply: greedy search, and log probabilities as they were before the rules.
+Third-party folders store them in `generation_config.json`, Headlight folders in `habits.json`. Without `habits.json`,
+the library defaults apply: greedy search, and log probabilities from before the rules.
 """
 
 from __future__ import annotations
@@ -16,34 +16,36 @@ from headlight.model.errors import CheckpointError, RequestError
 from headlight.model.records import DecodingOptions
 
 DEFAULTS_FILE = "habits.json"
-# When a beam that is full may stop: when no open hypothesis would be better if it ended now; at once; or when none
-# could be better with any length that it may still reach.
+# When a full beam stops. "bound": no open hypothesis would score better if it ended now. "none": immediately.
+# "longest": no open hypothesis could score better at any length up to the limit.
 Patience = Literal["bound", "none", "longest"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationDefaults:
-    """Options by default, and rules that always hold."""
+    """Default values of options, and rules that apply to every request."""
 
     beam_size: int = 1
     length_penalty: float = 1.0
-    max_length: int | None = None  # tokens written, the end token among them
+    max_length: int | None = None  # tokens written, including the end token
     no_repeat: int = 0
 
-    never: tuple[tuple[int, ...], ...] | None = None  # runs of tokens never written; None: padding and the start
+    never: tuple[tuple[int, ...], ...] | None = (
+        None  # token sequences that are never written; None: padding and start token
+    )
     least_length: int = 0  # minimum number of tokens before the end token
-    first: tuple[int, ...] = ()  # tokens that every translation begins with
+    first: tuple[int, ...] = ()  # first tokens of every translation
     forced_end: int | None = None  # last token when the length limit is reached
     patience: Patience = "bound"
     ended_first: bool = True  # finished hypotheses rank before truncated ones, regardless of score
-    # Which log probabilities are summed: those before the rules, or those after them, where a forced token costs
-    # nothing; "renormalised" distributes the probability of forbidden tokens among the others.
+    # Which log probabilities are summed: from before the rules, or from after them, when a forced token costs nothing.
+    # "renormalised": after the rules, with the probability of forbidden tokens distributed among the allowed ones.
     counted: Literal["before", "after", "renormalised"] = "before"
-    ends: tuple[int, ...] = ()  # each of these tokens ends a translation; empty: the configuration's end token alone
-    left_out: tuple[str, ...] = ()  # rules of the makers that we do not have: "do_sample = true"
+    ends: tuple[int, ...] = ()  # tokens that end a translation; empty: only the configuration's end token
+    left_out: tuple[str, ...] = ()  # unsupported rules of a third-party folder, such as "do_sample = true"
 
     def options(self, named: dict[str, Any]) -> DecodingOptions:
-        """The named options, and the defaults of the model for the rest."""
+        """Return the named options, completed by the model's defaults."""
         defaults: dict[str, Any] = {
             name: getattr(self, name) for name in ("beam_size", "length_penalty", "max_length", "no_repeat")
         }
@@ -52,19 +54,19 @@ class GenerationDefaults:
         return DecodingOptions(**(defaults | named))
 
     def to_json(self) -> str:
-        """All fields as indented JSON."""
+        """Return all fields as indented JSON."""
         return json.dumps(dataclasses.asdict(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, origin: str = DEFAULTS_FILE) -> Self:
-        """Read what `to_json` wrote."""
+        """Parse the output of `to_json`."""
         try:
-            values = {"ends": [], "left_out": []} | json.loads(text)  # younger than the others
+            values = {"ends": [], "left_out": []} | json.loads(text)  # older files lack these fields
             values["ends"] = tuple(int(token) for token in values["ends"])
             values["left_out"] = tuple(str(rule) for rule in values["left_out"])
             values["first"] = tuple(int(token) for token in values["first"])
             if values["never"] is not None:
-                values["never"] = tuple(tuple(int(token) for token in run) for run in values["never"])
+                values["never"] = tuple(tuple(int(token) for token in sequence) for sequence in values["never"])
             if values["patience"] not in get_args(Patience) or values["counted"] not in SCORE_STAGES:
                 raise ValueError("patience or counted has no such choice")
             if set(values) != {field.name for field in dataclasses.fields(cls)}:
@@ -82,7 +84,7 @@ SCORE_STAGES = ("before", "after", "renormalised")
 
 
 def load_generation_defaults(folder: Path) -> GenerationDefaults:
-    """Generation defaults of a model folder, or the library defaults."""
+    """Load the generation defaults of a model folder; without a file, return the library defaults."""
     path = folder / DEFAULTS_FILE
     return (
         GenerationDefaults.from_json(path.read_text(encoding="utf-8"), origin=str(path))

@@ -2,11 +2,11 @@
 
     search = Beam(...)
     while search.advance():
-        ...                     # look at search.best(0), stop, whatever
+        ...                     # read search.best(0), or stop
     search.results[0]           # candidates of the first sentence, best first
 
-Nothing runs between two steps, so a caller can stop at any time and read the results so far.
-Sentences that are finished leave the batch, a few at a time. Call within `torch.inference_mode()`.
+Nothing runs between two steps, so a caller can stop at any time and read the results so far. Finished sentences are
+removed from the batch, several at a time. Call within `torch.inference_mode()`.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ COMPACT_BELOW = 7 / 8  # compacting the batch costs more than computing up to 1/
 
 
 class Candidate(NamedTuple):
-    """One translation that a search arrived at."""
+    """A translation that a search has completed."""
 
-    ids: list[int]  # with the end token, if it was reached
-    token_log_probabilities: list[float]  # the log probability of each; empty where scores are not kept
+    ids: list[int]  # including the end token, if it was reached
+    token_log_probabilities: list[float]  # one per id; empty if scores are not computed
     score: float
     ended: bool
 
     @property
     def log_probability(self) -> float:
-        """Of all ids together."""
+        """Log probability of all ids together."""
         return sum(self.token_log_probabilities)
 
 
 @dataclass(slots=True)
 class SearchNode:
-    """One continuation that a beam considered."""
+    """A continuation that a beam considered."""
 
     parent: int
     step: int
@@ -55,19 +55,19 @@ class SearchInputs(NamedTuple):
     """Inputs of a search."""
 
     decoder: DecoderStep
-    state: DecoderState  # cached, one row a sentence
+    state: DecoderState  # cached, one row per sentence
     rules: Sequence[Rule]
-    limits: Sequence[int]  # of each sentence: the most tokens it may have, the end token among them
+    limits: Sequence[int]  # per sentence: maximum number of tokens, including the end token
     start_id: int
-    ends: frozenset[int]  # each of these tokens ends a sentence
-    vocabulary: int  # how many words there are to choose from
+    ends: frozenset[int]  # tokens that end a sentence
+    vocabulary: int  # number of tokens in the vocabulary
     device: torch.device
 
 
 class SingleHypothesisSearch:
     """Greedy search and sampling: one hypothesis per sentence.
 
-    `begun` holds prefixes of equal length for some of the sentences, in the order of the state's rows.
+    `begun` contains prefixes of equal length for some of the sentences, in the order of the state's rows.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class SingleHypothesisSearch:
     ) -> None:
         self.plan = plan
         self.choose = choose
-        self.scored = scored  # whether probabilities are wanted: they cost a pass over the vocabulary
+        self.scored = scored  # whether to compute probabilities, which costs a pass over the vocabulary
         self.rows = (
             [HypothesisState(sentence) for sentence in range(len(plan.limits))] if begun is None else list(begun)
         )
@@ -89,7 +89,7 @@ class SingleHypothesisSearch:
         self.results: list[list[Candidate]] = [[] for _ in plan.limits]
 
     def advance(self) -> bool:
-        """Write one word in every open sentence; False when none is open any more."""
+        """Write one token in every open sentence. Return False if no sentence is open."""
         if not self.rows:
             return False
         plan = self.plan
@@ -99,8 +99,8 @@ class SingleHypothesisSearch:
             rule(logits, self.rows)
         chosen = self.choose(logits, self.rows)  # [rows]
         if log_probabilities is not None:
-            gained = log_probabilities.gather(1, chosen[:, None])[:, 0]
-            for row, log_probability in zip(self.rows, gained.tolist(), strict=True):
+            gains = log_probabilities.gather(1, chosen[:, None])[:, 0]
+            for row, log_probability in zip(self.rows, gains.tolist(), strict=True):
                 if not self.results[row.sentence]:
                     row.log_probability += log_probability
                     row.token_log_probabilities.append(log_probability)
@@ -108,7 +108,7 @@ class SingleHypothesisSearch:
         return True
 
     def best(self, sentence: int) -> HypothesisState:
-        """Tokens so far."""
+        """Return the current hypothesis of a sentence."""
         return self.all_rows[sentence]
 
     def _extend(self, chosen: Tensor) -> None:
@@ -120,7 +120,7 @@ class SingleHypothesisSearch:
             if ended or len(row.ids) >= self.plan.limits[row.sentence]:
                 score = row.log_probability / len(row.ids)
                 self.results[row.sentence] = [Candidate(row.ids, row.token_log_probabilities, score, ended)]
-        open_rows = [place for place, row in enumerate(self.rows) if not self.results[row.sentence]]
+        open_rows = [index for index, row in enumerate(self.rows) if not self.results[row.sentence]]
         self.next_ids = chosen[:, None]
         if not open_rows:
             self.rows = []
@@ -128,16 +128,16 @@ class SingleHypothesisSearch:
             keep = torch.tensor(open_rows, device=chosen.device)
             self.plan.state.select(keep)
             self.next_ids = self.next_ids[keep]
-            self.rows = [self.rows[place] for place in open_rows]
+            self.rows = [self.rows[index] for index in open_rows]
 
 
 class BeamSearch:
-    """Several hypotheses a sentence; the best continuations of all of them go on (Graves 2012, arXiv:1211.3711).
+    """Beam search: several hypotheses per sentence, whose best continuations survive (Graves 2012, arXiv:1211.3711).
 
-    A sentence is finished when it has as many finished hypotheses as the beam is wide, and no open one could still
-    reach a better score than the worst of them if it ended now. Finished hypotheses rank before truncated ones,
-    regardless of score, because a model in a loop assigns each repetition a higher probability. Generation defaults can
-    change both rules.
+    A sentence is finished when it has as many finished hypotheses as the beam is wide, and no open hypothesis would
+    score better than the worst of them if it ended now. Finished hypotheses rank before truncated ones, regardless of
+    score, because a model in a loop assigns each repetition a higher probability. Generation defaults can change both
+    rules.
     """
 
     def __init__(
@@ -158,13 +158,13 @@ class BeamSearch:
         self.results: list[list[Candidate]] = [[] for _ in range(sentences)]
         self.trees: list[list[SearchNode]] = [[] for _ in range(sentences)]
         self.keep_tree = keep_tree
-        # One row a sentence until the first step has shown more than one way to begin.
+        # One row per sentence until the first step gives several hypotheses.
         self.rows = [HypothesisState(sentence) for sentence in range(sentences)]
         self._best = list(self.rows)
         self.next_ids = torch.full((sentences, 1), plan.start_id, device=plan.device)
 
     def advance(self) -> bool:
-        """Continue every open hypothesis by one word; False when no sentence is open any more."""
+        """Extend every open hypothesis by one token. Return False if no sentence is open."""
         if not self.rows:
             return False
         plan = self.plan
@@ -183,12 +183,12 @@ class BeamSearch:
         return True
 
     def best(self, sentence: int) -> HypothesisState:
-        """The currently best hypothesis, open or finished."""
+        """Return the currently best hypothesis of a sentence, open or finished."""
         return self._best[sentence]
 
     def _extend(self, values: list[list[float]], tokens: list[list[int]]) -> None:
         rows: list[HypothesisState] = []
-        origins: list[int] = []  # of each new row: the old row that it continues
+        origins: list[int] = []  # per new row: index of the old row that it continues
         position = 0
         while position < len(self.rows):
             sentence, first = self.rows[position].sentence, position
@@ -206,34 +206,37 @@ class BeamSearch:
             origins += [origin for _, origin in survivors]
         if rows and origins != list(range(len(self.rows))):
             order = torch.tensor(origins, device=self.plan.device)
-            same_places = [row.sentence for row in rows] == [row.sentence for row in self.rows]
-            (self.plan.state.reorder if same_places else self.plan.state.select)(order)
+            same_sentences = [row.sentence for row in rows] == [row.sentence for row in self.rows]
+            (self.plan.state.reorder if same_sentences else self.plan.state.select)(order)
         self.rows = rows
         self.next_ids = torch.tensor([[row.ids[-1]] for row in rows], device=self.plan.device).view(-1, 1)
 
     def _select_survivors(
         self, sentence: int, candidates: list[tuple[float, int, int]]
     ) -> list[tuple[HypothesisState, int]]:
-        """Split candidates into surviving, finished and dropped ones."""
+        """Split candidates into surviving, finished and dropped ones; return the survivors with their old rows."""
         survivors: list[tuple[HypothesisState, int]] = []
         finished, limit = self.results[sentence], self.plan.limits[sentence]
         for rank, (log_probability, origin, token) in enumerate(candidates):
-            old = self.rows[origin]
-            length = len(old.ids) + 1
+            parent = self.rows[origin]
+            length = len(parent.ids) + 1
             score = log_probability / length**self.length_penalty
             ended = token in self.plan.ends
             complete = ended or length >= limit
-            ids, gains = [*old.ids, token], [*old.token_log_probabilities, log_probability - old.log_probability]
+            ids, gains = (
+                [*parent.ids, token],
+                [*parent.token_log_probabilities, log_probability - parent.log_probability],
+            )
             if (complete and rank >= self.width) or len(survivors) == self.width:
-                self._add_node(sentence, old, token, log_probability, score, "dropped")
+                self._add_node(sentence, parent, token, log_probability, score, "dropped")
             elif complete:
-                self._add_node(sentence, old, token, log_probability, score, "finished")
+                self._add_node(sentence, parent, token, log_probability, score, "finished")
                 finished.append(Candidate(ids, gains, score, ended))
             else:
-                node = self._add_node(sentence, old, token, log_probability, score, "kept")
+                node = self._add_node(sentence, parent, token, log_probability, score, "kept")
                 survivors.append((HypothesisState(sentence, ids, log_probability, gains, node), origin))
-        first = self.generation_defaults.ended_first
-        finished.sort(key=lambda candidate: (-candidate.ended if first else 0, -candidate.score))
+        ended_first = self.generation_defaults.ended_first
+        finished.sort(key=lambda candidate: (-candidate.ended if ended_first else 0, -candidate.score))
         del finished[self.width :]
         leader = survivors[0][0] if survivors else None
         reachable = leader.log_probability / len(leader.ids) ** self.length_penalty if leader else FORBIDDEN

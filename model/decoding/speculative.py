@@ -3,8 +3,8 @@
 The draft decoder (the same decoder with weights of 8 or 16 bits) writes to the end of the sentence. One pass of the
 exact decoder over the draft then gives the exact token at every position. Tokens before the first mismatch are
 accepted, the mismatch is replaced by the exact token, and drafting resumes after it. The result equals that of the
-exact model alone; a bad draft decoder makes it slower, never different (the idea:
-Leviathan et al. 2023, arXiv:2211.17192, and Chen et al. 2023, arXiv:2302.01318, there for sampling).
+exact model alone; a bad draft decoder costs time but does not change it. The method follows Leviathan et al. 2023
+(arXiv:2211.17192) and Chen et al. 2023 (arXiv:2302.01318), who use it for sampling.
 """
 
 from __future__ import annotations
@@ -21,39 +21,36 @@ from headlight.model.core.transformer import DecoderState
 from headlight.model.decoding.search import Candidate, SearchInputs, SingleHypothesisSearch
 from headlight.model.decoding.step import DecoderStep, HypothesisState, choose_best
 
-# Exact decoder: sentence indices and their drafts → logits `[rows, tokens, vocabulary]`; the logits at a position score
-# the token at that position.
+# The exact decoder: sentence indices and their drafts → logits `[rows, tokens, vocabulary]`. The logits at a position
+# score the token at that position.
 Verify = Callable[[Sequence[int], Sequence[Sequence[int]]], Tensor]
-MAX_LOGITS_PER_BATCH = 1 << 25  # numbers of logits that are verified at once: 128 MB
-# Words of a draft after a wrong one, and how many more for each word that stood so far.
-FIRST_DRAFT_LENGTH, DRAFT_GROWTH = (
-    8,
-    4,
-)
-MAX_LENGTH_DIFFERENCE = 8  # words by which beginnings that are gone on with together may differ
-# A cheap draft decoder saves a quarter of a step; a rejected token costs half a sentence of steps and a pass. They
-# break even at one rejection in 47 tokens for 20 tokens, and at one in 117 for 60.
-# Switch when rejections exceed the expected number by two standard deviations: two of sixty can be chance.
-MAX_REJECTION_RATE, MIN_REJECTIONS = 1 / 100, 2  # of verified tokens; and the minimum number of rejections
+MAX_LOGITS_PER_BATCH = 1 << 25  # logits per verification pass: 128 MB
+# Length in tokens of a draft after a rejection, and its growth per verified token.
+FIRST_DRAFT_LENGTH, DRAFT_GROWTH = 8, 4
+MAX_LENGTH_DIFFERENCE = 8  # maximum difference in tokens between prefixes that are continued together
+# A cheap draft decoder saves a quarter of a step; a rejected token costs half a sentence of steps and a pass. The two
+# break even at one rejection in 47 tokens for sentences of 20 tokens, and at one in 117 for sentences of 60.
+# Switch when rejections exceed the expected number by two standard deviations: two in sixty can be chance.
+MAX_REJECTION_RATE, MIN_REJECTIONS = 1 / 100, 2  # rejections per verified token; minimum number of rejections
 
 
 class DraftModels:
-    """The draft decoder: a cheap one while its rejection rate is low, then an accurate one. Only one is in memory."""
+    """Two draft decoders: a cheap one while its rejection rate is low, then an accurate one. Only one is in memory."""
 
     def __init__(self, light: DecoderStep, steady: Callable[[], DecoderStep]) -> None:
         self._light: DecoderStep | None = light
         self._make_steady = steady
-        self.words = 0  # of the light one, verified
-        self.wrong = 0  # of these
+        self.words = 0  # verified tokens of the light decoder
+        self.wrong = 0  # rejected tokens of the light decoder
 
     @property
     def current(self) -> DecoderStep:
-        """What drafts now."""
+        """Current draft decoder."""
         return self._light or self._steady
 
     @cached_property
     def _steady(self) -> DecoderStep:
-        """Made when the light one is given up."""
+        """The accurate decoder, created when the light one is discarded."""
         return self._make_steady()
 
     def record(self, drafter: DecoderStep, words: int, wrong: int) -> None:
@@ -69,7 +66,7 @@ class DraftModels:
 
 
 class SpeculativeSearch:
-    """A search like `OneByOne`, whose `advance` drafts a word."""
+    """A search like greedy `SingleHypothesisSearch`, whose `advance` drafts a token."""
 
     def __init__(self, plan: SearchInputs, exact: Verify, *, drafters: DraftModels | None = None, scored: bool) -> None:
         self.drafters = drafters or DraftModels(plan.decoder, lambda: plan.decoder)
@@ -77,16 +74,16 @@ class SpeculativeSearch:
         self.exact = exact
         self.scored = scored
         self.results: list[list[Candidate]] = [[] for _ in plan.limits]
-        self.verification_passes = 0  # number of verification passes
-        self._start = DecoderState(plan.state.cross, plan.state.mask, None)  # nothing written yet
+        self.verification_passes = 0
+        self._start = DecoderState(plan.state.cross, plan.state.mask, None)  # no tokens written yet
         self._best = [HypothesisState(sentence) for sentence in range(len(plan.limits))]
         self._rounds = [0] * len(plan.limits)
-        self._waiting: list[list[HypothesisState]] = []  # verified beginnings of about one length, to be gone on with
-        # None between two drafts: a drafter that is given up is gone before the next one takes its memory.
+        self._waiting: list[list[HypothesisState]] = []  # verified prefixes, in groups of similar length
+        # None between two drafts, so that a discarded decoder is freed before the next one is loaded.
         self._draft: SingleHypothesisSearch | None = SingleHypothesisSearch(
             plan._replace(decoder=self.drafters.current), choose_best, scored=scored
         )
-        self._drafted = list(range(len(plan.limits)))  # the sentences that the draft is about
+        self._drafted = list(range(len(plan.limits)))  # sentences of the current draft
 
     @property
     def rows(self) -> list[HypothesisState]:
@@ -94,7 +91,7 @@ class SpeculativeSearch:
         return [self.best(sentence) for sentence, outcome in enumerate(self.results) if not outcome]
 
     def advance(self) -> bool:
-        """Draft one more word, and verify drafts that are whole by it; False when no sentence is open any more."""
+        """Draft one token, and verify complete drafts. Return False if no sentence is open."""
         if self._draft is None or not self._draft.rows:
             if not self._waiting:
                 return False
@@ -106,7 +103,7 @@ class SpeculativeSearch:
         return True
 
     def best(self, sentence: int) -> HypothesisState:
-        """Tokens so far; the last ones may be unverified."""
+        """Return the current hypothesis of a sentence. Its last tokens may be unverified."""
         verified = self._best[sentence]
         if self._draft is None or sentence not in self._drafted:
             return verified
@@ -122,13 +119,13 @@ class SpeculativeSearch:
             rows = [draft.best(sentence) for sentence in sentences]
             logits = self.exact(sentences, [row.ids for row in rows])
             self.verification_passes += 1
-            for row, outcome in zip(rows, logits, strict=True):
-                verified, whole = self._accept(row, outcome[: len(row.ids)])
-                known = len(self._best[row.sentence].ids)
-                wrong = verified.ids != row.ids
-                self.drafters.record(draft.plan.decoder, len(verified.ids) - known, wrong)
+            for row, row_logits in zip(rows, logits, strict=True):
+                verified, complete = self._accept(row, row_logits[: len(row.ids)])
+                previous_length = len(self._best[row.sentence].ids)
+                rejected = verified.ids != row.ids
+                self.drafters.record(draft.plan.decoder, len(verified.ids) - previous_length, rejected)
                 self._best[row.sentence] = verified
-                if whole:
+                if complete:
                     score = verified.log_probability / len(verified.ids)
                     ended = verified.ids[-1] in self.plan.ends
                     self.results[row.sentence] = [
@@ -140,34 +137,34 @@ class SpeculativeSearch:
         self._waiting += group_by_length(corrected)
 
     def _verification_batches(self, draft: SingleHypothesisSearch) -> Iterable[list[int]]:
-        """All drafted sentences at once, or, where their logits would need much memory, some after the others."""
+        """Split the drafted sentences into batches, because the logits of many long drafts need much memory."""
         longest = max(len(draft.best(sentence).ids) for sentence in self._drafted)
         count = max(1, MAX_LOGITS_PER_BATCH // (longest * self.plan.vocabulary))
         return [self._drafted[first : first + count] for first in range(0, len(self._drafted), count)]
 
     def _accept(self, row: HypothesisState, logits: Tensor) -> tuple[HypothesisState, bool]:
-        """The beginning of a draft that the exact model agrees with, and its own next word; whether that is all."""
-        places = [HypothesisState(row.sentence, row.ids[:place]) for place in range(len(row.ids))]
-        allowed = logits.clone()  # rules write into them; probabilities are of all words
+        """Return the draft up to and including the first corrected token, and whether this completes the sentence."""
+        prefixes = [HypothesisState(row.sentence, row.ids[:index]) for index in range(len(row.ids))]
+        allowed = logits.clone()  # rules change it in place, and probabilities include forbidden tokens
         for rule in self.plan.rules:
-            rule(allowed, places)
-        chosen = choose_best(allowed, places).tolist()
-        wrong = next((place for place, word in enumerate(chosen) if word != row.ids[place]), None)
-        ids = row.ids if wrong is None else [*row.ids[:wrong], chosen[wrong]]
+            rule(allowed, prefixes)
+        chosen = choose_best(allowed, prefixes).tolist()
+        mismatch = next((index for index, token in enumerate(chosen) if token != row.ids[index]), None)
+        ids = row.ids if mismatch is None else [*row.ids[:mismatch], chosen[mismatch]]
         gains: list[float] = []
         if self.scored:
             log_probabilities = logits[: len(ids)].float().log_softmax(dim=-1)
             gains = log_probabilities.gather(1, torch.tensor(ids, device=logits.device)[:, None])[:, 0].tolist()
-        whole = ids[-1] in self.plan.ends or len(ids) >= self.plan.limits[row.sentence]
-        return HypothesisState(row.sentence, ids, sum(gains), gains), whole
+        complete = ids[-1] in self.plan.ends or len(ids) >= self.plan.limits[row.sentence]
+        return HypothesisState(row.sentence, ids, sum(gains), gains), complete
 
-    # ------------------------------------------------------------ going on
+    # ------------------------------------------------------------ drafting
 
     def _next_draft(self, begun: list[HypothesisState]) -> SingleHypothesisSearch:
-        """A draft that goes on behind beginnings of about one length.
+        """Start a draft that continues prefixes of similar length.
 
-        The draft decoder reads the common length in one step. Longer prefixes are forced token by token, so that the
-        batch stays whole.
+        The draft decoder reads the length of the shortest prefix in one step. Longer prefixes are forced token by
+        token, so all rows stay in one batch.
         """
         rows = torch.tensor([row.sentence for row in begun], device=self.plan.device)
         cross = [KeyValues(keys[rows], values[rows]) for keys, values in self._start.cross]
@@ -176,18 +173,18 @@ class SpeculativeSearch:
         limits = list(self.plan.limits)
         for row in begun:
             self._rounds[row.sentence] += 1
-            # A second time: where drafts fail again and again, long ones are in vain.
+            # After a rejection drafts are short, because further rejections are likely.
             if self._rounds[row.sentence] > 1:
-                further = FIRST_DRAFT_LENGTH + DRAFT_GROWTH * len(row.ids) // self._rounds[row.sentence]
-                limits[row.sentence] = min(limits[row.sentence], len(row.ids) + further)
+                draft_length = FIRST_DRAFT_LENGTH + DRAFT_GROWTH * len(row.ids) // self._rounds[row.sentence]
+                limits[row.sentence] = min(limits[row.sentence], len(row.ids) + draft_length)
         shortest = min(len(row.ids) for row in begun)
-        known = {row.sentence: row.ids for row in begun}
+        prefixes = {row.sentence: row.ids for row in begun}
 
         def choose(logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
             chosen = choose_best(logits, rows)
-            for place, row in enumerate(rows):
-                if len(row.ids) < len(known[row.sentence]):
-                    chosen[place] = known[row.sentence][len(row.ids)]
+            for index, row in enumerate(rows):
+                if len(row.ids) < len(prefixes[row.sentence]):
+                    chosen[index] = prefixes[row.sentence][len(row.ids)]
             return chosen
 
         copies = [
@@ -205,7 +202,7 @@ class SpeculativeSearch:
 
 
 def group_by_length(rows: Iterable[HypothesisState]) -> list[list[HypothesisState]]:
-    """Rows, shortest first, in groups whose lengths lie no more than `APART` words from each other."""
+    """Group rows, shortest first. Lengths within a group differ by at most `MAX_LENGTH_DIFFERENCE` tokens."""
     groups: list[list[HypothesisState]] = []
     for row in sorted(rows, key=lambda row: len(row.ids)):
         if groups and len(row.ids) - len(groups[-1][0].ids) <= MAX_LENGTH_DIFFERENCE:

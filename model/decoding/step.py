@@ -1,9 +1,8 @@
 """Shared parts of all searches: hypothesis state and token rules.
 
-A rule is a small class that is called with the logits of the next word, `[rows, vocabulary]`, and the rows; it may
-write −∞ for forbidden tokens. The logits belong to the step, so rules change them in place. A rule decides which tokens
-can be chosen, not their score: log probabilities are taken before the rules run, unless the generation defaults
-set `counted`.
+A rule is called with the logits of the next token, `[rows, vocabulary]`, and the rows, and writes −∞ for forbidden
+tokens. The logits belong to the step, so rules change them in place. A rule decides which tokens can be chosen, not
+their score: log probabilities are computed before the rules run, unless the generation defaults set `counted`.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ DecoderStep = Callable[[Tensor, DecoderState], Tensor]  # ids [rows, 1] → logi
 
 @dataclass(slots=True)
 class HypothesisState:
-    """One hypothesis while it is written."""
+    """An unfinished hypothesis."""
 
-    sentence: int  # which sentence of the batch
-    ids: list[int] = field(default_factory=list)  # written so far, without the start token
+    sentence: int  # index of the sentence in the batch
+    ids: list[int] = field(default_factory=list)  # tokens so far, without the start token
     log_probability: float = 0.0  # of all ids together
-    token_log_probabilities: list[float] = field(default_factory=list)  # of each id; only where scores are kept
-    node: int = -1  # its newest node in the sentence's tree
+    token_log_probabilities: list[float] = field(default_factory=list)  # one per id; empty if scores are not computed
+    node: int = -1  # index of its newest node in the sentence's tree
 
 
 class Rule(Protocol):
@@ -44,7 +43,7 @@ class Rule(Protocol):
 
 
 class ForbidTokens:
-    """Some tokens are never written, such as padding and the start."""
+    """A rule that forbids tokens, such as padding and the start token."""
 
     def __init__(self, ids: Sequence[int], device: torch.device) -> None:
         self.ids = torch.tensor(ids, dtype=torch.long, device=device)
@@ -54,7 +53,7 @@ class ForbidTokens:
 
 
 class NoRepeatNgrams:
-    """Forbids repeated n-grams of `length` tokens, because small models fall into loops."""
+    """A rule that forbids repeated n-grams of `length` tokens, because small models fall into loops."""
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -72,20 +71,20 @@ class NoRepeatNgrams:
 
 
 class ForbidSequences:
-    """Forbids token sequences."""
+    """A rule that forbids token sequences."""
 
     def __init__(self, runs: Sequence[tuple[int, ...]]) -> None:
         self.runs = runs
 
     def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
         for position, row in enumerate(rows):
-            for run in self.runs:
-                if tuple(row.ids[1 - len(run) :]) == run[:-1]:
-                    logits[position, run[-1]] = FORBIDDEN
+            for sequence in self.runs:
+                if tuple(row.ids[1 - len(sequence) :]) == sequence[:-1]:
+                    logits[position, sequence[-1]] = FORBIDDEN
 
 
 class MinLength:
-    """Enforces a minimum length."""
+    """A rule that enforces a minimum length."""
 
     def __init__(self, length: int, ends: Iterable[int]) -> None:
         self.length = length
@@ -98,7 +97,7 @@ class MinLength:
 
 
 class ForceEndAtLimit:
-    """Forces the last token at the length limit."""
+    """A rule that forces the last token at the length limit."""
 
     def __init__(self, token: int, limits: Sequence[int]) -> None:
         self.token = token
@@ -108,11 +107,11 @@ class ForceEndAtLimit:
         for position, row in enumerate(rows):
             if len(row.ids) == self.limits[row.sentence] - 1:
                 logits[position] = FORBIDDEN
-                logits[position, self.token] = 0.0  # any finite number: nothing else is left to choose
+                logits[position, self.token] = 0.0  # any finite number: all other tokens are forbidden
 
 
 class ForcePrefix:
-    """Forces a prefix. Applied last, so it overrides other rules."""
+    """A rule that forces a prefix. It runs last, so it overrides the other rules."""
 
     def __init__(self, prefixes: Sequence[Sequence[int]]) -> None:
         self.prefixes = prefixes
@@ -122,22 +121,22 @@ class ForcePrefix:
             prefix, step = self.prefixes[row.sentence], len(row.ids)
             if step < len(prefix):
                 logits[position] = FORBIDDEN
-                logits[position, prefix[step]] = 0.0  # any finite number: nothing else is left to choose
+                logits[position, prefix[step]] = 0.0  # any finite number: all other tokens are forbidden
 
 
 def end_ids(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> frozenset[int]:
-    """The tokens that end a translation."""
+    """Return the tokens that end a translation."""
     return frozenset(defaults.ends or (config.end_id,))
 
 
 def forbidden_sequences(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> list[int]:
-    """Tokens that are never generated: those of the generation defaults, else padding and the start token.
+    """Return the tokens that are never generated: those of the generation defaults, else padding and the start token.
 
     End tokens stay allowed.
     """
     if defaults.never is None:
         return sorted({config.pad_id, config.start_id} - end_ids(config, defaults))
-    return sorted({run[0] for run in defaults.never if len(run) == 1} - end_ids(config, defaults))
+    return sorted({sequence[0] for sequence in defaults.never if len(sequence) == 1} - end_ids(config, defaults))
 
 
 def make_rules(
@@ -148,12 +147,12 @@ def make_rules(
     defaults: GenerationDefaults = NO_DEFAULTS,
     limits: Sequence[int] = (),
 ) -> list[Rule]:
-    """The rules that a request and the model's generation defaults ask for, in the order in which they act."""
+    """Create the rules of a request and of the model's generation defaults, in the order in which they run."""
     rules: list[Rule] = []
-    if never := forbidden_sequences(config, defaults):
-        rules.append(ForbidTokens(never, device))
-    if runs := [run for run in defaults.never or () if len(run) > 1]:
-        rules.append(ForbidSequences(runs))
+    if forbidden_ids := forbidden_sequences(config, defaults):
+        rules.append(ForbidTokens(forbidden_ids, device))
+    if sequences := [sequence for sequence in defaults.never or () if len(sequence) > 1]:
+        rules.append(ForbidSequences(sequences))
     if options.no_repeat:
         rules.append(NoRepeatNgrams(options.no_repeat))
     if defaults.least_length:
@@ -165,16 +164,16 @@ def make_rules(
     return rules
 
 
-# ---------------------------------------------------------------- choosing one word a row
+# ---------------------------------------------------------------- choosing one token per row
 
 
 def choose_best(logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
-    """Greedy: the likeliest word of each row, `[rows]`."""
-    return logits.max(dim=-1).indices  # the first of equals, like argmax, in half its time
+    """Choose the likeliest token of each row, `[rows]`."""
+    return logits.max(dim=-1).indices  # the first of equal logits, like argmax, but twice as fast
 
 
 class Sampler:
-    """Samples the next token with temperature, top-k and top-p. Each sentence has its own generator."""
+    """Sampler with temperature, top-k and top-p. Each sentence has its own random generator."""
 
     def __init__(self, options: DecodingOptions, sentences: int) -> None:
         self.options = options
@@ -189,9 +188,9 @@ class Sampler:
         return torch.cat(chosen).to(logits.device)
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """Softmax at a temperature, cut to the top k, then to the fewest words that together reach p."""
+        """Apply the temperature, keep the top k tokens, then the fewest tokens that together reach probability p."""
         logits = logits.float()
-        # The best becomes 0 first: divided by a tiny temperature, all of them would be infinite.
+        # Shift the highest logit to 0 first: divided by a tiny temperature, the logits would be infinite.
         logits = (logits - logits.max(dim=-1, keepdim=True).values) / max(self.options.temperature, 1e-30)
         if 0 < self.options.top_k < logits.shape[-1]:
             best, ids = logits.topk(self.options.top_k, dim=-1)
@@ -199,8 +198,8 @@ class Sampler:
         probabilities = logits.softmax(dim=-1)
         if self.options.top_p < 1:
             ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
-            already = ordered.cumsum(dim=-1) - ordered  # cumulative probability of the more likely tokens
-            ordered = ordered.masked_fill(already >= self.options.top_p, 0.0)
+            preceding = ordered.cumsum(dim=-1) - ordered  # cumulative probability of the more likely tokens
+            ordered = ordered.masked_fill(preceding >= self.options.top_p, 0.0)
             probabilities = torch.zeros_like(probabilities).scatter_(1, order, ordered)
             probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
         return probabilities

@@ -1,11 +1,10 @@
-"""Attribution of a target word to source words: eleven methods besides raw attention.
+"""Attribution of a written word to source words by twelve methods.
 
     for answer in attributions(translator, translation, places):
         answer.name, answer.scores, answer.seconds
 
-Scores stand for the words of the source (`source_words`), in the order of the sentence. A method that gives numbers for
-tokens gives a word the sum of its tokens; a written word of several tokens has the mean of their rows of attention, and
-its log probability is the sum of theirs.
+There is one score per source word (`source_words`), in sentence order. Scores of tokens are summed per source word. If
+the written word has several tokens, their attention rows are averaged and their log probabilities are summed.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ from headlight.model.translate.translator import Translator
 
 @dataclass(frozen=True, eq=False)
 class AttributionQuery:
-    """One written word of one translation."""
+    """A written word of a translation, and the settings of the methods."""
 
-    translator: Any  # a `Translator`; to put the question alone, an `Outline`
+    translator: Any  # a `Translator`; to create the query, an `Outline` is enough
     translation: Translation
-    places: tuple[int, ...]  # the tokens of the written word
-    head: tuple[int, int]  # the one head of cross-attention
+    places: tuple[int, ...]  # token indices of the written word
+    head: tuple[int, int]  # layer and head that the method "head" reads
     aligning: AlignmentHead
     seconds: float = math.inf  # time limit of integrated gradients, which then return their current estimate
-    integration_points: int = MAX_POINTS  # gradients that they may take
+    integration_points: int = MAX_POINTS  # maximum number of their gradients
 
     @cached_property
     def words(self) -> list[WrittenWord]:
-        """The words of the source. Each special token is one word."""
+        """The source words; each special token is a word."""
         return source_words(self.translation)
 
     @cached_property
@@ -63,12 +62,12 @@ class AttributionQuery:
 
     @property
     def cross(self) -> Numbers:
-        """The mean of the word's rows, `[layer, head, source]`."""
+        """The word's cross-attention, averaged over its tokens, `[layer, head, source]`."""
         mean: Numbers = self.translation.attention.cross[:, :, list(self.places)].mean(axis=2, dtype=np.float64)
         return mean
 
     def mean_of_rows(self, shares: Numbers) -> Numbers:
-        """The mean of the word's rows of a `[target, source]` table."""
+        """Average the word's rows of a `[target, source]` table."""
         mean: Numbers = shares[list(self.places)].mean(axis=0)
         return mean
 
@@ -77,17 +76,17 @@ class CompletenessGap(NamedTuple):
     """Completeness gap of integrated gradients, in nats."""
 
     missing: float
-    expected: float  # y(sentence) − y(nothing)
+    expected: float  # y(sentence) − y(zeros)
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """One method's answer."""
+    """The scores of one method."""
 
     name: str
-    scores: tuple[float | None, ...]  # of each word of the source; None: this method does not ask it
-    seconds: float  # duration, including the shared trace
-    gap: CompletenessGap | None = None  # of integrated gradients
+    scores: tuple[float | None, ...]  # per source word; None if the method skips the word
+    seconds: float  # duration, including the trace if this method computed it
+    gap: CompletenessGap | None = None  # only of integrated gradients
 
 
 def _aligned(question: AttributionQuery) -> Numbers:
@@ -102,11 +101,11 @@ def _flow(question: AttributionQuery) -> list[float | None]:
     groups = [word.places for word in question.words]
     rows = len(question.places)
     return [
-        float(each) for each in np.mean([flow(mixing, place, groups, rows=rows) for place in question.places], axis=0)
+        float(score) for score in np.mean([flow(mixing, place, groups, rows=rows) for place in question.places], axis=0)
     ]
 
 
-TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Numbers]] = {  # scores of the source's tokens
+TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Numbers]] = {  # scores per source token
     "average": lambda question: question.cross.mean(axis=(0, 1)),
     "maximum": lambda question: question.cross.max(axis=(0, 1)),
     "head": lambda question: question.cross[question.head],
@@ -164,9 +163,9 @@ def attribution_query(
     seconds: float = math.inf,
     points: int | None = None,
 ) -> AttributionQuery:
-    """The question about the written word whose tokens are at `places`.
+    """Create the query for the written word whose tokens are at `places`.
 
-    Without `head` it is the one that looks hardest at one token; without `aligning`, the one that tells most of this
+    `head` defaults to the head with the largest single weight, `aligning` to the most informative head of this
     sentence.
     """
     tokens = len(translation.target_tokens)
@@ -188,7 +187,7 @@ def attribution_query(
 
 
 def attribute(question: AttributionQuery, name: str) -> Attribution:
-    """One method's answer, and how long it took."""
+    """Compute the scores of one method, and measure the time."""
     if name not in METHODS:
         raise choice_error("method", name, METHODS)
     started = time.perf_counter()
@@ -209,19 +208,19 @@ def attribute(question: AttributionQuery, name: str) -> Attribution:
 def attributions(
     translator: Translator, translation: Translation, places: Sequence[int], methods: Sequence[str] = METHODS
 ) -> Iterator[Attribution]:
-    """Each method's answer in turn. Closing the iterator ends the work."""
-    question = attribution_query(translator, translation, places)
+    """Yield the result of each method in turn. Closing the iterator stops the work."""
+    query = attribution_query(translator, translation, places)
     for name in methods:
-        yield attribute(question, name)
+        yield attribute(query, name)
 
 
 def source_words(translation: Translation) -> list[WrittenWord]:
-    """The words of the source, each special token separately."""
+    """Split the source into words; each special token is a word."""
     return written_words(translation.source_tokens, translation.source_text)
 
 
 def removable_words(translation: Translation) -> list[int]:
-    """The words of the source that can be hidden: all but special tokens, and those that are hidden already."""
+    """Return the indices of the maskable source words: all but special tokens and words that are already masked."""
     hidden = set(translation.attention.masked_source)
     return [
         place

@@ -1,4 +1,4 @@
-"""Positional encodings as arrays to look at: every encoding of the registry in the sizes of a model."""
+"""Positional encodings as arrays for display: every registered encoding with the sizes of a model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headlight.model.core.config import TransformerConfig
 from headlight.model.core.positions import make_positions
 from headlight.model.records import FloatArray, read_only
 
-LEARNED_ENCODINGS = ("learned", "relative")  # their numbers come from training alone
+LEARNED_ENCODINGS = ("learned", "relative")  # their values come only from training
 
 
 def _with_encoding(config: TransformerConfig, encoding: str) -> TransformerConfig:
-    """The sizes of a model; its offset and its closed waves belong to its own encoding alone."""
+    """Change the encoding of a model. Offset and closed waves apply only to the model's own encoding."""
     if encoding == config.positions:
         return replace(config, relative_each_layer=False)
     return replace(config, positions=encoding, relative_each_layer=False, closed_waves=False, position_offset=0)
@@ -25,20 +25,23 @@ def _with_encoding(config: TransformerConfig, encoding: str) -> TransformerConfi
 
 @lru_cache(maxsize=128)
 def encoding_array(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
-    """What needs no training: `[positions, width]`, `[heads, queries, keys]`, or nothing where all is learned."""
+    """Return the untrained part of an encoding: `[positions, width]` or `[heads, queries, keys]`.
+
+    The width is 0 if the whole encoding is learned.
+    """
     config = _with_encoding(config, encoding)
     if encoding == "learned":
         return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
-    if encoding == "relative":  # which distances share a number: a table in which every bucket holds its own
-        made: Any = make_positions(replace(config, heads=1, head_width=config.resolved_head_width), one_way=False)
+    if encoding == "relative":  # show which distances share a bucket: the value of each bucket is its index
+        positions: Any = make_positions(replace(config, heads=1, head_width=config.resolved_head_width), one_way=False)
         for bucket in range(config.relative_buckets):
-            made.table.data[bucket] = bucket
-        return to_numpy(made.as_array(length))
+            positions.table.data[bucket] = bucket
+        return to_numpy(positions.as_array(length))
     return to_numpy(make_positions(config, one_way=False).as_array(length))
 
 
 def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
-    """Wavelength of each dimension in positions; empty for encodings without waves."""
+    """Return the wavelength of each dimension, in positions, or None for encodings without waves."""
     if encoding == "rotary":
         width, base, order = config.resolved_head_width, config.rotary_base, "pairs"
     elif encoding in ("sinusoidal", "sinusoidal_halves"):
@@ -53,6 +56,6 @@ def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
 
 
 def to_numpy(tensor: Any) -> FloatArray:
-    """A tensor of any device and type, closed to writing."""
-    numbers: FloatArray = read_only(np.array(tensor.float().cpu().numpy(), dtype=np.float32))
-    return numbers
+    """Convert a tensor of any device and dtype to a read-only float32 array."""
+    array: FloatArray = read_only(np.array(tensor.float().cpu().numpy(), dtype=np.float32))
+    return array

@@ -1,8 +1,8 @@
 """Erasure: log probability lost when source words are masked.
 
-https://arxiv.org/abs/1612.08220 (Li et al. 2016). Each set of hidden source tokens is one row of a batch. A row reads
-the sentence again and scores the same translation, so that it is what a request with these words masked and this
-translation as its target gives.
+https://arxiv.org/abs/1612.08220 (Li et al. 2016). Each set of masked source tokens is one row of a batch. Each row
+encodes the sentence and scores the same translation, so its result equals that of a request with these words masked and
+this translation as target.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from headlight.model.measures.trace_records import Numbers
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
-MaskedTokens = tuple[int, ...]  # source tokens that no token may look at
+MaskedTokens = tuple[int, ...]  # source tokens that no token attends to
 
 
 def scores_with_masked_words(
     translator: Translator, translation: Translation, places: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> Iterator[Numbers]:
-    """The log probability of each written token of `places` without each set, `[sets, places]`, a batch at a time."""
-    length = max(places) + 1  # what comes later changes nothing before it
-    at_once = max(
+    """Yield the log probabilities of the tokens at `places` under each mask, `[sets, places]`, batch by batch."""
+    length = max(places) + 1  # later tokens do not affect earlier ones
+    rows_per_batch = max(
         1, min(MAX_ROWS_PER_BATCH, MAX_LOGITS_PER_BATCH // (length * translator.model.config.target_vocabulary))
     )
-    for start in range(0, len(sets), at_once):
-        yield _batch(translator, translation, places, sets[start : start + at_once])
+    for start in range(0, len(sets), rows_per_batch):
+        yield _batch(translator, translation, places, sets[start : start + rows_per_batch])
 
 
 def erasure_losses(
     translator: Translator, translation: Translation, places: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> list[float]:
-    """The log probability that these written tokens lose together without each set; a negative loss is a gain."""
-    results = [
+    """Return the log probability that the tokens at `places` lose together under each mask; a gain is negative."""
+    scores = [
         row
         for batch in scores_with_masked_words(translator, translation, places, [(), *sets])
         for row in batch.sum(axis=1)
     ]
-    return [float(results[0] - each) for each in results[1:]]
+    return [float(scores[0] - score) for score in scores[1:]]
 
 
 def _batch(
@@ -72,10 +72,10 @@ def _apply_masks(mask: Tensor, sets: Sequence[MaskedTokens]) -> Tensor:
 
 
 def single_sets(groups: Sequence[MaskedTokens]) -> list[MaskedTokens]:
-    """Each group alone."""
+    """Return one mask per group."""
     return [tuple(group) for group in groups]
 
 
 def cumulative_sets(groups: Sequence[MaskedTokens], order: Sequence[int]) -> list[MaskedTokens]:
-    """The first of the order, the first two, and so on to all of them."""
+    """Return masks of the first group of the order, the first two, and so on up to all."""
     return [tuple(chain(*(groups[place] for place in order[: count + 1]))) for count in range(len(order))]

@@ -1,9 +1,9 @@
 """Faithfulness: how fast the target word's probability falls when words are masked in a method's order.
 
-Words of the source are hidden in the order in which a method ranks them, and after each step the written word is scored
-again (as by DeYoung et al. 2020, https://arxiv.org/abs/1911.03429, "comprehensiveness"). A method that knows what the
-word rests on makes its probability fall at once; an order by chance makes it fall slowly. The area between both curves,
-in probability, is the method's faithfulness: above zero it knows more than chance.
+Source words are masked in the order of a method's scores, and the written word is scored after each step
+("comprehensiveness", DeYoung et al. 2020, https://arxiv.org/abs/1911.03429). With a faithful method, the probability
+falls at once; in a random order, it falls slowly. The area between the two curves, in probability, is the method's
+faithfulness: it is positive if the method beats random orders.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ from headlight.model.measures.word_diff import written_words
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
-RANDOM_ORDERS = 5  # orders by chance
-MAX_CURVE_POINTS = 12  # points of a curve at most, the first aside: of more words, several are hidden at a step
-MEAN_CURVE_POINTS = 11  # of the mean curve: no word hidden, a tenth of them, and so on
-BOOTSTRAP_SAMPLES = 1000  # of sentences, for the bounds
+RANDOM_ORDERS = 5  # of the baseline
+MAX_CURVE_POINTS = 12  # maximum after the first point; long sentences mask several words per step
+MEAN_CURVE_POINTS = 11  # with 0%, 10%, … 100% of the words masked
+BOOTSTRAP_SAMPLES = 1000  # of the sentences, for the confidence bounds
 
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """One method over many sentences."""
+    """The result of one method over many sentences."""
 
-    curve: tuple[float, ...]  # mean probability of the word, by the share of hidden source words
-    area: float  # mean area between the curve of chance and this one
-    low: float  # 95% of samples of the sentences lie between these
+    curve: tuple[float, ...]  # mean probability of the word, by share of masked source words
+    area: float  # mean area between the random curve and this one
+    low: float  # 95% bootstrap bounds of the area
     high: float
 
 
 @dataclass(frozen=True)
 class Report:
-    """All methods over many sentences, and how far they agree."""
+    """The results of all methods over many sentences, and their agreement."""
 
     sentences: int
     methods: Mapping[str, Faithfulness]
-    chance: tuple[float, ...]
-    tau: Mapping[str, Mapping[str, float]]  # mean Kendall τ of each two
-    overlap: Mapping[str, Mapping[str, float]]  # mean overlap of the first three
+    chance: tuple[float, ...]  # mean curve of random orders
+    tau: Mapping[str, Mapping[str, float]]  # mean Kendall τ of two methods
+    overlap: Mapping[str, Mapping[str, float]]  # mean overlap of their top three words
 
 
 @dataclass
 class FaithfulnessSums:
-    """Running sums over sentences."""
+    """The results of the sentences so far, one list item per sentence."""
 
     curves: dict[str, list[Numbers]] = field(default_factory=dict)
     areas: dict[str, list[float]] = field(default_factory=dict)
@@ -67,51 +67,59 @@ class FaithfulnessSums:
 
 
 def erasure_curve(question: AttributionQuery, order: Sequence[int]) -> list[float]:
-    """The probability of the written word with none, then more and more source words hidden, in this order."""
+    """Return the probability of the written word as source words are masked one by one in this order.
+
+    Values between measured points are interpolated.
+    """
     sets = [(), *cumulative_sets([word.places for word in question.words], order)]
-    chosen = np.unique(np.linspace(0, len(order), min(len(order), MAX_CURVE_POINTS) + 1).round().astype(int))
+    measured_counts = np.unique(np.linspace(0, len(order), min(len(order), MAX_CURVE_POINTS) + 1).round().astype(int))
     batches = scores_with_masked_words(
-        question.translator, question.translation, question.places, [sets[at] for at in chosen]
+        question.translator, question.translation, question.places, [sets[count] for count in measured_counts]
     )
-    result = np.interp(range(len(sets)), chosen, [float(np.exp(row.sum())) for batch in batches for row in batch])
-    return [float(each) for each in result]
+    result = np.interp(
+        range(len(sets)), measured_counts, [float(np.exp(row.sum())) for batch in batches for row in batch]
+    )
+    return [float(probability) for probability in result]
 
 
 def removal_order(question: AttributionQuery, scores: Sequence[float | None]) -> list[int]:
-    """The words that can be hidden, the highest score first."""
+    """Order the maskable words by score, highest first; a missing score counts as 0."""
     places = removable_words(question.translation)
-    known = [0.0 if (score := scores[place]) is None else score for place in places]
-    return [places[at] for at in rank_order(known)]
+    maskable_scores = [0.0 if (score := scores[place]) is None else score for place in places]
+    return [places[rank] for rank in rank_order(maskable_scores)]
 
 
 def random_orders(question: AttributionQuery, count: int = RANDOM_ORDERS) -> list[list[int]]:
-    """Random orders with a fixed seed."""
-    draw = random.Random(0)  # noqa: S311 - no secret
+    """Draw `count` random orders of the maskable words, with a fixed seed."""
+    generator = random.Random(0)  # noqa: S311 - no secret
     places = removable_words(question.translation)
-    return [draw.sample(places, len(places)) for _ in range(count)]
+    return [generator.sample(places, len(places)) for _ in range(count)]
 
 
 def random_baseline(question: AttributionQuery) -> list[float]:
-    """The mean curve of orders by chance."""
-    return [float(each) for each in np.mean([erasure_curve(question, one) for one in random_orders(question)], axis=0)]
+    """Return the mean curve of random orders."""
+    return [
+        float(probability)
+        for probability in np.mean([erasure_curve(question, order) for order in random_orders(question)], axis=0)
+    ]
 
 
 def agreement(
     question: AttributionQuery, one: Sequence[float | None], other: Sequence[float | None]
 ) -> tuple[float, float]:
-    """Kendall's τ of two methods over the words that can be hidden, and the overlap of their first three."""
+    """Return Kendall's τ of two methods over the maskable words, and the overlap of their top three."""
     places = removable_words(question.translation)
-    first, second = ([each[place] or 0.0 for place in places] for each in (one, other))
+    first, second = ([scores[place] or 0.0 for place in places] for scores in (one, other))
     return kendall_tau(first, second), top_overlap(first, second)
 
 
 def chosen_words(translation: Translation) -> list[tuple[int, ...]]:
-    """The tokens of each written word that has letters or digits."""
+    """Return the tokens of each written word that has a letter or digit."""
     words = written_words(translation.target_tokens, translation.text)
     return [
         word.places
         for word in words
-        if any(sign.isalnum() for sign in word.text) and not translation.target_tokens[word.places[0]].special
+        if any(character.isalnum() for character in word.text) and not translation.target_tokens[word.places[0]].special
     ]
 
 
@@ -122,40 +130,39 @@ def evaluate_corpus(
     points: int | None = None,
     aligning: AlignmentHead | None = None,
 ) -> Iterator[FaithfulnessSums]:
-    """One written word of each sentence, drawn by chance but the same each time; the tally after each.
+    """Evaluate one random written word per sentence, with a fixed seed. Yield the results so far after each sentence.
 
-    `aligning` is the head that was measured to align words best; without it, each sentence has its own.
-
+    `aligning` is the head that was measured to align words best; None means the most informative head per sentence.
     Sentences with fewer than three maskable words have no informative order and are skipped.
     """
-    draw = random.Random(0)  # noqa: S311 - no secret
-    tally = FaithfulnessSums()
+    generator = random.Random(0)  # noqa: S311 - no secret
+    sums = FaithfulnessSums()
     for text in texts:
         translation = translator.translate(text)
         words = chosen_words(translation)
         if not words or len(removable_words(translation)) < 3:
             continue
-        question = attribution_query(translator, translation, draw.choice(words), aligning=aligning, points=points)
-        scores = {name: attribute(question, name).scores for name in methods}
-        chance = random_baseline(question)
-        tally.curves.setdefault("", []).append(resample(chance, MEAN_CURVE_POINTS))
+        query = attribution_query(translator, translation, generator.choice(words), aligning=aligning, points=points)
+        scores = {name: attribute(query, name).scores for name in methods}
+        baseline = random_baseline(query)
+        sums.curves.setdefault("", []).append(resample(baseline, MEAN_CURVE_POINTS))
         for name in methods:
-            curve = erasure_curve(question, removal_order(question, scores[name]))
-            tally.curves.setdefault(name, []).append(resample(curve, MEAN_CURVE_POINTS))
-            tally.areas.setdefault(name, []).append(area_between(curve, chance))
-            for other in methods:
-                tau, overlap = agreement(question, scores[name], scores[other])
-                tally.tau.setdefault((name, other), []).append(tau)
-                tally.overlap.setdefault((name, other), []).append(overlap)
-        yield tally
+            curve = erasure_curve(query, removal_order(query, scores[name]))
+            sums.curves.setdefault(name, []).append(resample(curve, MEAN_CURVE_POINTS))
+            sums.areas.setdefault(name, []).append(area_between(curve, baseline))
+            for second_name in methods:
+                tau, overlap = agreement(query, scores[name], scores[second_name])
+                sums.tau.setdefault((name, second_name), []).append(tau)
+                sums.overlap.setdefault((name, second_name), []).append(overlap)
+        yield sums
 
 
 def make_report(tally: FaithfulnessSums) -> Report:
-    """Means over the sentences, with bounds from samples of them."""
+    """Average over the sentences, with bootstrap bounds."""
     names = list(tally.areas)
-    draw = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     count = len(tally.curves.get("", []))
-    samples = draw.integers(0, max(count, 1), (BOOTSTRAP_SAMPLES, count))
+    samples = generator.integers(0, max(count, 1), (BOOTSTRAP_SAMPLES, count))
     methods = {}
     for name in names:
         areas = np.array(tally.areas[name])
@@ -165,10 +172,10 @@ def make_report(tally: FaithfulnessSums) -> Report:
         count,
         methods,
         _mean(tally.curves.get("", [])),
-        {one: {other: float(np.nanmean(tally.tau[one, other])) for other in names} for one in names},
-        {one: {other: float(np.mean(tally.overlap[one, other])) for other in names} for one in names},
+        {first: {second: float(np.nanmean(tally.tau[first, second])) for second in names} for first in names},
+        {first: {second: float(np.mean(tally.overlap[first, second])) for second in names} for first in names},
     )
 
 
 def _mean(curves: Sequence[Numbers]) -> tuple[float, ...]:
-    return tuple(float(each) for each in np.mean(curves, axis=0)) if curves else ()
+    return tuple(float(probability) for probability in np.mean(curves, axis=0)) if curves else ()

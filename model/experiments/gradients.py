@@ -1,9 +1,9 @@
-"""Gradients of a written word's log probability: by the embeddings of the source, and by where cross-attention looks.
+"""Gradients of a written word's log probability y, with respect to source embeddings and cross-attention weights.
 
 - Input × gradient, Σ e · ∂y/∂e (Shrikumar et al. 2016, https://arxiv.org/abs/1605.01713).
-- Integrated gradients (Sundararajan et al. 2017, https://arxiv.org/abs/1703.01365): the same, averaged on the path from
-  nothing to the embedding. They are complete: their sum is y(sentence) − y(nothing).
-- Gradient × attention, the positive part of α · ∂y/∂α, the mean over heads and layers (Chefer et al. 2021,
+- Integrated gradients (Sundararajan et al. 2017, https://arxiv.org/abs/1703.01365): the same, averaged over the path
+  from zero embeddings to those of the sentence. They are complete: they sum to y(sentence) − y(zeros).
+- Gradient × attention: the positive part of α · ∂y/∂α, averaged over heads and layers (Chefer et al. 2021,
   https://arxiv.org/abs/2103.15679, equation 5).
 """
 
@@ -27,36 +27,36 @@ from headlight.model.translate.translator import Translator
 
 EMBEDDED = "encoder.embedding.embedded"
 CROSS = "decoder.layers.*.cross_attention.weights"
-MAX_TOKENS = 1 << 10  # of one batch with gradients, both sides counted: what they keep is some 100 MB at OPUS-MT's size
+MAX_TOKENS = 1 << 10  # source and target tokens per batch with gradients: about 100 MB of activations for OPUS-MT
 MAX_LOGITS_PER_BATCH = 1 << 23
 INITIAL_INTERVALS = (0.0, 1 / 256, 1 / 32, 1 / 8, 1 / 2, 1.0)
-POINTS_PER_INTERVAL = 4  # gradients a piece of the way
+POINTS_PER_INTERVAL = 4  # gradients per interval of the path
 MAX_POINTS = 960
-MAX_COMPLETENESS_GAP = 8e-3  # nats that all pieces together may lack
+MAX_COMPLETENESS_GAP = 8e-3  # in nats, over all intervals
 
 
 class IntegratedGradients(NamedTuple):
     """Integrated gradients and their completeness gap."""
 
     scores: Numbers  # [source]
-    difference: float  # y(sentence) − y(nothing)
-    points: int  # gradients taken
+    difference: float  # y(sentence) − y(zeros)
+    points: int  # number of gradients
 
     @property
     def completeness_gap(self) -> float:
-        """The sum minus the difference, in nats."""
+        """The sum of the scores minus `difference`, in nats."""
         return float(self.scores.sum() - self.difference)
 
 
 def input_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Numbers:
-    """Input × gradient of each source token, `[source]`; positive: it speaks for these written tokens."""
+    """Return input × gradient of each source token, `[source]`; positive values support the written tokens."""
     embedded = _embedded(translator, translation)
     gradient = _gradients(translator, translation, places, embedded)
     return _numbers((gradient * embedded).sum(dim=-1)[0])
 
 
 def attention_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Numbers:
-    """Gradient × attention of each source token, `[source]`, never negative."""
+    """Return gradient × attention of each source token, `[source]`, never negative."""
     embedded = _embedded(translator, translation).requires_grad_()
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         with watch(translator.model, CROSS) as seen:
@@ -64,7 +64,7 @@ def attention_gradient(translator: Translator, translation: Translation, places:
         weights = list(seen.values())
         gradients = torch.autograd.grad(score, weights)
     parts = [(weight * slope).clamp(min=0) for weight, slope in zip(weights, gradients, strict=True)]
-    mean = torch.stack(parts).mean(dim=(0, 2))[0]  # of [layers, batch, heads, target, source]
+    mean = torch.stack(parts).mean(dim=(0, 2))[0]  # [layers, batch, heads, target, source] → [target, source]
     return _numbers(mean[list(places)].sum(dim=0))
 
 
@@ -75,39 +75,44 @@ def integrated_gradients(
     seconds: float = math.inf,
     most: int = MAX_POINTS,
 ) -> IntegratedGradients:
-    """Integrated gradients from embeddings of zero, positions kept, on the straight line to the sentence.
+    """Integrate along the straight line from zero embeddings to those of the sentence; positions are kept.
 
-    Each piece of the way must give what the score gains on it; one that does not is halved, until all together lack
-    next to nothing, or the gradients or the `seconds` are used up: then `gap` is the error of the sum. Norms make the
-    path steep near zero, so that the first pieces are short.
+    The integral over each interval must equal the change of the score. Intervals with an error are split, until the
+    total error is at most `MAX_COMPLETENESS_GAP`, or `most` gradients or `seconds` are used up; the rest of the error
+    is the `completeness_gap`. Norms make the path steep near zero, so the first intervals are short.
     """
     started = time.perf_counter()
     embedded = _embedded(translator, translation)
-    known: dict[float, float] = {}  # scores of the words at points of the path
-    done: dict[tuple[float, float], tuple[Tensor, float]] = {}  # the integral and the error of each piece
-    pieces, points = list(pairwise(INITIAL_INTERVALS)), 0
-    while pieces:
-        _score_endpoints(translator, translation, places, embedded, pieces, known)
-        points += POINTS_PER_INTERVAL * len(pieces)
-        for piece, sums in zip(pieces, _integrate(translator, translation, places, embedded, pieces), strict=True):
-            done[piece] = sums, abs(float(sums.sum()) - (known[piece[1]] - known[piece[0]]))
-        gaps = {piece: gap for piece, (_, gap) in done.items()}
+    endpoint_scores: dict[float, float] = {}  # point of the path → score of the word
+    integrals: dict[tuple[float, float], tuple[Tensor, float]] = {}  # interval → integral and error
+    intervals, points = list(pairwise(INITIAL_INTERVALS)), 0
+    while intervals:
+        _score_endpoints(translator, translation, places, embedded, intervals, endpoint_scores)
+        points += POINTS_PER_INTERVAL * len(intervals)
+        for interval, sums in zip(
+            intervals, _integrate(translator, translation, places, embedded, intervals), strict=True
+        ):
+            integrals[interval] = (
+                sums,
+                abs(float(sums.sum()) - (endpoint_scores[interval[1]] - endpoint_scores[interval[0]])),
+            )
+        gaps = {interval: gap for interval, (_, gap) in integrals.items()}
         if sum(gaps.values()) <= MAX_COMPLETENESS_GAP or points >= most:
             break
-        halved = [piece for piece, gap in gaps.items() if gap > MAX_COMPLETENESS_GAP / len(gaps)]
-        spent = time.perf_counter() - started
-        # The time of a round grows with its points.
-        if spent * (1 + 2 * POINTS_PER_INTERVAL * len(halved) / points) > seconds:
+        inaccurate = [interval for interval, gap in gaps.items() if gap > MAX_COMPLETENESS_GAP / len(gaps)]
+        elapsed = time.perf_counter() - started
+        # The time of a round is proportional to its points. Skip a round that would exceed the limit.
+        if elapsed * (1 + 2 * POINTS_PER_INTERVAL * len(inaccurate) / points) > seconds:
             break
-        pieces = [part for start, end in halved for part in pairwise((start, _split_point(start, end), end))]
-        for piece in halved:
-            del done[piece]
-    scores = torch.stack([sums for sums, _ in done.values()]).sum(dim=0)
-    return IntegratedGradients(scores.numpy(), known[1.0] - known[0.0], points)
+        intervals = [half for start, end in inaccurate for half in pairwise((start, _split_point(start, end), end))]
+        for interval in inaccurate:
+            del integrals[interval]
+    scores = torch.stack([sums for sums, _ in integrals.values()]).sum(dim=0)
+    return IntegratedGradients(scores.numpy(), endpoint_scores[1.0] - endpoint_scores[0.0], points)
 
 
 def _split_point(start: float, end: float) -> float:
-    """Where to cut a piece: by ratio near zero. Without positions each layer's norm makes the first step steeper."""
+    """Return where to split an interval: by ratio near zero, where the norms make the path steepest."""
     if start == 0:
         return end / 64
     return math.sqrt(start * end) if end > 4 * start else (start + end) / 2
@@ -121,15 +126,15 @@ def _score_endpoints(
     pieces: Sequence[tuple[float, float]],
     known: dict[float, float],
 ) -> None:
-    """Scores of the words at the ends of the pieces, cached."""
-    ends = sorted({end for piece in pieces for end in piece} - set(known))
-    at_once = _batch_size(translator, embedded, places)
-    for start in range(0, len(ends), at_once):
-        some = ends[start : start + at_once]
-        shares = torch.tensor(some, dtype=embedded.dtype, device=embedded.device)[:, None, None]
+    """Score the word at the ends of the intervals `pieces`, and cache the scores in `known`."""
+    ends = sorted({end for interval in pieces for end in interval} - set(known))
+    rows_per_batch = _batch_size(translator, embedded, places)
+    for start in range(0, len(ends), rows_per_batch):
+        chunk = ends[start : start + rows_per_batch]
+        shares = torch.tensor(chunk, dtype=embedded.dtype, device=embedded.device)[:, None, None]
         with torch.inference_mode(mode=False), torch.no_grad(), translator.intervention_context(translation.request)():
             result = _scores(translator, translation, places, shares * embedded)
-        known.update(zip(some, result.tolist(), strict=True))
+        known.update(zip(chunk, result.tolist(), strict=True))
 
 
 def _integrate(
@@ -139,28 +144,28 @@ def _integrate(
     embedded: Tensor,
     pieces: Sequence[tuple[float, float]],
 ) -> Tensor:
-    """The integral over each piece, by Gauss and Legendre, `[pieces, source]`."""
+    """Integrate over each interval by Gauss-Legendre quadrature, `[pieces, source]`."""
     roots, widths = np.polynomial.legendre.leggauss(POINTS_PER_INTERVAL)
-    along = [(start + (end - start) * (root + 1) / 2) for start, end in pieces for root in roots]
-    shares = torch.tensor(along, dtype=embedded.dtype, device=embedded.device)[:, None, None]
-    at_once = _batch_size(translator, embedded, places)
+    points = [(start + (end - start) * (root + 1) / 2) for start, end in pieces for root in roots]
+    shares = torch.tensor(points, dtype=embedded.dtype, device=embedded.device)[:, None, None]
+    rows_per_batch = _batch_size(translator, embedded, places)
     sums = []
-    for first in range(0, len(along), at_once):
-        gradient = _gradients(translator, translation, places, shares[first : first + at_once] * embedded)
+    for first in range(0, len(points), rows_per_batch):
+        gradient = _gradients(translator, translation, places, shares[first : first + rows_per_batch] * embedded)
         sums.append((gradient * embedded).sum(dim=-1).double().cpu())
     weights = torch.tensor([[(end - start) / 2 * width for width in widths] for start, end in pieces])
     return torch.einsum("pws,pw->ps", torch.cat(sums).view(len(pieces), POINTS_PER_INTERVAL, -1), weights.double())
 
 
 def _batch_size(translator: Translator, embedded: Tensor, places: Sequence[int]) -> int:
-    """How many points one batch has."""
-    written = max(places) + 1
-    logits = written * translator.model.config.target_vocabulary
-    return max(1, min(MAX_TOKENS // (embedded.shape[1] + written), MAX_LOGITS_PER_BATCH // logits))
+    """Return the number of points per batch."""
+    target_tokens = max(places) + 1
+    logits = target_tokens * translator.model.config.target_vocabulary
+    return max(1, min(MAX_TOKENS // (embedded.shape[1] + target_tokens), MAX_LOGITS_PER_BATCH // logits))
 
 
 def _embedded(translator: Translator, translation: Translation) -> Tensor:
-    """The embeddings of the source, `[1, source, width]`."""
+    """Return the source embeddings, `[1, source, width]`."""
     batch = translator.checker.prepare([translation.request])
     with torch.inference_mode(mode=False), torch.no_grad(), watch(translator.model, EMBEDDED) as seen:
         translator.model.encoder.embedding(batch.source_ids)
@@ -168,7 +173,7 @@ def _embedded(translator: Translator, translation: Translation) -> Tensor:
 
 
 def _gradients(translator: Translator, translation: Translation, places: Sequence[int], embedded: Tensor) -> Tensor:
-    """∂y/∂e of each row of embeddings, `[rows, source, width]`."""
+    """Return ∂y/∂e of each row of embeddings, `[rows, source, width]`."""
     embedded = embedded.detach().requires_grad_()
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         scores = _scores(translator, translation, places, embedded)
@@ -177,7 +182,7 @@ def _gradients(translator: Translator, translation: Translation, places: Sequenc
 
 
 def _scores(translator: Translator, translation: Translation, places: Sequence[int], embedded: Tensor) -> Tensor:
-    """The log probability of the written tokens at these places, given the source's embeddings, `[rows]`."""
+    """Return the summed log probability of the tokens at `places`, given source embeddings, `[rows]`."""
     model, rows = translator.model, len(embedded)
     batch = translator.checker.prepare([translation.request])
     ids = batch.source_ids.expand(rows, -1)

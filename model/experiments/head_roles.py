@@ -5,12 +5,12 @@
      "heads": {"encoder": [[{"role": "previous", "share": 0.61, "held": 0.84, "means": […], "spreads": […],
                              "examples": [17, 4, 90]}, …], …], "decoder": …, "cross": …}}
 
-`heads[kind][layer][head]`; `means` and `spreads` (standard deviations between sentences) are in the order of
-`measures`. Both are taken over those of the `sentences` in which the measure says something (of punctuation: the ones
-that have some), and are null where it never does. `role` is that of the mean shares, `share` what goes with it, and
-`held` the share of sentences in which the head alone has this role. `examples` are the three sentences in which
-it does so most: of an unclear head, those in which it comes closest to a role. Their numbers count the sentences of
-the corpus that were measured, and `texts` holds these examples alone.
+Heads are indexed as `heads[kind][layer][head]`. `means` and `spreads` (standard deviations between sentences) are in
+the order of `measures`. Both skip sentences in which the measure is undefined (punctuation measures need punctuation),
+and are null if it is always undefined. `role` follows from the mean shares, and `share` is the share of this role.
+`held` is the share of sentences in which the head has the same role. `examples` are the three sentences with the
+highest share; for an unclear head, those in which it is closest to a role. They are indices of the measured sentences,
+and `texts` contains only them.
 """
 
 from __future__ import annotations
@@ -38,33 +38,35 @@ BATCH = 32  # sentences
 def head_roles(
     translator: Translator, texts: Sequence[str], corpus: str, on_progress: Callable[[int], None] | None = None
 ) -> dict[str, Any]:
-    """The values of `roles.json` for these sentences."""
+    """Measure these sentences, and return the values of `roles.json`."""
     if not texts:
         raise CommandError("There are no sentences to measure. Name a file with some.")
     parts = []
     for start in range(0, len(texts), BATCH):
-        batch = [SurveyLine(start + place, text) for place, text in enumerate(texts[start : start + BATCH])]
+        batch = [SurveyLine(start + offset, text) for offset, text in enumerate(texts[start : start + BATCH])]
         result = survey_batch(translator, batch, (*STATISTICS, "roles"))
-        refused = [text for text in result.sentences["refused"] if text]
-        if refused:
-            raise CommandError(f"A sentence cannot be measured: {refused[0]}")
+        errors = [text for text in result.sentences["refused"] if text]
+        if errors:
+            raise CommandError(f"A sentence cannot be measured: {errors[0]}")
         parts.append(result.heads)
         if on_progress:
             on_progress(len(batch))
     table: Columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     heads = {kind: _of_kind(table, kind, len(texts)) for kind in KINDS}
-    used = {number for layers in heads.values() for layer in layers for head in layer for number in head["examples"]}
+    example_numbers = {
+        number for layers in heads.values() for layer in layers for head in layer for number in head["examples"]
+    }
     return {
         "corpus": corpus,
         "sentences": len(texts),
         "measures": list(STATISTICS),
-        "texts": {str(number): texts[number] for number in sorted(used)},
+        "texts": {str(number): texts[number] for number in sorted(example_numbers)},
         "heads": heads,
     }
 
 
 def to_json(values: dict[str, Any]) -> str:
-    """One line per head, so that diffs are readable."""
+    """Serialise with one line per head, so that diffs are readable."""
     rows = [
         json.dumps(kind)
         + ": [\n  "
@@ -74,14 +76,14 @@ def to_json(values: dict[str, Any]) -> str:
         + "]"
         for kind, layers in values["heads"].items()
     ]
-    others = [
+    fields = [
         f"{json.dumps(name)}: {json.dumps(values[name], ensure_ascii=False)}" for name in values if name != "heads"
     ]
-    return "{\n " + ",\n ".join([*others, '"heads": {\n ' + ",\n ".join(rows) + "}"]) + "}\n"
+    return "{\n " + ",\n ".join([*fields, '"heads": {\n ' + ",\n ".join(rows) + "}"]) + "}\n"
 
 
 def read_roles(folder: Path) -> dict[str, Any] | None:
-    """The stored roles of these weights in a model's folder, or None."""
+    """Return the roles in a model's folder, or None if there are none for its weights."""
     return reports.read_report(folder, ROLES_FILE)
 
 
@@ -90,21 +92,21 @@ def _of_kind(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, 
     layers, heads = int(table["layer"][rows].max()) + 1, int(table["head"][rows].max()) + 1
 
     def values(name: str) -> Any:
-        """`[sentence, layer, head]`."""
+        """Return a column as `[sentence, layer, head]`."""
         return np.asarray(table[name][rows]).reshape(sentences, layers, heads)
 
     shares = np.stack([values(f"role_{name}") for name in ROLES[kind]], axis=-1)  # [sentence, layer, head, role]
     chances = np.stack([values(f"chance_{name}") for name in ROLES[kind]], axis=-1)[:, 0, 0]  # [sentence, role]
-    names, value = assign_roles(kind, _mean(shares), _mean(chances), _mean(values("coverage")))
-    held = (values("role") == names).mean(axis=0)  # [layer, head]
+    names, role_shares = assign_roles(kind, _mean(shares), _mean(chances), _mean(values("coverage")))
+    stability = (values("role") == names).mean(axis=0)  # [layer, head]
     means = np.stack([_mean(values(name)) for name in STATISTICS], axis=-1)  # [layer, head, measure]
     spreads = np.stack([_deviation(values(name)) for name in STATISTICS], axis=-1)
     return [
         [
             {
                 "role": str(names[layer, head]),
-                "share": round(float(value[layer, head]), 3),
-                "held": round(float(held[layer, head]), 3),
+                "share": round(float(role_shares[layer, head]), 3),
+                "held": round(float(stability[layer, head]), 3),
                 "means": _rounded(means[layer, head]),
                 "spreads": _rounded(spreads[layer, head]),
                 "examples": _top_sentences(_role_shares(kind, str(names[layer, head]), shares, values)[:, layer, head]),
@@ -116,23 +118,23 @@ def _of_kind(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, 
 
 
 def _role_shares(kind: Kind, role: str, shares: FloatArray, values: Callable[[str], Any]) -> Any:
-    """How much each head does this role in each sentence, `[sentence, layer, head]`."""
+    """Return how strongly each head has this role in each sentence, `[sentence, layer, head]`."""
     if role in ROLES[kind]:
         return shares[..., ROLES[kind].index(role)]
     return values("coverage" if role == "spreads" else "share")
 
 
 def _top_sentences(values: FloatArray) -> list[int]:
-    """The numbers of the sentences with the highest values; of equal ones, the first."""
+    """Return the indices of the sentences with the highest values; the first one wins a tie."""
     order = np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")
     return [int(number) for number in order[:EXAMPLES]]
 
 
 def _mean(values: FloatArray) -> FloatArray:
-    """Mean over the sentences that have the value, or NaN."""
-    has = ~np.isnan(values)
-    count = has.sum(axis=0)
-    total = np.where(has, values, 0).sum(axis=0, dtype=np.float64)
+    """Return the mean over the sentences that have the value, or NaN."""
+    present = ~np.isnan(values)
+    count = present.sum(axis=0)
+    total = np.where(present, values, 0).sum(axis=0, dtype=np.float64)
     result: FloatArray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return result
 
@@ -143,4 +145,4 @@ def _deviation(values: FloatArray) -> FloatArray:
 
 
 def _rounded(values: FloatArray) -> list[float | None]:
-    return [None if np.isnan(each) else round(float(each), 3) for each in values]
+    return [None if np.isnan(number) else round(float(number), 3) for number in values]

@@ -1,4 +1,4 @@
-"""The same queries and keys through another number of heads: their numbers stay, only the cuts between heads move."""
+"""Queries and keys split into another number of heads: the values stay, only the split between heads changes."""
 
 from __future__ import annotations
 
@@ -15,37 +15,39 @@ UNSCALED = 1.0
 
 
 def split_differently(queries: FloatArray, keys: FloatArray, heads: int) -> FloatArray:
-    """The weights `[heads, queries, keys]` of `[heads, tokens, width]` split into other heads.
+    """Return the attention weights, `[heads, queries, keys]`, of `[heads, tokens, width]` vectors split into `heads`.
 
-    `heads` divides all numbers of a token.
+    `heads` must divide the total width of a token.
     """
     weights = attention_weights(_split_heads(queries, heads), _split_heads(keys, heads))
     return np.asarray(weights[0].numpy(), dtype=np.float32)
 
 
 def unscaled_weights(queries: FloatArray, keys: FloatArray) -> FloatArray:
-    """The weights without the division by √d_k."""
-    query, key = (torch.from_numpy(np.array(each))[None] for each in (queries, keys))
+    """Return the attention weights without the division by √d_k."""
+    query, key = (torch.from_numpy(np.array(vectors))[None] for vectors in (queries, keys))
     return np.asarray(attention_weights(query, key, scale=UNSCALED)[0].numpy(), dtype=np.float32)
 
 
 def random_projections(stream: FloatArray, width: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Queries and keys of `[tokens, d_model]` by random matrices, each `[1, tokens, width]` with variance about 1."""
+    """Project `[tokens, d_model]` to random queries and keys, each `[1, tokens, width]` with variance about 1."""
     generator = torch.Generator().manual_seed(seed)
     normal = torch.nn.functional.layer_norm(torch.from_numpy(np.array(stream)), stream.shape[-1:])
-    made = [torch.randn(stream.shape[-1], width, generator=generator) / math.sqrt(stream.shape[-1]) for _ in range(2)]
-    query, key = (np.asarray((normal @ matrix)[None].numpy(), dtype=np.float32) for matrix in made)
+    matrices = [
+        torch.randn(stream.shape[-1], width, generator=generator) / math.sqrt(stream.shape[-1]) for _ in range(2)
+    ]
+    query, key = (np.asarray((normal @ matrix)[None].numpy(), dtype=np.float32) for matrix in matrices)
     return query, key
 
 
 def attention_parameters(d_model: int, heads: int, head_width: int) -> int:
-    """How many numbers the matrices of an attention hold."""
+    """Count the parameters of an attention module."""
     with torch.device("meta"):
         attention = MultiHeadAttention(d_model, heads, head_width=head_width)
     return sum(parameter.numel() for parameter in attention.parameters())
 
 
 def _split_heads(vectors: FloatArray, heads: int) -> Tensor:
-    """`[heads, tokens, width]` → `[1, other heads, tokens, other width]`."""
+    """Map `[heads, tokens, width]` to `[1, new heads, tokens, new width]`."""
     joined = torch.from_numpy(np.array(vectors)).transpose(0, 1)  # [tokens, heads, width]
     return joined.reshape(1, joined.shape[0], heads, -1).transpose(1, 2)

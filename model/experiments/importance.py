@@ -1,9 +1,9 @@
 """Head importance: log probability lost when heads are ablated (Michel et al. 2019, arXiv:1905.10650).
 
-Each set of heads is one row of a batch: all rows read the same sentence and the same answer, and a row's heads have
-weights of zero. What heads of the decoder change comes after the encoder, which then runs once for all rows.
+Each set of heads is one row of a batch. All rows process the same sentence and translation; in each row, the attention
+weights of its heads are zero. If only decoder heads are ablated, the encoder runs once for all rows.
 
-The loss of several heads together takes its own run; losses do not add up.
+The joint loss of several heads needs its own run, because losses do not add up.
 """
 
 from __future__ import annotations
@@ -25,40 +25,44 @@ from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.requests import PreparedBatch
 from headlight.model.translate.translator import Translator
 
-MAX_LOGITS_PER_BATCH = 1 << 23  # of one batch: 32 MB
-MAX_ROWS_PER_BATCH = 32  # of one batch: a little more work between two looks at whether to stop
+MAX_LOGITS_PER_BATCH = 1 << 23  # 32 MB
+MAX_ROWS_PER_BATCH = 32  # small, because the work can stop only between batches
 
 
 @dataclass(frozen=True)
 class AttentionPart:
-    """One head, a whole layer (no head), or a whole kind of attention (no layer either)."""
+    """A head, a layer (`head` is None), or a kind of attention (`layer` is None, too)."""
 
     kind: Kind
     layer: int | None = None
     head: int | None = None
 
 
-SwitchedOff = tuple[AttentionPart, ...]  # heads that are off together
+SwitchedOff = tuple[AttentionPart, ...]  # parts that are ablated together
 
 
 def all_parts(
     config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decoder", "encoder")
 ) -> list[AttentionPart]:
-    """Every kind, then every layer, then every head, in the order of kinds."""
+    """List every kind, then every layer, then every head, in the order of `kinds`."""
     layers = {kind: config.encoder_layers if kind == "encoder" else config.decoder_layers for kind in KINDS}
-    whole = [AttentionPart(kind) for kind in kinds]
-    each_layer = [AttentionPart(kind, layer) for kind in kinds for layer in range(layers[kind])]
+    kind_parts = [AttentionPart(kind) for kind in kinds]
+    layer_parts = [AttentionPart(kind, layer) for kind in kinds for layer in range(layers[kind])]
     heads = range(config.heads)
-    return [*whole, *each_layer, *(AttentionPart(part.kind, part.layer, head) for part in each_layer for head in heads)]
+    return [
+        *kind_parts,
+        *layer_parts,
+        *(AttentionPart(part.kind, part.layer, head) for part in layer_parts for head in heads),
+    ]
 
 
 def all_heads(config: TransformerConfig) -> list[AttentionPart]:
-    """Every single head, in the same order."""
+    """List every single head, in the order of `all_parts`."""
     return [part for part in all_parts(config) if part.head is not None]
 
 
 def batch_size(config: TransformerConfig, translation: Translation) -> int:
-    """How many sets of heads one batch measures."""
+    """Return the number of sets that one batch measures."""
     logits = len(translation.target_tokens) * config.target_vocabulary
     return max(1, min(MAX_ROWS_PER_BATCH, MAX_LOGITS_PER_BATCH // logits))
 
@@ -66,18 +70,18 @@ def batch_size(config: TransformerConfig, translation: Translation) -> int:
 def ablation_losses(
     translator: Translator, translation: Translation, sets: Sequence[SwitchedOff]
 ) -> Iterator[list[float]]:
-    """The log probability, in nats, that the answer loses without each set of heads, a batch at a time, in order.
+    """Yield, batch by batch, the log probability in nats that the translation loses without each set of heads.
 
     A negative loss is a gain. Nothing runs between batches, so closing the iterator stops the work. The request's
-    own interventions act, too.
+    own interventions also apply.
     """
     for part in chain(*sets):
         _check(translator.model.config, part)
-    at_once = batch_size(translator.model.config, translation)
+    rows_per_batch = batch_size(translator.model.config, translation)
     batch = translator.checker.prepare([translation.request])
     shared: Memory | None = None
-    for start in range(0, len(sets), at_once):
-        rows = sets[start : start + at_once]
+    for start in range(0, len(sets), rows_per_batch):
+        rows = sets[start : start + rows_per_batch]
         with torch.inference_mode(), translator.intervention_context(translation.request)():
             factors = _head_masks(translator, rows)
             if any(name.startswith("encoder.") for name in factors):
@@ -86,33 +90,33 @@ def ablation_losses(
                 shared = shared or _encode_rows(translator, batch, 1, {})
                 memory = shared
             result = _score(translator, translation, memory, len(rows), factors)
-        yield [translation.log_probability - each for each in result]
+        yield [translation.log_probability - score for score in result]
 
 
 def all_ablation_losses(translator: Translator, translation: Translation, sets: Sequence[SwitchedOff]) -> list[float]:
-    """The same, all at once."""
+    """Return the losses of all sets as one list; see `ablation_losses`."""
     return list(chain(*ablation_losses(translator, translation, sets)))
 
 
 def interactions(
     translator: Translator, translation: Translation, part: AttentionPart, others: Sequence[AttentionPart]
 ) -> list[float]:
-    """Interaction of heads: loss without both minus the sum of single losses.
+    """Return the interaction of `part` with each of `others`: the joint loss minus the sum of the single losses.
 
-    Positive: together they lose more than one by one, so that one does the other's work. Of a head with itself: minus
-    its loss, since off twice is off.
+    A positive value means that each part can replace the other. The interaction of a part with itself is minus its
+    loss.
     """
-    sets: list[SwitchedOff] = [(part,), *((other,) for other in others), *((part, other) for other in others)]
-    own, *rest = all_ablation_losses(translator, translation, sets)
-    single, both = rest[: len(others)], rest[len(others) :]
-    return [together - own - alone for together, alone in zip(both, single, strict=True)]
+    sets: list[SwitchedOff] = [(part,), *((second,) for second in others), *((part, second) for second in others)]
+    part_loss, *losses = all_ablation_losses(translator, translation, sets)
+    single_losses, joint_losses = losses[: len(others)], losses[len(others) :]
+    return [joint - part_loss - single for joint, single in zip(joint_losses, single_losses, strict=True)]
 
 
 # ---------------------------------------------------------------- one batch
 
 
 def _head_masks(translator: Translator, rows: Sequence[SwitchedOff]) -> dict[str, Tensor]:
-    """Head mask of each changed attention, `[rows, heads, 1, 1]`: zero for heads that are off."""
+    """Create the head mask of each changed attention, `[rows, heads, 1, 1]`: zero for ablated heads."""
     config, factors = translator.model.config, {}
     for row, part in ((row, part) for row, parts in enumerate(rows) for part in parts):
         count = config.encoder_layers if part.kind == "encoder" else config.decoder_layers
@@ -140,7 +144,7 @@ def _encode_rows(translator: Translator, batch: PreparedBatch, rows: int, factor
 def _score(
     translator: Translator, translation: Translation, memory: Memory, rows: int, factors: Mapping[str, Tensor]
 ) -> list[float]:
-    """The log probability of the answer in each row."""
+    """Return the log probability of the translation in each row."""
     config, decoder = translator.model.config, translator.passes.decoder
     ids = [token.id for token in translation.target_tokens]
     inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device).expand(rows, -1)
@@ -154,10 +158,10 @@ def _score(
             logits = decoder(inputs, state)
     else:
         logits = decoder(inputs, state)
-    written = torch.tensor(ids, device=translator.device).expand(rows, -1)[..., None]
+    targets = torch.tensor(ids, device=translator.device).expand(rows, -1)[..., None]
     logits = logits.float()  # [rows, tokens, vocabulary]
-    chosen = logits.gather(2, written)[..., 0] - logits.logsumexp(dim=-1)
-    results: list[float] = chosen.double().sum(dim=-1).tolist()
+    log_probabilities = logits.gather(2, targets)[..., 0] - logits.logsumexp(dim=-1)
+    results: list[float] = log_probabilities.double().sum(dim=-1).tolist()
     return results
 
 

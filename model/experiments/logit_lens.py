@@ -1,7 +1,7 @@
 """Logit lens and direct logit attribution of a target token.
 
-The logit lens reads the stream after each layer as if it were the last: the final norm, then the output matrix
-(https://arxiv.org/abs/2303.08112 names it and describes its limits).
+The logit lens applies the final norm and the output matrix to the residual stream after each layer
+(https://arxiv.org/abs/2303.08112 describes the method and its limits).
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ RIVAL_COUNT = 3
 
 @dataclass(frozen=True)
 class LayerPrediction:
-    """What one layer would say at each place of the translation."""
+    """The prediction of one layer at each position of the translation."""
 
     best_ids: tuple[int, ...]
     best_probabilities: tuple[float, ...]
     probabilities: tuple[float, ...]  # of the written token
-    ranks: tuple[int, ...]  # rank of the written token: 0 if this layer predicts it, too
+    ranks: tuple[int, ...]  # of the written token; 0 if it is this layer's prediction
 
 
 @dataclass(frozen=True, eq=False)
 class LogitDecomposition:
-    """The parts of one written token's logit, and of its rivals'."""
+    """The logits of a written token and its rivals, split into terms."""
 
-    ids: tuple[int, ...]  # the written token, then the most likely others
-    logits: Numbers  # [words]
-    terms: Sequence[LogitTerm]  # their effects sum to the logits
+    ids: tuple[int, ...]  # the written token, then its most likely rivals
+    logits: Numbers  # [ids]
+    terms: Sequence[LogitTerm]  # their effects add up to the logits
 
 
 def logit_lens(translator: Translator, translation: Translation) -> list[LayerPrediction]:
-    """Prediction of each layer, the embedding first: decoder layers + 1."""
+    """Return the prediction of the embedding and of each decoder layer: decoder layers + 1 items."""
     config, decoder = translator.model.config, translator.passes.decoder
     batch = translator.checker.prepare([translation.request])
     ids = [token.id for token in translation.target_tokens]
     inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
     names = [f"decoder.layers.{layer}.around_feed_forward.stream" for layer in range(config.decoder_layers)]
     names = ["decoder.embedding.stream", *names]
-    written = torch.tensor(ids, device=translator.device)[:, None]
+    token_ids = torch.tensor(ids, device=translator.device)[:, None]
     layers = []
     with torch.inference_mode():
         with translator.intervention_context(translation.request)(), watch(translator.model, *names) as seen:
@@ -59,15 +59,15 @@ def logit_lens(translator: Translator, translation: Translation) -> list[LayerPr
             decoder(inputs, decoder.new_state(memory, cached=False))
         for name in names:
             logits = decoder.output(decoder.final_norm(seen[name]))[0].float()  # [target, vocabulary]
-            chances = logits.softmax(dim=-1)
-            own = chances.gather(1, written)
-            best = chances.max(dim=-1)
+            probabilities = logits.softmax(dim=-1)
+            token_probabilities = probabilities.gather(1, token_ids)
+            best = probabilities.max(dim=-1)
             layers.append(
                 LayerPrediction(
                     tuple(best.indices.tolist()),
                     tuple(best.values.tolist()),
-                    tuple(own[:, 0].tolist()),
-                    tuple((logits > logits.gather(1, written)).sum(dim=-1).tolist()),
+                    tuple(token_probabilities[:, 0].tolist()),
+                    tuple((logits > logits.gather(1, token_ids)).sum(dim=-1).tolist()),
                 )
             )
     return layers
@@ -76,44 +76,44 @@ def logit_lens(translator: Translator, translation: Translation) -> list[LayerPr
 def decompose_logit(
     translator: Translator, translation: Translation, place: int, trace: Trace | None = None
 ) -> LogitDecomposition:
-    """Contribution of every decoder component to the logits of a written token and its rivals."""
+    """Return the contribution of every decoder component to the logits of a written token and its rivals."""
     if not 0 <= place < len(translation.target_tokens):
         raise range_error("place", place, 0, len(translation.target_tokens) - 1)
     trace = trace or run_trace(translator, translation)
-    own = translation.target_tokens[place].id
+    token_id = translation.target_tokens[place].id
     order = trace.logits[place].argsort()[::-1][: RIVAL_COUNT + 1]
-    ids = (own, *[int(each) for each in order if each != own][:RIVAL_COUNT])
-    words = translator.model.decoder.output.words
-    terms = direct_effects(trace, place, _rows(words.weight, ids), _biases(words.bias, ids))
+    ids = (token_id, *[int(candidate) for candidate in order if candidate != token_id][:RIVAL_COUNT])
+    projection = translator.model.decoder.output.words
+    terms = direct_effects(trace, place, _rows(projection.weight, ids), _biases(projection.bias, ids))
     return LogitDecomposition(ids, trace.logits[place, list(ids)], terms)
 
 
 def key_contributions(
     translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, place: int, trace: Trace
 ) -> tuple[Numbers, Numbers | None]:
-    """Output of each key through one head, `[keys, d_model]`, and its direct effect on the written token's logit.
+    """Return the output of each key through one head, `[keys, d_model]`, and its direct effect on the token's logit.
 
-    Heads of the encoder move no logit directly: None.
+    The effect is None for encoder heads, which have no direct effect on logits.
     """
     if kind == "encoder":
         return trace.encoder[layer].key_outputs(head, place), None
     block = trace.decoder[layer]
     attention = block.self_attention if kind == "decoder" else block.cross_attention
-    written = attention.key_outputs(head, place)
+    outputs = attention.key_outputs(head, place)
     row = _rows(translator.model.decoder.output.words.weight, (translation.target_tokens[place].id,))[0]
-    moved: Numbers = propagate(trace, kind, layer, place, written) @ row
-    return written, moved
+    effects: Numbers = propagate(trace, kind, layer, place, outputs) @ row
+    return outputs, effects
 
 
 def promoted_tokens(
     translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, written: Numbers, count: int
 ) -> list[tuple[int, float]]:
-    """The tokens whose logits a head output raises most (direct effect)."""
-    carried = torch.from_numpy(propagate(trace, kind, layer, place, written))
+    """Return the `count` tokens whose logits a head output raises most (direct effect), each with its increase."""
+    propagated = torch.from_numpy(propagate(trace, kind, layer, place, written))
     weight = translator.model.decoder.output.words.weight  # [vocabulary, d_model]
     with torch.inference_mode():
-        raised = (weight @ carried.to(weight)).float().topk(count)
-    return list(zip(raised.indices.tolist(), raised.values.tolist(), strict=True))
+        top = (weight @ propagated.to(weight)).float().topk(count)
+    return list(zip(top.indices.tolist(), top.values.tolist(), strict=True))
 
 
 def _rows(weight: Any, ids: Sequence[int]) -> Numbers:

@@ -1,7 +1,7 @@
 """Runs the model without causal or padding masks and measures what leaks.
 
-The causal mask is edited where the decoder's layers receive it, for the caller's own run only. The mask of padding is
-an argument: of the encoder, and of the memory that cross-attention looks at.
+The causal mask is edited by a probe in the decoder's self-attention, for the current run only. The padding mask is an
+argument of the encoder and of the memory for cross-attention.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Translat
 from headlight.model.translate.requests import PreparedBatch
 from headlight.model.translate.translator import Translator
 
-ALL_LATER_TOKENS = 10_000  # later tokens: more than any translation has
+ALL_LATER_TOKENS = 10_000  # more than any translation has
 CacheMode = Literal["masked", "kept", "anew"]
 CACHE_MODES: tuple[CacheMode, ...] = get_args(CacheMode)
 
 
-# ---------------------------------------------------------------- which masks there are
+# ---------------------------------------------------------------- the masks of a model
 
 
 def attention_masks(
     translator: Translator, sources: Sequence[Sequence[int]], target: Sequence[int]
 ) -> dict[Kind, BoolArray]:
-    """The mask of each attention for the first of these sentences, `[queries, keys]`, as its first layer gets it."""
+    """Return the mask of each attention for the first sentence, `[queries, keys]`, as the first layer receives it."""
     model = translator.model
     paths = {kind: f"{attention_path(kind, 0)}.allowed" for kind in KINDS}
     ids = pad_sequences(sources, model.config.pad_id).to(translator.device)
@@ -49,7 +49,7 @@ def attention_masks(
 
 @contextmanager
 def relaxed_causal_mask(model: Transformer, tokens: int) -> Iterator[None]:
-    """Number of later tokens that each decoder token attends to. 0: the causal mask; `EVERYTHING`: no mask."""
+    """Let each decoder token attend to `tokens` later ones. 0: the causal mask; `ALL_LATER_TOKENS`: no mask."""
 
     def further(allowed: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
         queries, keys = allowed.shape[-2:]
@@ -61,41 +61,41 @@ def relaxed_causal_mask(model: Transformer, tokens: int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class ForcedReading:
-    """A given translation, read by the decoder all at once."""
+    """A given translation, scored by the decoder in one pass."""
 
     log_probabilities: FloatArray  # [tokens]
     weights: FloatArray  # [layer, head, query, key]: the decoder's self-attention
 
     @property
     def loss(self) -> float:
-        """Of a token, on average."""
+        """The mean loss per token."""
         return -float(self.log_probabilities.mean())
 
     @property
     def attention_ahead(self) -> FloatArray:
-        """Attention of each row to later tokens, `[layer, head, query]`."""
-        later: FloatArray = np.triu(self.weights, 1).sum(axis=-1)
-        return later
+        """The attention of each row to later tokens, `[layer, head, query]`."""
+        leaks: FloatArray = np.triu(self.weights, 1).sum(axis=-1)
+        return leaks
 
 
 def force_with_relaxed_mask(
     translator: Translator, source: Sequence[int], target: Sequence[int], counts: Sequence[int]
 ) -> list[ForcedReading]:
     """Score a translation with each number of visible later tokens."""
-    model, result = translator.model, []
+    model, readings = translator.model, []
     paths = [f"{attention_path('decoder', layer)}.weights" for layer in range(model.config.decoder_layers)]
     with torch.inference_mode():
         memory = model.encode(torch.tensor([list(source)], device=translator.device), padded=False)
         for count in counts:
             with relaxed_causal_mask(model, count), watch(model, *paths) as seen:
                 log_probabilities = _read(model, memory, target)
-            result.append(ForcedReading(log_probabilities, _maps(seen, paths)))
-    return result
+            readings.append(ForcedReading(log_probabilities, _maps(seen, paths)))
+    return readings
 
 
 @dataclass(frozen=True, eq=False)
 class GreedyOutput:
-    """A free translation and the log probability of each token."""
+    """A greedy translation and the log probability of each token."""
 
     ids: tuple[int, ...]
     log_probabilities: FloatArray  # [tokens]
@@ -109,7 +109,7 @@ class UncachedDecoder:
         self.ids: Tensor | None = None
 
     def __call__(self, ids: Tensor, state: DecoderState) -> Tensor:
-        """The newest tokens `[1, 1]` → logits `[1, 1, vocabulary]`."""
+        """Map the newest token, `[1, 1]`, to logits, `[1, 1, vocabulary]`."""
         self.ids = ids if self.ids is None else torch.cat([self.ids, ids], dim=1)
         logits: Tensor = self.decoder(self.ids, self.decoder.new_state(self.memory, cached=False))
         return logits[:, -1:]
@@ -118,27 +118,27 @@ class UncachedDecoder:
 def translate_in_all_modes(
     translator: Translator, request: TranslationRequest, most: int
 ) -> dict[CacheMode, GreedyOutput]:
-    """Greedy translation with at most `length` tokens.
+    """Translate greedily in each cache mode, with at most `most` tokens.
 
-    With the mask; without it, with the cached states of earlier words (`kept`); or without it, with everything
-    recomputed (`anew`).
+    `masked` has the causal mask. `kept` has no mask and caches the states of earlier tokens; `anew` has no mask and
+    recomputes them.
     """
     model, batch = translator.model, translator.checker.prepare([request])
     results: dict[CacheMode, GreedyOutput] = {}
     with torch.inference_mode():
         memory = model.encode(batch.source_ids, padded=batch.padded)
-        for way in CACHE_MODES:
-            step = UncachedDecoder(model.decoder, memory) if way == "anew" else model.decoder
-            with relaxed_causal_mask(model, 0 if way == "masked" else ALL_LATER_TOKENS):
-                results[way] = _greedy(translator, batch, step, memory, most)
+        for mode in CACHE_MODES:
+            step = UncachedDecoder(model.decoder, memory) if mode == "anew" else model.decoder
+            with relaxed_causal_mask(model, 0 if mode == "masked" else ALL_LATER_TOKENS):
+                results[mode] = _greedy(translator, batch, step, memory, most)
     return results
 
 
-# ---------------------------------------------------------------- the mask of padding
+# ---------------------------------------------------------------- the padding mask
 
 
 class PaddedBatch(NamedTuple):
-    """Sentences that are read together, of which the first is looked at; and which attention has its mask."""
+    """Sentences that are encoded together, and which attention gets the padding mask. Only the first is examined."""
 
     rows: Sequence[Sequence[int]]
     encoder: bool = True
@@ -147,22 +147,22 @@ class PaddedBatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PaddedResult:
-    """A sentence in a batch with a longer one, so that padding follows it."""
+    """The results of a sentence that is padded to the length of a longer one."""
 
     weights: FloatArray  # [layer, head, tokens, places]: the encoder's self-attention
-    log_probabilities: FloatArray  # of each token of the given translation
-    cross: FloatArray  # [layer, head, query, places]: cross-attention while it is read
+    log_probabilities: FloatArray  # per token of the given translation
+    cross: FloatArray  # [layer, head, query, places]: cross-attention over the given translation
     written: GreedyOutput
 
     @property
     def attention_to_padding(self) -> FloatArray:
-        """Attention of each row to padding, `[layer, head, tokens]`."""
+        """The attention of each row to padding, `[layer, head, tokens]`."""
         leaks: FloatArray = self.weights[..., self._tokens :].sum(axis=-1)
         return leaks
 
     @property
     def cross_attention_to_padding(self) -> FloatArray:
-        """Attention of each written token to padding, `[layer, head, query]`."""
+        """The attention of each target token to padding, `[layer, head, query]`."""
         leaks: FloatArray = self.cross[..., self._tokens :].sum(axis=-1)
         return leaks
 
@@ -172,9 +172,9 @@ class PaddedResult:
 
 
 def encode_batches(translator: Translator, batches: Sequence[PaddedBatch]) -> list[FloatArray]:
-    """The encoder's vectors of the first sentence of each batch, `[tokens, d_model]`.
+    """Return the encoder vectors of the first sentence of each batch, `[tokens, d_model]`.
 
-    Nothing is watched: attention that is watched is computed in another way, with other last digits.
+    No probe is watched: watched attention uses a different kernel, whose last digits differ.
     """
     with torch.inference_mode():
         return [_array(_encode(translator, batch).vectors[0, : len(batch.rows[0])]) for batch in batches]
@@ -187,28 +187,28 @@ def translate_padded(
     batches: Sequence[PaddedBatch],
     most: int,
 ) -> list[PaddedResult]:
-    """The first sentence of each batch: it is encoded, its given translation read, and a new one of so many tokens
-    written.
-    """
-    model, prepared, result = translator.model, translator.checker.prepare([request]), []
-    own = [f"{attention_path('encoder', layer)}.weights" for layer in range(model.config.encoder_layers)]
-    across = [f"{attention_path('cross', layer)}.weights" for layer in range(model.config.decoder_layers)]
+    """Encode the first sentence of each batch, score `target`, and translate greedily with at most `most` tokens."""
+    model, prepared, results = translator.model, translator.checker.prepare([request]), []
+    encoder_paths = [f"{attention_path('encoder', layer)}.weights" for layer in range(model.config.encoder_layers)]
+    cross_paths = [f"{attention_path('cross', layer)}.weights" for layer in range(model.config.decoder_layers)]
     for batch in batches:
         tokens = len(batch.rows[0])
-        with torch.inference_mode(), watch(model, *own, *across) as seen:
+        with torch.inference_mode(), watch(model, *encoder_paths, *cross_paths) as seen:
             memory = _encode(translator, batch)
             log_probabilities = _read(model, memory, target)
         with torch.inference_mode():
-            written = _greedy(translator, prepared, model.decoder, memory, most)
-        result.append(PaddedResult(_maps(seen, own)[:, :, :tokens], log_probabilities, _maps(seen, across), written))
-    return result
+            output = _greedy(translator, prepared, model.decoder, memory, most)
+        results.append(
+            PaddedResult(_maps(seen, encoder_paths)[:, :, :tokens], log_probabilities, _maps(seen, cross_paths), output)
+        )
+    return results
 
 
-# ---------------------------------------------------------------- what these share
+# ---------------------------------------------------------------- shared code
 
 
 def _encode(translator: Translator, batch: PaddedBatch) -> Memory:
-    """Encoder output of the first sentence of a batch."""
+    """Return the encoder output of the first sentence of a batch."""
     model = translator.model
     ids = pad_sequences(batch.rows, model.config.pad_id).to(translator.device)
     mask = padding_mask(ids, model.config.pad_id)
@@ -216,7 +216,7 @@ def _encode(translator: Translator, batch: PaddedBatch) -> Memory:
 
 
 def _greedy(translator: Translator, batch: PreparedBatch, step: DecoderStep, memory: Memory, most: int) -> GreedyOutput:
-    """Greedy, under the same rules as everywhere."""
+    """Translate greedily, under the rules of an ordinary request."""
     config, defaults, device = translator.model.config, translator.generation_defaults, translator.device
     limits = [min(batch.limits[0], max(most, len(batch.prefixes[0]) + 1))]
     plan = SearchInputs(
@@ -237,19 +237,19 @@ def _greedy(translator: Translator, batch: PreparedBatch, step: DecoderStep, mem
 
 
 def _read(model: Transformer, memory: Memory, target: Sequence[int]) -> FloatArray:
-    """The log probability of each token of a translation, the tokens before it given."""
+    """Return the log probability of each target token, given the tokens before it."""
     ids = torch.tensor([[model.config.start_id, *target[:-1]]], device=memory.vectors.device)
     logits = model.decoder(ids, model.decoder.new_state(memory, cached=False))[0]
     return _array(logits.float().log_softmax(dim=-1)[range(len(target)), list(target)])
 
 
 def _first_row(memory: Memory) -> Memory:
-    """That of the first sentence of a batch."""
+    """Return the memory of the first sentence of a batch."""
     return Memory(memory.vectors[:1], None if memory.mask is None else memory.mask[:1])
 
 
 def _maps(seen: Watched, paths: Sequence[str]) -> FloatArray:
-    """The weights that were watched of the first sentence, `[layer, head, query, key]`."""
+    """Stack the watched weights of the first sentence, `[layer, head, query, key]`."""
     return np.stack([_array(seen[path][0]) for path in paths])
 
 

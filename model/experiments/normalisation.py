@@ -1,7 +1,8 @@
-"""A real batch of activations, normalised by token, by dimension over the batch, and by root mean square.
+"""Layer norm, batch norm and RMS norm of a real batch of activations.
 
-A token's numbers are a row, `d_model` of them; a dimension is a column over all tokens of all sentences. Layer norm and
-RMS norm look along rows, batch norm (arXiv:1502.03167) along columns. Learned weights are left out: they come after.
+A row is a token with `d_model` values; a column is a dimension over all tokens of all sentences. Layer norm and RMS
+norm normalise rows, batch norm (arXiv:1502.03167) normalises columns. Learned weights are omitted, because they are
+applied afterwards.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ EPSILON = 1e-5
 
 @dataclass(frozen=True)
 class Activations:
-    """What enters the last feed-forward network of the encoder, for a batch of sentences."""
+    """Inputs of the encoder's last feed-forward network, for a batch of sentences."""
 
-    values: FloatArray  # [sentences, places, d_model]; padding has values, too
-    token_mask: npt.NDArray[np.bool_]  # [sentences, places]: a token, no padding
+    values: FloatArray  # [sentences, places, d_model], including padding
+    token_mask: npt.NDArray[np.bool_]  # [sentences, places]: True for tokens, False for padding
 
     @property
     def rows(self) -> FloatArray:
-        """All tokens below one another, `[tokens, d_model]`."""
+        """The vectors of all tokens, `[tokens, d_model]`."""
         rows: FloatArray = self.values[self.token_mask]
         return rows
 
     def first(self, sentences: int) -> Activations:
-        """The same of the first sentences."""
+        """Return the activations of the first sentences."""
         return Activations(self.values[:sentences], self.token_mask[:sentences])
 
 
 def collect_activations(model: Transformer, rows: Sequence[Sequence[int]]) -> Activations:
-    """Read sentences as one padded batch."""
+    """Encode sentences as one padded batch, and return the activations."""
     last = model.config.encoder_layers - 1
     path = f"encoder.layers.{last}.around_feed_forward.carried"
     ids = pad_sequences(rows, model.config.pad_id).to(next(model.parameters()).device)
@@ -54,17 +55,17 @@ def collect_activations(model: Transformer, rows: Sequence[Sequence[int]]) -> Ac
 
 
 def layer_norm(x: Tensor) -> Tensor:
-    """Layer norm: each row by its own mean and variance, `[tokens, width]`."""
+    """Normalise each row of `[tokens, width]` by its own mean and variance."""
     return nn.LayerNorm(x.shape[-1], eps=EPSILON, elementwise_affine=False)(x)  # type: ignore[no-any-return]
 
 
 def rms_norm(x: Tensor) -> Tensor:
-    """RMS norm: each row by its own root mean square; its mean stays."""
+    """Divide each row by its own root mean square; the mean is not subtracted."""
     return RMSNorm(x.shape[-1], EPSILON)(x).detach()  # type: ignore[no-any-return]
 
 
 def batch_norm(x: Tensor) -> Tensor:
-    """Batch norm: each column by its mean and variance over all rows, as in training."""
+    """Normalise each column by its mean and variance over all rows, as in training."""
     mean, variance = x.mean(dim=0), x.var(dim=0, correction=0)  # [width]
     return (x - mean) / torch.sqrt(variance + EPSILON)
 
@@ -73,17 +74,17 @@ NORMS: dict[str, Callable[[Tensor], Tensor]] = {"layer": layer_norm, "batch": ba
 
 
 def normalise(rows: FloatArray, norm: str) -> FloatArray:
-    """`[tokens, width]` by one of `NORMS`."""
+    """Apply one of `NORMS` to `[tokens, width]`."""
     return np.asarray(NORMS[norm](torch.from_numpy(np.array(rows))).numpy(), dtype=np.float32)
 
 
 def normalise_with_padding(batch: Activations, norm: str) -> FloatArray:
-    """The tokens' rows where padding counts as if it were tokens."""
-    everything = normalise(batch.values.reshape(-1, batch.values.shape[-1]), norm)
-    tokens: FloatArray = everything[batch.token_mask.reshape(-1)]
+    """Normalise the batch as if padding were tokens, and return the rows of the tokens."""
+    normalised = normalise(batch.values.reshape(-1, batch.values.shape[-1]), norm)
+    tokens: FloatArray = normalised[batch.token_mask.reshape(-1)]
     return tokens
 
 
 def max_difference(one: FloatArray, other: FloatArray) -> float:
-    """The largest difference of any number."""
+    """Return the largest absolute difference between two arrays."""
     return float(np.abs(one - other).max())

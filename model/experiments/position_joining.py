@@ -9,22 +9,22 @@ import numpy as np
 from headlight.model.core.positions import sinusoidal_table
 from headlight.model.records import FloatArray
 
-MATRICES = 3  # of an attention read the vector: for queries, keys and values
+MATRICES = 3  # projections of an attention that read the vector: queries, keys, values
 
 
 @dataclass(frozen=True)
 class JoinedEmbedding:
-    """A word at one place."""
+    """A word embedding combined with the encoding of one position."""
 
     word: FloatArray  # [d_model]
-    position: FloatArray  # [d_model], or as wide as was asked
-    result: FloatArray  # [d_model], or wider
-    similarity_to_word: float  # the cosine between the word alone and what became of its numbers
-    similarities_by_position: tuple[float, ...]  # the cosine between this vector and the same word at each place
+    position: FloatArray  # [d_model], or [width] if concatenated
+    result: FloatArray  # [d_model], or [d_model + width] if concatenated
+    similarity_to_word: float  # cosine between `word` and its dimensions of `result`
+    similarities_by_position: tuple[float, ...]  # cosine between `result` and the same word at each position
 
 
 def join_position(word: FloatArray, place: int, places: int, *, beside: bool, width: int) -> JoinedEmbedding:
-    """A word embedding and the encoding of a position; `beside` concatenates `width` numbers of it."""
+    """Add the encoding of a position to a word embedding; `beside` concatenates `width` dimensions instead."""
     table = np.asarray(sinusoidal_table(places, width if beside else len(word)).numpy())
     rows = np.stack([np.concatenate([word, row]) if beside else word + row for row in table])  # [places, width]
     result = rows[place]
@@ -34,11 +34,11 @@ def join_position(word: FloatArray, place: int, places: int, *, beside: bool, wi
 
 
 def cosine(one: FloatArray, other: FloatArray) -> float:
-    """From −1, opposite, to 1, the same direction."""
-    wide = one.astype(np.float64), other.astype(np.float64)
-    return float(wide[0] @ wide[1] / (np.linalg.norm(wide[0]) * np.linalg.norm(wide[1])))
+    """Return the cosine similarity, computed in float64."""
+    vectors = one.astype(np.float64), other.astype(np.float64)
+    return float(vectors[0] @ vectors[1] / (np.linalg.norm(vectors[0]) * np.linalg.norm(vectors[1])))
 
 
 def extra_parameters(d_model: int, width: int) -> int:
-    """Additional parameters of one attention for this many more input dimensions."""
+    """Count the additional parameters of one attention for `width` more input dimensions."""
     return MATRICES * d_model * width

@@ -1,7 +1,7 @@
-"""Pruning: how good translations are with ever more heads off (Michel et al. 2019, arXiv:1905.10650).
+"""Pruning: translation quality as more and more heads are switched off (Michel et al. 2019, arXiv:1905.10650).
 
-Heads are ranked by their mean loss over the model's own answers to a corpus, each off alone. Then they go off together,
-the least important first, and the corpus is translated again at each point of the curve.
+Heads are ranked by the mean loss of the model's own translations of a corpus when each head alone is off. Then heads
+are switched off cumulatively, the least important first, and the corpus is translated at each point of the curve.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CURVE_STEPS = 28  # points of a curve after the first
 
 @dataclass(frozen=True)
 class PruningPoint:
-    """Mean chrF against the references and share of unchanged sentences, with `heads` heads off."""
+    """Mean chrF against the references and share of unchanged sentences, with `off` heads off."""
 
     off: int
     chrf: float
@@ -36,19 +36,19 @@ class PruningPoint:
 
 @dataclass(frozen=True)
 class PruningCurve:
-    """What pruning costs a model over a corpus."""
+    """Translation quality of a model on a corpus, against the number of heads off."""
 
-    command: str  # that measured it
+    command: str  # that measured the curve
     corpus: str
     sentences: int
-    ranked_on: int  # of them, by which the heads are ranked
+    ranked_on: int  # number of sentences on which the heads are ranked
     order: tuple[AttentionPart, ...]  # heads, the least important first
-    losses: tuple[float, ...]  # of each alone, in nats, the mean over the sentences
+    losses: tuple[float, ...]  # mean loss in nats without each head of `order`
     points: tuple[PruningPoint, ...]
-    weights: str = ""  # the digest of those that it was measured on
+    weights: str = ""  # digest of the measured weights
 
     def to_json(self) -> str:
-        """The text of the file."""
+        """Serialise the curve, one field per line."""
         heads = [[part.kind, part.layer, part.head] for part in self.order]
         values = {
             KEY: self.weights,
@@ -65,10 +65,9 @@ class PruningCurve:
 
 
 def read_curve(folder: Path, heads: Collection[AttentionPart] | None = None) -> PruningCurve | None:
-    """The curve in a model's folder, if there is one of these weights.
+    """Return the curve in a model's folder, or None if there is none for its weights.
 
-    A folder may be a stranger's: a file that holds something else, or ranks other `heads` than the model has, counts as
-    none.
+    The folder may be third-party: an invalid file, or one that does not rank exactly `heads`, counts as missing.
     """
     values = read_report(folder, PRUNING_FILE)
     if values is None:
@@ -87,23 +86,23 @@ def read_curve(folder: Path, heads: Collection[AttentionPart] | None = None) -> 
     except (ValueError, TypeError, LookupError, AttributeError):
         return None
     numbers = [*curve.losses, *(number for point in curve.points for number in (point.chrf, point.same))]
-    sound = len(curve.points) > 1 and all(map(math.isfinite, numbers))
-    return curve if sound and (heads is None or set(curve.order) == set(heads)) else None
+    is_valid = len(curve.points) > 1 and all(map(math.isfinite, numbers))
+    return curve if is_valid and (heads is None or set(curve.order) == set(heads)) else None
 
 
 def rank_heads(
     translator: Translator, texts: Sequence[str], on_progress: Callable[[int], None] | None = None, **options: Any
 ) -> list[tuple[AttentionPart, float]]:
-    """Every head with its mean loss over the model's own answers, the least important first."""
+    """Rank all heads by their mean loss over the model's own translations, the least important first."""
     heads = all_heads(translator.model.config)
     rows = []
     for text in texts:
-        answer = translator.translate(text, **options)
-        rows.append(all_ablation_losses(translator, answer, [(head,) for head in heads]))
+        translation = translator.translate(text, **options)
+        rows.append(all_ablation_losses(translator, translation, [(head,) for head in heads]))
         if on_progress is not None:
             on_progress(1)
     means = [fmean(column) for column in zip(*rows, strict=True)]
-    return sorted(zip(heads, means, strict=True), key=lambda each: each[1])
+    return sorted(zip(heads, means, strict=True), key=lambda pair: pair[1])
 
 
 def measure_points(
@@ -113,21 +112,27 @@ def measure_points(
     counts: Sequence[int],
     **options: Any,
 ) -> Iterator[PruningPoint]:
-    """Points of the curve. At each, the first heads of `order` are off and all sentences are translated."""
+    """Yield the points of the curve. At each, the first heads of `order` are off and all sentences are translated."""
     texts, references = [text for text, _ in pairs], [reference for _, reference in pairs]
-    plain = translator.translate_lines(texts, **options)
+    unpruned_translations = translator.translate_lines(texts, **options)
     for count in counts:
         with apply_interventions(translator.model, switch_off(order[:count])):
-            written = translator.translate_lines(texts, **options)
-        same = fmean(own == before for own, before in zip(written, plain, strict=True))
-        yield PruningPoint(count, fmean(chrf(own, other) for own, other in zip(written, references, strict=True)), same)
+            translations = translator.translate_lines(texts, **options)
+        same = fmean(
+            translation == unpruned for translation, unpruned in zip(translations, unpruned_translations, strict=True)
+        )
+        yield PruningPoint(
+            count,
+            fmean(chrf(translation, expected) for translation, expected in zip(translations, references, strict=True)),
+            same,
+        )
 
 
 def switch_off(parts: Sequence[AttentionPart]) -> tuple[Intervention, ...]:
-    """The interventions that switch these off."""
+    """Return the interventions that switch these parts off."""
     return tuple(Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove") for part in parts)
 
 
 def pruning_counts(heads: int, steps: int = CURVE_STEPS) -> list[int]:
-    """How many heads are off at each point: none, all, and evenly between."""
+    """Return the number of heads off at each point: 0, all, and evenly spaced numbers between."""
     return sorted({round(step * heads / steps) for step in range(steps + 1)})

@@ -1,6 +1,6 @@
-"""Functions of a model that the page calls in addition to translating.
+"""Model functions that the page calls in addition to translation.
 
-Records go in and records come out, so that each of them may run in another process, or on another machine.
+Arguments and results are plain records, so that each function can run in another process or on another machine.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ PLAIN_SENTENCE, NEGATED_SENTENCE = "The film was {}.", "The film was not {}."
 
 
 class WordQuery(NamedTuple):
-    """A written word by the places of its tokens, and the heads that two methods read."""
+    """A written word, as token indices, and the heads that two methods read."""
 
     places: tuple[int, ...]
     head: tuple[int, int]
     aligning: AlignmentHead
-    seconds: float  # that integrated gradients may take
+    seconds: float  # time limit of integrated gradients
 
 
 def attribute_word(translator: Translator, translation: Translation, word: WordQuery, method: str) -> Attribution:
-    """Attribution of a target word to source words by one method."""
+    """Attribute a written word to source words by one method."""
     head, aligning, seconds = word.head, word.aligning, word.seconds
-    question = attribution_query(translator, translation, word.places, head=head, aligning=aligning, seconds=seconds)
-    return attribute(question, method)
+    query = attribution_query(translator, translation, word.places, head=head, aligning=aligning, seconds=seconds)
+    return attribute(query, method)
 
 
 def word_erasure_curve(
     translator: Translator, translation: Translation, places: Sequence[int], order: Sequence[int]
 ) -> list[float]:
-    """Probability of the target word as source words are masked one by one in this order."""
+    """Return the probability of a written word as source words are masked one by one in this order."""
     return erasure_curve(attribution_query(translator, translation, places), order)
 
 
 @dataclass(frozen=True, eq=False)
 class RowContributions:
-    """What one head writes at one place, key by key, and how far that moves the written word."""
+    """The output of one head at one position, per key, and its effect on the logit of the written token."""
 
     written: Numbers  # [keys, d_model]
-    logit_changes: Numbers | None  # [keys], in logits; None for the encoder, which has no direct effect on logits
-    promoted_tokens: tuple[tuple[int, float], ...]  # the tokens that all keys together raise most
+    logit_changes: Numbers | None  # [keys]; None for the encoder, which has no direct effect on logits
+    promoted_tokens: tuple[tuple[int, float], ...]  # tokens that the sum over all keys raises most
 
 
 def row_contributions(
     translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, row: int, count: int
 ) -> RowContributions:
-    """One row of one head; `count` tokens that it raises."""
+    """Compute one row of one head, with the `count` tokens that it raises most."""
     trace = run_trace(translator, translation)
-    written, moved = key_contributions(translator, translation, kind, layer, head, row, trace)
-    if moved is None:
-        return RowContributions(written, None, ())
-    lifted = promoted_tokens(translator, trace, kind, layer, row, written.sum(axis=0), count)
-    return RowContributions(written, moved, tuple(lifted))
+    outputs, effects = key_contributions(translator, translation, kind, layer, head, row, trace)
+    if effects is None:
+        return RowContributions(outputs, None, ())
+    promoted = promoted_tokens(translator, trace, kind, layer, row, outputs.sum(axis=0), count)
+    return RowContributions(outputs, effects, tuple(promoted))
 
 
 def first_change(
@@ -83,7 +83,7 @@ def first_change(
     first: int,
     last: int,
 ) -> int | None:
-    """With how many heads of the order off, from `first` to before `last`, another text than `text` is written."""
+    """Return the first count in range(`first`, `last`) of heads off at which the output is not `text`, or None."""
     for count in range(first, last):
         if translator.translate(replace(request, interventions=switch_off(order[:count]))).text != text:
             return count
@@ -91,7 +91,7 @@ def first_change(
 
 
 def position_table(translator: Translator, length: int) -> FloatArray:
-    """Learned position table; the first layer's if layers differ."""
+    """Return the learned position table, of the first layer if layers differ."""
     embedding: Embedding = translator.model.encoder.embedding
     table = to_numpy(embedding.positions.as_array(length))
     return table[0] if table.ndim == 4 else table
@@ -104,7 +104,7 @@ def apply_norm(translator: Translator, path: str, vectors: FloatArray) -> FloatA
 
 
 def apply_output_projection(translator: Translator, path: str, mixed: FloatArray) -> FloatArray:
-    """Output projection at `path`, applied to each head: `[heads, tokens, width]`."""
+    """Apply the output projection at `path` to the heads together: `[heads, tokens, width]` → `[tokens, d_model]`."""
     output: Any = translator.model.get_submodule(path)
     joined = np.swapaxes(mixed, 0, 1).reshape(mixed.shape[1], -1)  # [tokens, heads × width]
     result = joined @ output.weight.detach().float().cpu().numpy().T
@@ -114,28 +114,28 @@ def apply_output_projection(translator: Translator, path: str, mixed: FloatArray
 
 
 def encoder_activations(translator: Translator, rows: Sequence[Sequence[int]]) -> Activations:
-    """What enters the encoder's last feed-forward network, for sentences by their ids."""
+    """Return the inputs of the encoder's last feed-forward network, for sentences as ids."""
     return collect_activations(translator.model, rows)
 
 
 def encode_both_orders(translator: Translator, ids: Sequence[int], seed: int) -> tuple[ShuffleResult, ShuffleResult]:
-    """A sentence and its shuffled tokens through the encoder: with its positions, and without."""
-    with_them = encode_shuffled(translator.model, ids, seed, positions=True)
-    return with_them, encode_shuffled(translator.model, ids, seed, positions=False)
+    """Encode a sentence and its shuffled tokens, with positions and without."""
+    with_positions = encode_shuffled(translator.model, ids, seed, positions=True)
+    return with_positions, encode_shuffled(translator.model, ids, seed, positions=False)
 
 
-# ------------------------------------------------------------ of a classifier
+# ------------------------------------------------------------ classifiers
 
 
 class ErasureEffects(NamedTuple):
-    """Loss of each class's log-odds when a token's word is erased, and its cost."""
+    """Change of each class's log-odds when the word of a token is erased, and the cost of computing it."""
 
-    changes: tuple[tuple[float, ...], ...] | None  # [class][token]; None: more work than was allowed
-    work: float  # multiplications; infinite if the text is too long
+    changes: tuple[tuple[float, ...], ...] | None  # [class][token]; None if the limits are exceeded
+    work: float  # number of multiplications; infinite if the text is too long
 
 
 def judge_with_erasure(judge: Judge, text: str, most_tokens: int, most_work: float) -> tuple[Judgement, ErasureEffects]:
-    """The verdict and the contribution of each word, for texts within the limits of tokens and cost."""
+    """Classify a text, and measure the effect of erasing each word if the text is within both limits."""
     judgement = judge.judge(text)
     work = judge.erasure_cost(judgement) if len(judgement.tokens) <= most_tokens else math.inf
     return judgement, ErasureEffects(judge.erasure_effects(judgement) if work <= most_work else None, work)
@@ -143,12 +143,12 @@ def judge_with_erasure(judge: Judge, text: str, most_tokens: int, most_work: flo
 
 @dataclass(frozen=True)
 class NegationResult:
-    """One word, plain and denied."""
+    """The effect of negating one word."""
 
     word: str
     plain: float  # log-odds
-    denied: float
-    attention_to_not: FloatArray  # [layers, heads]: how much of the word's row goes to "not"
+    denied: float  # log-odds with "not"
+    attention_to_not: FloatArray  # [layers, heads]: attention from the word to "not"
     log_odds_without_head: FloatArray  # [layers, heads]: change of the negated log-odds without that head
 
 
@@ -156,11 +156,13 @@ def measure_negation(judge: Judge, word: str) -> NegationResult:
     """Classify a sentence with a word and with its negation, with all heads and without each head."""
     plain, judgement = judge.judge(PLAIN_SENTENCE.format(word)), judge.judge(NEGATED_SENTENCE.format(word))
     texts = [token.text.strip() for token in judgement.tokens]
-    at, by = texts.index(word), texts.index("not")
+    word_index, not_index = texts.index(word), texts.index("not")
     layers, heads = judgement.attention.shape[:2]
-    without = np.zeros((layers, heads), dtype=np.float32)
+    changes = np.zeros((layers, heads), dtype=np.float32)
     for layer in range(layers):
         for head in range(heads):
             with judge.without_head(layer, head):
-                without[layer, head] = judge.judge(NEGATED_SENTENCE.format(word)).log_odds - judgement.log_odds
-    return NegationResult(word, plain.log_odds, judgement.log_odds, judgement.attention[:, :, at, by], without)
+                changes[layer, head] = judge.judge(NEGATED_SENTENCE.format(word)).log_odds - judgement.log_odds
+    return NegationResult(
+        word, plain.log_odds, judgement.log_odds, judgement.attention[:, :, word_index, not_index], changes
+    )

@@ -1,7 +1,7 @@
-"""Why scores are divided by √d_k: random queries and keys of any width, through the attention that the models use.
+"""The effect of dividing scores by √d_k, with random queries and keys and the attention code of the models.
 
-Numbers of queries and keys have mean 0 and variance 1, so q·k is a sum of d_k products and spreads by √d_k. Softmax
-turns widely spread scores into one weight of almost 1, where its gradient is almost 0 (Vaswani et al. 2017, 3.2.1).
+Components of queries and keys have mean 0 and variance 1, so q·k is a sum of d_k products with standard deviation √d_k.
+Softmax turns widely spread scores into one weight near 1, where its gradient is near 0 (Vaswani et al. 2017, 3.2.1).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class ScalingResult:
 
     width: int  # d_k
     raw: float  # standard deviation of q·k
-    scaled: float  # of q·k / √d_k
-    raw_largest: float  # the largest weight of a row, on average
+    scaled: float  # standard deviation of q·k / √d_k
+    raw_largest: float  # largest weight of a row, mean over rows
     scaled_largest: float
-    raw_gradient: float  # how much the largest weight moves with its own score, in the middle of all rows
+    raw_gradient: float  # derivative of the largest weight by its own score, median over rows
     scaled_gradient: float
-    raw_row: tuple[float, ...]  # the weights of one query, from the largest on
+    raw_row: tuple[float, ...]  # weights of one query, in descending order
     scaled_row: tuple[float, ...]
 
 
 def measure_scaling(width: int, seed: int) -> ScalingResult:
-    """The same random queries and keys, scored without the division and with it."""
+    """Score the same random queries and keys with and without the division."""
     query, key = random_vectors(width, seed)
     raw, scaled = attention_scores(query, key, scale=UNSCALED), attention_scores(query, key)
     raw_weights, weights = masked_softmax(raw, None), masked_softmax(scaled, None)
@@ -51,19 +51,19 @@ def measure_scaling(width: int, seed: int) -> ScalingResult:
 
 
 def random_vectors(width: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Queries and keys, each `[batch, heads, tokens, width]` with one batch and one head."""
+    """Draw queries and keys, each `[1, 1, tokens, width]`: one batch, one head."""
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(1, 1, QUERIES, width, generator=generator)
     return query, torch.randn(1, 1, KEYS, width, generator=generator)
 
 
 def softmax_gradient(scores: Tensor) -> float:
-    """∂w/∂s of a row's largest weight by its own score, as backpropagation computes it: the median of all rows."""
+    """Return ∂w/∂s of a row's largest weight by its own score, by backpropagation: the median over rows."""
     leaf = scores.detach().clone()
     leaf.requires_grad = True
     largest = masked_softmax(leaf, None).amax(dim=-1)  # [batch, heads, queries]
-    (slopes,) = torch.autograd.grad(largest.sum(), leaf)
-    return float(slopes.gather(-1, scores.argmax(dim=-1, keepdim=True)).median())
+    (gradients,) = torch.autograd.grad(largest.sum(), leaf)
+    return float(gradients.gather(-1, scores.argmax(dim=-1, keepdim=True)).median())
 
 
 def _sorted(weights: Tensor) -> tuple[float, ...]:

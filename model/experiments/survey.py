@@ -1,18 +1,17 @@
 """A survey measures every head in thousands of sentences: one row per sentence, kind, layer and head.
 
-`survey_batch` is a pure function of a batch of sentences: equal batches give equal rows, whichever process or machine
-runs it, and nothing is kept between two. Files, parts and
-processes are the business of `survey_files.py`.
+`survey_batch` is a pure function of a batch of sentences: equal batches give equal rows in every process and on every
+machine. `survey_files.py` handles files, parts and processes.
 
-A sentence with a translation is read teacher-forced on it; one without is translated greedily. Words are numbered as
-`segmentation.py` cuts them. A measure is a name of `STATISTICS`, or a group:
+A sentence with a translation is teacher-forced on it; one without is translated greedily. Words are segmented by
+`segmentation.py`. A measure is a name of `STATISTICS`, or a group:
 
-- `roles`: the name of what a head does in this sentence, its share, how much of what a row may see it covers, and the
-  share and the chance of each role (`role_previous`, `chance_previous`, …), NaN where a role is impossible.
-- `alignment`: against links in Pharaoh format, for both readings of a row: how many words are linked, how many links
-  are sure, and of each reading how many of the head's are sure and possible. They add up over sentences to AER.
-- `importance`: the log probability, in nats, that the translation loses when this head alone is off.
-- `looks`: for each row the key that it looks at most and the weight, so that `survey_search.py` can look for words.
+- `roles`: the role of a head in the sentence, its share, its coverage of the visible keys, and the share and the chance
+  of each role (`role_previous`, `chance_previous`, …), NaN if a role is impossible.
+- `alignment`: counts against links in Pharaoh format: linked words, sure links, and for both readings of a row the sure
+  and the possible links of the head. Summed over sentences, they give the AER.
+- `importance`: the log probability, in nats, that the translation loses when only this head is off.
+- `looks`: the key with the highest weight in each row, and the weight, so that `survey_search.py` can find words.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ from headlight.model.translate.translator import Translator
 
 MEASURE_GROUPS = ("roles", "alignment", "importance", "looks")
 DEFAULT_MEASURES = ("entropy", "roles", "looks")
-BATCH_SENTENCES = 16  # sentences of one pass
-# Cells of one map over those sentences, estimated as characters / 3: bounds the memory of captured maps.
+BATCH_SENTENCES = 16  # sentences per pass
+# Cells of one map over a batch, with tokens estimated as characters / 3: bounds the memory of captured maps.
 MAX_CELLS_PER_BATCH = 16 * 40 * 40
-LOOK_SCALE = 255  # the number that stands for a weight of one in `looks`
+LOOK_SCALE = 255  # stored value of a weight of 1 in `looks`
 EVERY_ROLE = tuple(dict.fromkeys(name for kind in KINDS for name in ROLES[kind]))
 ALIGNMENT_COLUMNS = (
     "linked",
@@ -48,7 +47,7 @@ ALIGNMENT_COLUMNS = (
 
 @dataclass(frozen=True)
 class SurveyLine:
-    """One line of a file: its number from 0, its text, and what may go with it."""
+    """A line of a file: its number from 0, its text, and an optional translation and links."""
 
     number: int
     source: str
@@ -56,57 +55,59 @@ class SurveyLine:
     links: str | None = None  # Pharaoh: "0-0 1?2"
 
 
-Columns = dict[str, Any]  # name → an array or a list, all of one length
+Columns = dict[str, Any]  # name → array or list; all have the same length
 
 
 @dataclass(frozen=True)
 class SurveyBatch:
-    """Rows of a batch: one per head and one per sentence."""
+    """The tables of a batch: one row per head of each sentence, and one row per sentence."""
 
     heads: Columns
     sentences: Columns
 
 
 def check_measures(names: Sequence[str]) -> tuple[str, ...]:
-    """The names in one order, each once."""
-    known = (*STATISTICS, *MEASURE_GROUPS)
+    """Return the names in canonical order, without duplicates; reject unknown ones."""
+    valid_names = (*STATISTICS, *MEASURE_GROUPS)
     for name in names:
-        if name not in known:
-            raise choice_error("measure", name, known)
-    return tuple(name for name in known if name in names)
+        if name not in valid_names:
+            raise choice_error("measure", name, valid_names)
+    return tuple(name for name in valid_names if name in names)
 
 
 def survey_batch(translator: Translator, sentences: Sequence[SurveyLine], measures: Sequence[str]) -> SurveyBatch:
-    """Measure every head in these sentences. A sentence that cannot be read has no rows, and says why."""
+    """Measure every head in these sentences. A rejected sentence has no rows of heads, and `refused` is the error."""
     answers: dict[int, Translation | str] = {}
     for group in _group_sentences(sentences):
-        answers |= zip((each.number for each in group), _translate_group(translator, group), strict=True)
+        answers |= zip((item.number for item in group), _translate_group(translator, group), strict=True)
     rows: list[Columns] = []
-    about: Columns = {name: [] for name in ("sentence", "source", "target", "read", "written", "refused")}
+    sentence_columns: Columns = {name: [] for name in ("sentence", "source", "target", "read", "written", "refused")}
     for sentence in sentences:
         answer = answers[sentence.number]
         refused = answer if isinstance(answer, str) else ""
         if not isinstance(answer, str):
             rows += _rows(translator, sentence, answer, measures)
-        about["sentence"].append(sentence.number)
-        about["source"].append(sentence.source if isinstance(answer, str) else answer.source_text)
-        about["target"].append("" if isinstance(answer, str) else answer.text)
-        about["read"].append(
+        sentence_columns["sentence"].append(sentence.number)
+        sentence_columns["source"].append(sentence.source if isinstance(answer, str) else answer.source_text)
+        sentence_columns["target"].append("" if isinstance(answer, str) else answer.text)
+        sentence_columns["read"].append(
             [] if isinstance(answer, str) else word_per_token(answer.source_tokens, answer.source_text)
         )
-        about["written"].append([] if isinstance(answer, str) else word_per_token(answer.target_tokens, answer.text))
-        about["refused"].append(refused)
+        sentence_columns["written"].append(
+            [] if isinstance(answer, str) else word_per_token(answer.target_tokens, answer.text)
+        )
+        sentence_columns["refused"].append(refused)
     names = _columns(measures)
     empty = {"kind": np.array([], dtype=object), "role": np.array([], dtype=object)}
     heads: Columns = {
-        name: np.concatenate([each[name] for each in rows]) if rows else empty.get(name, np.array([], np.float32))
+        name: np.concatenate([item[name] for item in rows]) if rows else empty.get(name, np.array([], np.float32))
         for name in names
     }
-    return SurveyBatch(heads, about)
+    return SurveyBatch(heads, sentence_columns)
 
 
 def word_per_token(tokens: Sequence[Token], text: str) -> list[str]:
-    """The word that each token is part of, as it is written; special tokens stand for themselves."""
+    """Return the word that each token is part of, as written; a special token is its own word."""
     spans: dict[int, tuple[int, int]] = {}
     for token in tokens:
         if token.word is not None:
@@ -118,7 +119,12 @@ def word_per_token(tokens: Sequence[Token], text: str) -> list[str]:
 def _columns(measures: Sequence[str]) -> list[str]:
     names = ["sentence", "kind", "layer", "head", *(name for name in measures if name in STATISTICS)]
     if "roles" in measures:
-        names += ["role", "share", "coverage", *(f"{of}_{name}" for of in ("role", "chance") for name in EVERY_ROLE)]
+        names += [
+            "role",
+            "share",
+            "coverage",
+            *(f"{prefix}_{name}" for prefix in ("role", "chance") for name in EVERY_ROLE),
+        ]
     if "alignment" in measures:
         names += ALIGNMENT_COLUMNS
     if "importance" in measures:
@@ -129,35 +135,35 @@ def _columns(measures: Sequence[str]) -> list[str]:
 
 
 def _group_sentences(sentences: Sequence[SurveyLine]) -> Iterator[list[SurveyLine]]:
-    """Groups for one pass each: of like length, and either all with a translation or none."""
-    order = sorted(sentences, key=lambda each: (each.target is None, len(each.source), each.number))
+    """Yield the groups for one pass each: similar lengths, and a translation either for all or for none."""
+    ordered = sorted(sentences, key=lambda line: (line.target is None, len(line.source), line.number))
     group: list[SurveyLine] = []
-    for each in order:
-        longest = max(len(each.source), len(each.target or "")) / 3 + 2
-        mixed = bool(group) and (group[0].target is None) != (each.target is None)
+    for line in ordered:
+        longest = max(len(line.source), len(line.target or "")) / 3 + 2
+        mixed = bool(group) and (group[0].target is None) != (line.target is None)
         if group and (mixed or len(group) == BATCH_SENTENCES or (len(group) + 1) * longest**2 > MAX_CELLS_PER_BATCH):
             yield group
             group = []
-        group.append(each)
+        group.append(line)
     if group:
         yield group
 
 
 def _translate_group(translator: Translator, group: Sequence[SurveyLine]) -> list[Translation | str]:
-    """Translate a group in one pass, or one by one if one of them is rejected."""
+    """Translate a group in one pass, or one by one if a sentence is rejected. A rejection becomes its message."""
     try:
-        requests = [translator.request(each.source, target=each.target, alternatives=0, beam_size=1) for each in group]
+        requests = [translator.request(line.source, target=line.target, alternatives=0, beam_size=1) for line in group]
         return list(translator.translate_batch(requests))
     except RequestError as error:
         if len(group) == 1:
             return [str(error)]
-        return [item for each in group for item in _translate_group(translator, [each])]
+        return [answer for line in group for answer in _translate_group(translator, [line])]
 
 
 def _rows(
     translator: Translator, sentence: SurveyLine, answer: Translation, measures: Sequence[str]
 ) -> Iterator[Columns]:
-    """The rows of one sentence, a kind at a time."""
+    """Yield the rows of one sentence, one kind of attention at a time."""
     gold = _gold(sentence, answer) if "alignment" in measures else None
     for kind in KINDS:
         layers, heads = answer.attention.of(kind).shape[:2]
@@ -174,7 +180,7 @@ def _rows(
         if gold is not None:
             results |= _aligned(answer, kind, *gold)
         if "importance" in measures:
-            parts = [(AttentionPart(kind, place // heads, place % heads),) for place in range(layers * heads)]
+            parts = [(AttentionPart(kind, index // heads, index % heads),) for index in range(layers * heads)]
             results["importance"] = np.array(all_ablation_losses(translator, answer, parts), dtype=np.float32)
         if "looks" in measures:
             results |= _strongest_keys(answer, kind)
@@ -182,11 +188,11 @@ def _rows(
 
 
 def _statistics(answer: Translation, kind: Kind, measures: Sequence[str]) -> Columns:
-    wanted = [name for name in measures if name in STATISTICS]
-    if len(wanted) > 2:
-        every = measure_all(answer, kind)
-        return {name: every[name] for name in wanted}
-    return {name: measure(answer, kind, name) for name in wanted}
+    names = [name for name in measures if name in STATISTICS]
+    if len(names) > 2:
+        statistics = measure_all(answer, kind)
+        return {name: statistics[name] for name in names}
+    return {name: measure(answer, kind, name) for name in names}
 
 
 def _roles(answer: Translation, kind: Kind) -> Columns:
@@ -195,10 +201,10 @@ def _roles(answer: Translation, kind: Kind) -> Columns:
     results: Columns = {"role": names.ravel(), "share": values.ravel().astype(np.float32)}
     results["coverage"] = shares.coverage.ravel()
     for name in EVERY_ROLE:
-        place = ROLES[kind].index(name) if name in ROLES[kind] else None
-        nothing = np.full(names.size, np.nan, dtype=np.float32)
-        results[f"role_{name}"] = nothing if place is None else shares.shares[..., place].ravel()
-        results[f"chance_{name}"] = nothing if place is None else np.full_like(nothing, shares.chances[place])
+        index = ROLES[kind].index(name) if name in ROLES[kind] else None
+        missing = np.full(names.size, np.nan, dtype=np.float32)
+        results[f"role_{name}"] = missing if index is None else shares.shares[..., index].ravel()
+        results[f"chance_{name}"] = missing if index is None else np.full_like(missing, shares.chances[index])
     return results
 
 
@@ -224,22 +230,22 @@ def _aligned(answer: Translation, kind: Kind, gold: GoldLinks, source: Segmented
     heads = answer.attention.cross.shape[1]
     counts = count_heads(answer.attention.cross, tokens[0], target.spans, tokens[1], source.spans, gold)
     for (layer, head, shift), errors in counts.items():
-        place = layer * heads + head
-        results["linked"][place], results["sure"][place] = errors.linked, errors.sure
-        results[f"right_sure_{shift}"][place] = errors.linked_and_sure
-        results[f"right_possible_{shift}"][place] = errors.linked_and_possible
+        index = layer * heads + head
+        results["linked"][index], results["sure"][index] = errors.linked, errors.sure
+        results[f"right_sure_{shift}"][index] = errors.linked_and_sure
+        results[f"right_possible_{shift}"][index] = errors.linked_and_possible
     return results
 
 
 def _strongest_keys(answer: Translation, kind: Kind) -> Columns:
-    """Of each row the key with the highest weight, as 16-bit numbers, and the weight, as 8-bit ones, in bytes."""
+    """Return the key with the highest weight per row, as bytes of 16-bit numbers, and the weights, as 8-bit ones."""
     weights = answer.attention.of(kind)  # [layer, head, row, key]
     flat = weights.reshape(-1, *weights.shape[2:])
     if not flat.size:
-        nothing = [b""] * len(flat)
-        return {"looks_at": np.array(nothing, dtype=object), "looks_with": np.array(nothing, dtype=object)}
-    places = flat.argmax(axis=-1)
-    highest = np.take_along_axis(flat, places[..., None], axis=-1)[..., 0]
-    at = [row.tobytes() for row in places.astype("<u2")]
-    strong = [row.tobytes() for row in np.rint(highest * LOOK_SCALE).astype(np.uint8)]
-    return {"looks_at": np.array(at, dtype=object), "looks_with": np.array(strong, dtype=object)}
+        empty = [b""] * len(flat)
+        return {"looks_at": np.array(empty, dtype=object), "looks_with": np.array(empty, dtype=object)}
+    keys = flat.argmax(axis=-1)
+    highest = np.take_along_axis(flat, keys[..., None], axis=-1)[..., 0]
+    key_bytes = [row.tobytes() for row in keys.astype("<u2")]
+    weight_bytes = [row.tobytes() for row in np.rint(highest * LOOK_SCALE).astype(np.uint8)]
+    return {"looks_at": np.array(key_bytes, dtype=object), "looks_with": np.array(weight_bytes, dtype=object)}

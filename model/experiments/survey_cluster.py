@@ -1,7 +1,7 @@
-"""A survey on a Ray cluster: its machines measure parts of the same plan, and this process writes them.
+"""A survey on a Ray cluster: the machines measure the parts of a plan, and this process writes them.
 
-The lines travel with the parts and the tables come back, so that machines share no disk. Each of them needs the model's
-folder at the same place, as the image has it. Ray Data computes the parts of a lost worker again.
+Workers receive the lines of a part and return its tables, so the machines need no shared disk. Each machine needs the
+model's folder at the same path, as in the image. Ray Data recomputes the parts of a lost worker.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_PENDING_PARTS = 1000  # parts in flight: bounds the memory of this process a
 
 
 class SurveyWorker:
-    """One worker with one core, which loads the model once."""
+    """A worker on one core, which loads the model once."""
 
     def __init__(self, begun: SurveyPlan, model: Path, device: str | None) -> None:
         import torch
@@ -40,12 +40,12 @@ class SurveyWorker:
             raise CommandError(f"{model} of a machine of the cluster holds another model. Put the same there.")
 
     def __call__(self, rows: Any) -> Any:
-        """The tables of one part, computed as its own batch."""
+        """Measure one part, and return its tables."""
         (row,) = rows.to_pylist()
         lines = row["text"].split("\n")
         result = measure_part(self.begun, row["number"], lines, self.model, self.device)
-        made = {"number": row["number"], "lines": len(lines), "heads": result.heads, "sentences": result.sentences}
-        return type(rows).from_pylist([made])
+        tables = {"number": row["number"], "lines": len(lines), "heads": result.heads, "sentences": result.sentences}
+        return type(rows).from_pylist([tables])
 
 
 def survey_on_cluster(
@@ -58,26 +58,26 @@ def survey_on_cluster(
     on_progress: Callable[[int], None] | None = None,
     surveyor: type[SurveyWorker] = SurveyWorker,
 ) -> int:
-    """As `survey_files.survey`, on the current Ray cluster, with `workers` workers or one per core."""
+    """Run `survey_files.run_survey` on the current Ray cluster, with `workers` workers or one per core."""
     from ray.data import ActorPoolStrategy, DataContext, from_items
     from ray.exceptions import RayError
 
-    logging.getLogger("ray.data").setLevel(logging.WARNING)  # progress callback
+    logging.getLogger("ray.data").setLevel(logging.WARNING)  # `on_progress` reports instead
     settings = DataContext.get_current()
     settings.enable_progress_bars = False
     settings.print_on_execution_start = False
-    begun = read_plan(folder)
+    plan = read_plan(folder)
     report = on_progress or (lambda lines: None)
-    waiting = missing_parts(folder, begun, file, report)
+    missing = missing_parts(folder, plan, file, report)
     pool = ActorPoolStrategy(size=workers) if workers else ActorPoolStrategy(min_size=1, max_size=_cores())
     measured = 0
-    while window := _rows(waiting):
+    while window := _rows(missing):
         parts = from_items(window, override_num_blocks=len(window)).map_batches(
             surveyor,
-            fn_constructor_args=(begun, model.resolve(), device),
+            fn_constructor_args=(plan, model.resolve(), device),
             compute=pool,
             batch_size=1,
-            batch_format="pyarrow",  # of bytes, NumPy would drop zeros at the end
+            batch_format="pyarrow",  # NumPy would drop trailing zero bytes
             num_cpus=1,
         )
         try:
@@ -91,7 +91,7 @@ def survey_on_cluster(
 
 
 def _rows(waiting: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
-    """The next parts, a row each."""
+    """Return the next parts, one row per part."""
     return [
         {"number": number, "text": "".join(lines).removesuffix("\n")}
         for number, lines in islice(waiting, MAX_PENDING_PARTS)
@@ -105,7 +105,7 @@ def _cores() -> int:
 
 
 def _in_words(error: BaseException) -> CommandError:
-    """The worker's own error, or a cluster failure."""
+    """Return the worker's own error, or an error for the cluster."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CommandError | ModelError):

@@ -1,9 +1,9 @@
-"""The files of a survey: lines in, Parquet out, in parts that a run after an interruption need not measure again.
+"""The files of a survey: text lines in, Parquet out, in parts, so that an interrupted survey can resume.
 
-A folder contains `survey.json` with the settings, and for each part of `PART` lines `heads-00000.parquet` and
-`sentences-00000.parquet`. A part is written under another name and renamed when it is whole, so a part that is there is
-whole. It depends on its lines alone: neither the number of processes nor an interruption changes it. Of all parts, no
-more are in memory than there are processes.
+A folder contains `survey.json` with the settings, and for each part of `LINES_PER_PART` lines `heads-00000.parquet` and
+`sentences-00000.parquet`. A part is written under a temporary name and renamed when complete, so an existing part is
+complete. It depends only on its lines, not on the number of processes or on interruptions. At most two parts per
+process are in memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import Columns, SurveyLine, survey_batch
 from headlight.model.translate.translator import Translator
 
-LINES_PER_PART = 64  # lines
+LINES_PER_PART = 64
 PLAN_FILE = "survey.json"
 HEADS, SENTENCES = "heads", "sentences"
 VERSION = 1
@@ -39,9 +39,9 @@ VERSION = 1
 class SurveyPlan:
     """Settings of a survey. They determine every row."""
 
-    model: str  # the folder's name
-    revision: str  # of its files
-    file: str  # the name of the file of sentences
+    model: str  # name of the folder
+    revision: str  # fingerprint of the model's files
+    file: str  # name of the file of sentences
     digest: str  # SHA-256 of that file
     lines: int
     measures: tuple[str, ...]
@@ -50,12 +50,12 @@ class SurveyPlan:
 
     @property
     def parts(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return -(-self.lines // self.part)
 
 
 def polars() -> Any:
-    """The library that reads and writes Parquet, which only surveys need."""
+    """Import polars, which reads and writes Parquet. Only surveys need it."""
     try:
         return importlib.import_module("polars")
     except ImportError as error:
@@ -66,14 +66,14 @@ def polars() -> Any:
 
 
 def make_plan(model: Path, file: Path, measures: Sequence[str]) -> SurveyPlan:
-    """The plan for all lines of a file."""
-    digest, lines, last = hashlib.sha256(), 0, b"\n"
-    with file.open("rb") as opened:
-        while block := opened.read(1 << 20):
+    """Create the plan for all lines of a file."""
+    digest, lines, last_byte = hashlib.sha256(), 0, b"\n"
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
             digest.update(block)
             lines += block.count(b"\n")
-            last = block[-1:]
-    lines += last != b"\n"
+            last_byte = block[-1:]
+    lines += last_byte != b"\n"
     if not lines:
         raise CommandError(f"{file} has no lines. Write a sentence on each.")
     name = model.resolve().name
@@ -81,7 +81,7 @@ def make_plan(model: Path, file: Path, measures: Sequence[str]) -> SurveyPlan:
 
 
 def read_plan(folder: Path) -> SurveyPlan:
-    """The plan of a survey that was begun."""
+    """Read the plan of a survey."""
     path = folder / PLAN_FILE
     if not path.is_file():
         raise CommandError(
@@ -92,7 +92,7 @@ def read_plan(folder: Path) -> SurveyPlan:
 
 
 def start_survey(folder: Path, wanted: SurveyPlan) -> None:
-    """Make the folder, or go on with a survey of the same plan. Another plan of which nothing is measured gives way."""
+    """Create the folder, or resume a survey with the same plan. A different plan without complete parts is replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / PLAN_FILE
     if not path.is_file() or not complete_parts(folder, HEADS):
@@ -100,9 +100,9 @@ def start_survey(folder: Path, wanted: SurveyPlan) -> None:
             path, lambda part: part.write_text(json.dumps(asdict(wanted), indent=1) + "\n", encoding="utf-8")
         )
         return
-    begun = read_plan(folder)
-    if begun != wanted:
-        old, new = asdict(begun), asdict(wanted)
+    stored = read_plan(folder)
+    if stored != wanted:
+        old, new = asdict(stored), asdict(wanted)
         changed = ", ".join(name for name in old if old[name] != new[name])
         raise CommandError(
             f"{folder} holds a survey with other values of {changed}. Name another folder, or remove it to begin anew."
@@ -118,24 +118,24 @@ def run_survey(
     device: str | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Measure all parts that are missing, and give their number. `on_progress` gets the lines of each."""
-    begun = read_plan(folder)
+    """Measure all missing parts, and return their number. `on_progress` gets the number of lines of each part."""
+    plan = read_plan(folder)
     report = on_progress or (lambda lines: None)
-    waiting = missing_parts(folder, begun, file, report)
+    missing = missing_parts(folder, plan, file, report)
     if workers == 1:
         measured = 0
-        for number, lines in waiting:
-            _measure_and_write(folder, begun, number, lines, model, device)
+        for number, lines in missing:
+            _measure_and_write(folder, plan, number, lines, model, device)
             report(len(lines))
             measured += 1
         return measured
-    return _in_processes(folder, begun, waiting, model, device, workers, report)
+    return _in_processes(folder, plan, missing, model, device, workers, report)
 
 
 def missing_parts(
     folder: Path, begun: SurveyPlan, file: Path, report: Callable[[int], None]
 ) -> Iterator[tuple[int, list[str]]]:
-    """The number and the lines of each part to measure; `report` gets the lines of those that are there."""
+    """Return the number and the lines of each part to measure. `report` gets the line count of each complete part."""
     for part in range(begun.parts):
         if _is_done(folder, part):
             report(_length(begun, part))
@@ -151,7 +151,7 @@ def _in_processes(
     workers: int,
     report: Callable[[int], None],
 ) -> int:
-    """The same with several processes; each loads the model once."""
+    """Measure the parts in several processes; each loads the model once."""
     threads = max(1, (os.cpu_count() or 1) // workers)
     context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
     measured = 0
@@ -163,10 +163,10 @@ def _in_processes(
                     running[pool.submit(_measure_and_write, folder, begun, number, lines, model, device)] = len(lines)
                 if not running:
                     return measured
-                for done in wait(running, return_when=FIRST_COMPLETED).done:
-                    lines_done = running.pop(done)
-                    done.result()
-                    report(lines_done)
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    line_count = running.pop(future)
+                    future.result()
+                    report(line_count)
                     measured += 1
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -174,19 +174,19 @@ def _in_processes(
 
 
 def complete_parts(folder: Path, what: str) -> list[Path]:
-    """The whole parts of heads or of sentences, in order."""
+    """Return the complete parts of heads or of sentences, in order."""
     return sorted(folder.glob(f"{what}-?????.parquet"))
 
 
 def require_complete(folder: Path) -> SurveyPlan:
-    """The plan of a survey all of whose parts are there."""
-    begun = read_plan(folder)
-    missing = sum(not _is_done(folder, part) for part in range(begun.parts))
+    """Return the plan of a survey; raise an error if a part is missing."""
+    plan = read_plan(folder)
+    missing = sum(not _is_done(folder, part) for part in range(plan.parts))
     if missing:
         raise CommandError(
-            f"{folder}: {missing} of {begun.parts} parts are missing. Give the same command again: it goes on there."
+            f"{folder}: {missing} of {plan.parts} parts are missing. Give the same command again: it goes on there."
         )
-    return begun
+    return plan
 
 
 # ---------------------------------------------------------------- one part
@@ -201,17 +201,17 @@ class SurveyPart:
 
 
 def measure_part(begun: SurveyPlan, number: int, lines: Sequence[str], model: Path, device: str | None) -> SurveyPart:
-    """Tables of one part, in any process or machine."""
+    """Measure one part, in any process or on any machine."""
     first = number * begun.part
     sentences = [
-        sentence for place, line in enumerate(lines) if (sentence := _sentence(first + place, line)) is not None
+        sentence for offset, line in enumerate(lines) if (sentence := _sentence(first + offset, line)) is not None
     ]
     result = survey_batch(_translator(model, device), sentences, begun.measures)
     return SurveyPart(_parquet(result.heads), _parquet(result.sentences))
 
 
 def write_part(folder: Path, number: int, part: SurveyPart) -> None:
-    """Write a part. Its heads come last: it counts as done once they are there."""
+    """Write a part. The heads come last: a part is complete once their file exists."""
     _write_atomically(folder / _name(SENTENCES, number), lambda path: path.write_bytes(part.sentences))
     _write_atomically(folder / _name(HEADS, number), lambda path: path.write_bytes(part.heads))
 
@@ -224,41 +224,41 @@ def _measure_and_write(
 
 @lru_cache(maxsize=1)
 def _translator(model: Path, device: str | None) -> Translator:
-    """The model of this process."""
+    """Load the model of this process."""
     return Translator.load(model, device)
 
 
 def _sentence(number: int, line: str) -> SurveyLine | None:
-    """`source`, or `source ⇥ target`, or `source ⇥ target ⇥ links`; nothing for a blank line."""
+    """Parse `source`, `source ⇥ target` or `source ⇥ target ⇥ links`; return None for a blank line."""
     source, *more = (part.strip() for part in line.rstrip("\r\n").split("\t"))
     return SurveyLine(number, source, *(more[:2])) if source else None
 
 
 def _missing_lines(file: Path, begun: SurveyPlan, missing: Iterator[int]) -> Iterator[tuple[int, list[str]]]:
-    """The lines of each missing part, read as they are asked for."""
-    wanted = next(missing, None)
-    with file.open(encoding="utf-8") as opened:
+    """Yield the lines of each missing part, read on demand."""
+    next_part = next(missing, None)
+    with file.open(encoding="utf-8") as stream:
         for number in range(begun.parts):
             try:
-                lines = list(islice(opened, begun.part))
+                lines = list(islice(stream, begun.part))
             except UnicodeDecodeError as error:
                 raise CommandError(f"{file} is not UTF-8 text. Convert it.") from error
-            if number == wanted:
+            if number == next_part:
                 yield number, lines
-                wanted = next(missing, None)
-            if wanted is None:
+                next_part = next(missing, None)
+            if next_part is None:
                 return
 
 
 def _parquet(columns: Columns) -> bytes:
     table = polars().DataFrame({name: _plain(name, values) for name, values in columns.items()})
-    written = io.BytesIO()
-    table.write_parquet(written, compression="zstd")
-    return written.getvalue()
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
 
 
 def _plain(name: str, values: Any) -> Any:
-    """A column for the library: texts and bytes as lists, also if it is empty."""
+    """Convert a column to a series; texts and bytes have explicit types, because the column may be empty."""
     library = polars()
     kinds = {
         "kind": library.String,

@@ -1,7 +1,7 @@
-"""Queries over a survey, part by part in constant memory: words that heads attend from and to, and sums.
+"""Queries over a survey, part by part in constant memory: words that heads look from and to, and statistics.
 
-A row looks "from" the word that it belongs to: in the encoder a source word, else the word being written. It looks "to"
-the word of the key with its highest weight.
+A row looks "from" its own word: a source word in the encoder, else the word being written. It looks "to" the word of
+the key with the highest weight.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXAMPLES = 3
 
 
 class Head(NamedTuple):
-    """One head, counted from 0."""
+    """A head; layer and head are counted from 0."""
 
     kind: Kind
     layer: int
@@ -34,52 +34,52 @@ class Head(NamedTuple):
 
 @dataclass
 class LookStatistics:
-    """How often a head's rows of one word look most at another, of the sentences that have both."""
+    """Counts of how often a head looks from one word to another, in sentences that have both."""
 
     head: Head
     looks: int = 0
-    total: int = 0  # rows of the first word, in sentences that have the second
+    total: int = 0  # rows of the first word, in sentences that have both
     weight: float = 0.0  # summed over `looks`
     examples: list[tuple[float, int, str, str]] = field(default_factory=list)  # weight, sentence, source, target
 
     @property
     def share(self) -> float:
-        """The share of rows that look there."""
+        """The share of rows that look at the second word."""
         return self.looks / self.total if self.total else 0.0
 
 
 def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[LookStatistics]:
-    """The heads that look from one word to another with this weight at least, those that do it most often first.
+    """Find the heads that look from one word to another with a weight of at least `least`, most frequent first.
 
     Words are compared without case. `</s>` and other special tokens are separate words.
     """
-    begun = require_complete(folder)
-    if "looks" not in begun.measures:
+    plan = require_complete(folder)
+    if "looks" not in plan.measures:
         raise CommandError(f"{folder} was surveyed without looks, which a search needs. Add it to --measure.")
-    wanted, looked_at = start.casefold(), end.casefold()
+    row_word, key_word = start.casefold(), end.casefold()
     results: dict[Head, LookStatistics] = {}
     for heads, sentences in _tables(folder):
         texts = {row["sentence"]: row for row in sentences.iter_rows(named=True) if not row["refused"]}
-        sides = {
-            number: {kind: _words(row, kind) for kind in KINDS} for number, row in texts.items()
-        }  # kind → words of rows, words of keys
-        with_both = {
+        # Sentence → kind → words of the rows, words of the keys.
+        sides = {number: {kind: _words(row, kind) for kind in KINDS} for number, row in texts.items()}
+        matches = {
             (number, kind)
             for number, kinds in sides.items()
             for kind, (rows, keys) in kinds.items()
-            if wanted in rows and looked_at in keys
+            if row_word in rows and key_word in keys
         }
-        if not with_both:
+        if not matches:
             continue
         for row in heads.select("sentence", "kind", "layer", "head", "looks_at", "looks_with").iter_rows(named=True):
-            if (row["sentence"], row["kind"]) not in with_both:
+            if (row["sentence"], row["kind"]) not in matches:
                 continue
             rows, keys = sides[row["sentence"]][row["kind"]]
             head = Head(row["kind"], row["layer"], row["head"])
-            one = results.setdefault(head, LookStatistics(head))
-            _count(one, row, rows, keys, wanted, looked_at, least, texts[row["sentence"]])
+            statistics = results.setdefault(head, LookStatistics(head))
+            _count(statistics, row, rows, keys, row_word, key_word, least, texts[row["sentence"]])
     return sorted(
-        (each for each in results.values() if each.looks), key=lambda each: (-each.share, -each.weight, each.head)
+        (entry for entry in results.values() if entry.looks),
+        key=lambda entry: (-entry.share, -entry.weight, entry.head),
     )
 
 
@@ -93,42 +93,42 @@ def _count(
     least: float,
     text: Any,
 ) -> None:
-    at = np.frombuffer(row["looks_at"], dtype="<u2")
-    strong = np.frombuffer(row["looks_with"], dtype=np.uint8) / LOOK_SCALE
+    key_indices = np.frombuffer(row["looks_at"], dtype="<u2")
+    weights = np.frombuffer(row["looks_with"], dtype=np.uint8) / LOOK_SCALE
     for place, word in enumerate(rows):
         if word != wanted:
             continue
         one.total += 1
-        if keys[at[place]] == end and strong[place] >= least:
+        if keys[key_indices[place]] == end and weights[place] >= least:
             one.looks += 1
-            one.weight += float(strong[place])
-            example = (float(strong[place]), row["sentence"], text["source"], text["target"])
-            one.examples = sorted({*one.examples, example}, key=lambda each: (-each[0], each[1]))[:EXAMPLES]
+            one.weight += float(weights[place])
+            example = (float(weights[place]), row["sentence"], text["source"], text["target"])
+            one.examples = sorted({*one.examples, example}, key=lambda entry: (-entry[0], entry[1]))[:EXAMPLES]
 
 
 def _words(row: dict[str, Any], kind: str) -> tuple[list[str], list[str]]:
-    """The words of the rows and of the keys of one kind, without case."""
+    """Return the case-folded words of the rows and of the keys of one kind."""
     read, written = ([word.casefold() for word in row[side]] for side in ("read", "written"))
     if kind == "encoder":
         return read, read
     return (written, read) if kind == "cross" else (written, ["<s>", *written[:-1]])
 
 
-# ---------------------------------------------------------------- sums
+# ---------------------------------------------------------------- statistics
 
 
 @dataclass
 class SurveySummary:
-    """Statistics of each head, `[layer, head]` each, accumulated instead of stored per sentence."""
+    """Statistics of the heads of one kind, `[layer, head]`, accumulated instead of stored per sentence."""
 
     sentences: int
     means: dict[str, np.ndarray]  # measure → mean over the sentences that have it
     spreads: dict[str, np.ndarray]  # measure → standard deviation between sentences
-    roles: list[list[dict[str, int]]]  # name → in how many sentences
+    roles: list[list[dict[str, int]]]  # role → number of sentences
 
 
 def summarise(folder: Path) -> dict[Kind, SurveySummary]:
-    """Means and standard deviations of every measure, and how often each head has each role."""
+    """Compute means and standard deviations of every measure, and count the roles of each head."""
     require_complete(folder)
     totals: dict[tuple[str, str], list[np.ndarray]] = {}
     roles: dict[Head, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -143,30 +143,30 @@ def summarise(folder: Path) -> dict[Kind, SurveySummary]:
             counted[kind] += len(table) // (shape[0] * shape[1])
             for name in _measured(table):
                 values = table[name].to_numpy().astype(np.float64).reshape(-1, *shape)  # [sentence, layer, head]
-                has = ~np.isnan(values)
-                filled = np.where(has, values, 0)
-                sums = [has.sum(axis=0), filled.sum(axis=0), (filled**2).sum(axis=0)]
-                before = totals.setdefault((kind, name), [np.zeros(shape) for _ in sums])
-                totals[kind, name] = [old + new for old, new in zip(before, sums, strict=True)]
+                present = ~np.isnan(values)
+                filled = np.where(present, values, 0)
+                sums = [present.sum(axis=0), filled.sum(axis=0), (filled**2).sum(axis=0)]
+                previous = totals.setdefault((kind, name), [np.zeros(shape) for _ in sums])
+                totals[kind, name] = [old + new for old, new in zip(previous, sums, strict=True)]
             if "role" in table.columns:
                 for layer, head, name in table.select("layer", "head", "role").iter_rows():
                     roles[Head(kind, layer, head)][name] += 1
     results = {}
     for kind in (kind for kind in KINDS if kind in shapes):
         means, spreads = {}, {}
-        for (of, name), (count, total, squares) in totals.items():
-            if of == kind:
-                some = np.where(count > 0, count, np.nan)
-                means[name] = total / some
-                spreads[name] = np.sqrt(np.maximum(squares / some - means[name] ** 2, 0))
-        layers, heads_of = shapes[kind]
-        named = [[dict(roles[Head(kind, layer, head)]) for head in range(heads_of)] for layer in range(layers)]
-        results[kind] = SurveySummary(counted[kind], means, spreads, named)
+        for (total_kind, name), (count, total, squares) in totals.items():
+            if total_kind == kind:
+                divisor = np.where(count > 0, count, np.nan)
+                means[name] = total / divisor
+                spreads[name] = np.sqrt(np.maximum(squares / divisor - means[name] ** 2, 0))
+        layers, head_count = shapes[kind]
+        role_counts = [[dict(roles[Head(kind, layer, head)]) for head in range(head_count)] for layer in range(layers)]
+        results[kind] = SurveySummary(counted[kind], means, spreads, role_counts)
     return results
 
 
 class AlignmentResult(NamedTuple):
-    """How well one reading of a cross-attention head aligns words."""
+    """The alignment error of one reading of a cross-attention head."""
 
     layer: int
     head: int
@@ -176,7 +176,7 @@ class AlignmentResult(NamedTuple):
 
 
 def rank_heads(folder: Path) -> list[AlignmentResult]:
-    """The cross-attention heads by their alignment error rate, with bounds; none where links were not surveyed."""
+    """Rank the cross-attention heads by alignment error rate, with bounds; empty if no links were surveyed."""
     if "alignment" not in require_complete(folder).measures:
         return []
     counts: dict[tuple[int, int, int], list[AlignmentCounts]] = defaultdict(list)
@@ -189,7 +189,7 @@ def rank_heads(folder: Path) -> list[AlignmentResult]:
     for (layer, head, shift), errors in counts.items():
         total = sum(errors, AlignmentCounts())
         ranked.append(AlignmentResult(layer, head, shift, total, error_bounds(errors)))
-    return sorted(ranked, key=lambda each: each.errors.rate)
+    return sorted(ranked, key=lambda result: result.errors.rate)
 
 
 def _measured(table: Any) -> list[str]:
@@ -198,6 +198,6 @@ def _measured(table: Any) -> list[str]:
 
 
 def _tables(folder: Path) -> Iterator[tuple[Any, Any]]:
-    """The tables of heads and of sentences, one part at a time."""
+    """Yield the tables of heads and of sentences, one part at a time."""
     for heads, sentences in zip_longest(complete_parts(folder, HEADS), complete_parts(folder, SENTENCES)):
         yield polars().read_parquet(heads), polars().read_parquet(sentences)

@@ -25,40 +25,44 @@ from headlight.model.measures.trace_records import (
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
-MAX_NUMBERS = 30_000_000  # of one trace: 240 MB
+MAX_NUMBERS = 30_000_000  # per trace: 240 MB
 TRACED_PROBES = ("*_attention.weights", "*_attention.values", "*.carried", "feed_forward.output")
 
 
 def run_trace(translator: Translator, translation: Translation) -> Trace:
-    """Everything that the model computed of this translation, under the request's own interventions."""
+    """Run the model on this translation with the request's own interventions, and capture its activations."""
     _check_size(translator, translation)
     model, config = translator.model, translator.model.config
     batch = translator.checker.prepare([translation.request])
     ids = [token.id for token in translation.target_tokens]
     inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
-    names = [f"{side}.layers.*.{place}" for side in ("encoder", "decoder") for place in TRACED_PROBES]
-    own = ["decoder.embedding.embedded", "decoder.embedding.positioned", "decoder.layers.*.around_feed_forward.stream"]
+    names = [f"{side}.layers.*.{index}" for side in ("encoder", "decoder") for index in TRACED_PROBES]
+    decoder_names = [
+        "decoder.embedding.embedded",
+        "decoder.embedding.positioned",
+        "decoder.layers.*.around_feed_forward.stream",
+    ]
     with (
         torch.inference_mode(),
         translator.intervention_context(translation.request)(),
-        watch(model, *names, *own) as seen,
+        watch(model, *names, *decoder_names) as seen,
     ):
         passes = translator.passes
         memory = passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
         logits = passes.decoder(inputs, passes.decoder.new_state(memory, cached=False))
     decoder: Any = model.decoder
     positioned = _array(seen["decoder.embedding.positioned"])
-    last = _array(seen[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
+    last_stream = _array(seen[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
     return Trace(
         encoder=[
-            _attention(seen, layer.self_attention, layer.around_self_attention, f"encoder.layers.{place}", "self")
-            for place, layer in enumerate(_layers(model.encoder))
+            _attention(seen, layer.self_attention, layer.around_self_attention, f"encoder.layers.{index}", "self")
+            for index, layer in enumerate(_layers(model.encoder))
         ],
-        decoder=[_decoder_layer(seen, layer, place) for place, layer in enumerate(_layers(decoder))],
+        decoder=[_decoder_layer(seen, layer, index) for index, layer in enumerate(_layers(decoder))],
         embedded=_array(seen["decoder.embedding.embedded"]),
         positioned=positioned,
         embedding_norm=traced_norm(decoder.embedding.norm, positioned) if config.embedding_norm else None,
-        final_norm=traced_norm(decoder.final_norm, last) if config.final_norm else None,
+        final_norm=traced_norm(decoder.final_norm, last_stream) if config.final_norm else None,
         output_scale=decoder.output.scale or 1.0,
         logits=logits[0].double().cpu().numpy(),
     )
@@ -69,7 +73,7 @@ def _layers(side: Any) -> Any:
 
 
 def _check_size(translator: Translator, translation: Translation) -> None:
-    """Refuse what would take too much memory."""
+    """Raise a RequestError if the trace would take too much memory."""
     config = translator.model.config
     source, target = len(translation.source_tokens), len(translation.target_tokens)
     maps = config.encoder_layers * source**2 + config.decoder_layers * target * (target + source)
@@ -108,12 +112,12 @@ def _attention(seen: Watched, attention: MultiHeadAttention, around: Residual, p
 
 
 def traced_norm(norm: nn.Module, inputs: Numbers) -> NormTrace:
-    """One of a model's norms, at the scale that it has for these inputs, `[tokens, d_model]`."""
+    """Trace a norm of the model, with its scale for these inputs, `[tokens, d_model]`."""
     centred = isinstance(norm, nn.LayerNorm)
     epsilon: Any = norm.eps if isinstance(norm, nn.LayerNorm) else norm.epsilon
     gain, shift = _parameter(norm.weight, inputs.shape[-1]), getattr(norm, "bias", None)
-    shifted = None if shift is None else _parameter(shift, inputs.shape[-1])
-    return norm_trace(inputs, gain, shifted, float(epsilon), centred=centred)
+    bias = None if shift is None else _parameter(shift, inputs.shape[-1])
+    return norm_trace(inputs, gain, bias, float(epsilon), centred=centred)
 
 
 def _parameter(parameter: Any, width: int) -> Numbers:

@@ -20,39 +20,39 @@ POSITION_INDICES = "encoder.embedding.positions.places"
 class ShuffleResult:
     """The encoder's vectors of a sentence, and of the same tokens in another order."""
 
-    order: tuple[int, ...]  # which token stands at each place now
+    order: tuple[int, ...]  # original index of the token at each new position
     before: FloatArray  # [tokens, d_model]
     after: FloatArray  # [tokens, d_model], every vector at its token's original position
 
     @property
     def max_change(self) -> FloatArray:
-        """How far each token's vector has come at most, in one of its numbers, `[tokens]`."""
+        """The largest change of a component of each token's vector, `[tokens]`."""
         return np.asarray(np.abs(self.after - self.before).max(axis=-1), dtype=np.float32)
 
 
 def encode_shuffled(model: Transformer, ids: Sequence[int], seed: int, *, positions: bool) -> ShuffleResult:
-    """Shuffle the tokens by a seed, encode both orders, and sort the vectors again.
+    """Shuffle the tokens by a seed, encode both orders, and restore the original order of the vectors.
 
-    `positions`: keep the positional encoding; False: remove it.
+    `positions`: whether the encoder uses its positional encoding.
     """
     order = shuffle_order(len(ids), seed)
     with torch.inference_mode():
         device = next(model.parameters()).device
-        both = [torch.tensor([row], device=device) for row in (list(ids), [ids[place] for place in order])]
-        before, after = (_encode(model, row, positions=positions) for row in both)
-    back = np.empty_like(after)
-    back[list(order)] = after
-    return ShuffleResult(order, before, back)
+        batches = [torch.tensor([row], device=device) for row in (list(ids), [ids[place] for place in order])]
+        before, after = (_encode(model, row, positions=positions) for row in batches)
+    restored = np.empty_like(after)
+    restored[list(order)] = after
+    return ShuffleResult(order, before, restored)
 
 
 def shuffle_order(count: int, seed: int) -> tuple[int, ...]:
-    """A permutation of `count` positions with as few fixed points as possible."""
-    dice = torch.Generator().manual_seed(seed)
-    order = torch.randperm(count, generator=dice).tolist()
+    """Return a permutation of `count` positions with as few fixed points as possible."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(count, generator=generator).tolist()
     for place in range(count):
-        if order[place] == place:  # with its current neighbour
-            other = (place + 1) % count
-            order[place], order[other] = order[other], order[place]
+        if order[place] == place:  # swap with the next position
+            neighbour = (place + 1) % count
+            order[place], order[neighbour] = order[neighbour], order[place]
     return tuple(order)
 
 

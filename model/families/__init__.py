@@ -1,6 +1,6 @@
 """Model families: one module per family maps configuration, weights and vocabulary.
 
-A family is a file here with a function `reader()` and a line in `FAMILIES`. No code of a folder is ever run.
+A family is a module with a function `reader()` and an entry in `FAMILIES`. Code in a model folder is never executed.
 """
 
 from __future__ import annotations
@@ -22,27 +22,31 @@ FAMILIES: dict[str, str] = {
     "distilbert": "headlight.model.families.distilbert",
     "roberta": "headlight.model.families.roberta",
 }
-# OPUS-MT's first folders, of spring 2020, call themselves BART, of which Marian's models then were a variant.
+# The first OPUS-MT folders (spring 2020) have the type "bart", of which Marian was a variant at that time.
 RENAMED_TYPES: dict[tuple[str, str], str] = {("bart", "MarianMTModel"): "marian"}
-CLASSIFIERS = ("bert", "distilbert", "roberta")  # those that judge texts; the others write
+CLASSIFIERS = ("bert", "distilbert", "roberta")  # families that classify texts; the others generate text
 
 
 def model_type(config: Mapping[str, Any]) -> Any:
-    """The "model_type" of a `config.json`; old names are mapped to current ones."""
+    """Return the "model_type" of a `config.json`; old names are mapped to current ones."""
     family = config.get("model_type")
-    formerly = [RENAMED_TYPES[key] for each in _architectures(config) if (key := (str(family), each)) in RENAMED_TYPES]
-    return formerly[0] if formerly else family
+    renamed = [RENAMED_TYPES[key] for name in _architectures(config) if (key := (str(family), name)) in RENAMED_TYPES]
+    return renamed[0] if renamed else family
 
 
 def _architectures(config: Mapping[str, Any]) -> list[str]:
-    named = config.get("architectures")
-    return [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
+    names = config.get("architectures")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def family_name(config: Mapping[str, Any]) -> str:
-    """The type of a `config.json`; of a classifier's family that holds something else, the name of that."""
-    family, held = model_type(config), _architectures(config)
+    """Return the family of a `config.json`, or its architecture if a BERT-like model is not a text classifier."""
+    family, architectures = model_type(config), _architectures(config)
     family = family if isinstance(family, str) else ""
-    if family in CLASSIFIERS and held and not any(each.endswith("ForSequenceClassification") for each in held):
-        return held[0]
+    if (
+        family in CLASSIFIERS
+        and architectures
+        and not any(name.endswith("ForSequenceClassification") for name in architectures)
+    ):
+        return architectures[0]
     return family

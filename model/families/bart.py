@@ -1,10 +1,10 @@
-"""BART (https://arxiv.org/abs/1910.13461): summaries, and whatever else it was taught to write.
+"""BART (https://arxiv.org/abs/1910.13461), fine-tuned for summaries or other text generation.
 
-    config.json          sizes; positions that were learnt, a norm after the embedding, norm after the sum
+    config.json          sizes; learned positions, a norm after the embedding, post-norm
     model.safetensors    or its shards, or pytorch_model.bin
-    tokenizer.json       or vocab.json and merges.txt: bytes and their merges
+    tokenizer.json       or vocab.json and merges.txt: byte-level BPE
 
-The source stands between <s> and </s>.
+The source is enclosed in <s> and </s>.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headlight.model.text.byte_pairs import BytePairTokenizer
 from headlight.model.text.languages import Languages
 from headlight.model.text.vocabulary import Vocabulary
 
-OFFSET = 2  # rows of the table of positions that no token takes
+OFFSET = 2  # unused rows at the start of the position table
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 50_265, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "gelu",
     "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
@@ -32,7 +32,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def learnt_position_fields(fields: ConfigFields) -> dict[str, Any]:
-    """The fields of BART and mBART, which have one table of positions a side and a norm after the embedding."""
+    """Return the fields of BART and mBART: one position table per side, and a norm after the embedding."""
     fields.require_neutral(
         static_position_embeddings=False, normalize_embedding=True, add_bias_logits=False, extra_pos_embeddings=OFFSET,
         quantization_config=None,
@@ -60,17 +60,17 @@ class Bart(BartFamilyReader):
         return TransformerConfig(**learnt_position_fields(fields))
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
-        made = read_byte_pairs(
+        tokenizer = read_byte_pairs(
             folder, config.source_vocabulary, pad_id=config.pad_id, start_id=config.start_id, end_id=config.end_id
         )
-        return made, made
+        return tokenizer, tokenizer
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """No language tokens: every source begins with the same token."""
-        assert isinstance(source, BytePairTokenizer)  # noqa: S101 - made above
+        """Return no languages, only the special token with which every source begins."""
+        assert isinstance(source, BytePairTokenizer)  # noqa: S101 - from `tokenizers`
         return Languages(before=(special_token_id(folder, source, "cls_token", "<s>"),))
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return Bart()

@@ -48,7 +48,7 @@ TABLES = {
 
 
 def bart_fields(fields: ConfigFields) -> dict[str, Any]:
-    """The fields that all of them have: sizes, activation, special ids."""
+    """Return the fields that these families share: sizes, activation, special ids."""
     return {
         "d_model": fields.integer("d_model"),
         "heads": fields.equal("encoder_attention_heads", "decoder_attention_heads"),
@@ -62,18 +62,18 @@ def bart_fields(fields: ConfigFields) -> dict[str, Any]:
         "dropout": 0.0,
         "pad_id": fields.token_id("pad_token_id"),
         "start_id": fields.token_id("decoder_start_token_id"),
-        "end_id": fields.token_ids("eos_token_id")[0],  # of several, `read_generation_defaults` takes the others
+        "end_id": fields.token_ids("eos_token_id")[0],  # `read_generation_defaults` reads further ones
     }
 
 
 def start_fields(folder: Path) -> dict[str, Any]:
-    """Decoder start token: the generation defaults override `config.json`."""
+    """Return the decoder start token of the generation defaults, if any; it overrides `config.json`."""
     values = read_optional_json(folder, GENERATION_FILE)
     return {DECODER_START_KEY: values[DECODER_START_KEY]} if values.get(DECODER_START_KEY) is not None else {}
 
 
 def bart_tensor_name(name: str) -> str:
-    """Their name of one of our tensors."""
+    """Return BART's name of one of our tensors."""
     if name == "decoder.output.words.bias":
         return BIAS
     match = re.fullmatch(r"((?:en|de)coder\.layers\.\d+)\.(.+)\.(weight|bias)", name)
@@ -85,7 +85,7 @@ def bart_tensor_name(name: str) -> str:
 
 
 class BartFamilyReader(FamilyReader):
-    """A family whose tensors are called as BART's."""
+    """A family with BART's tensor names."""
 
     embedding_tables = TABLES
     biased = True  # whether the output may have a bias
@@ -99,5 +99,5 @@ class BartFamilyReader(FamilyReader):
     def load_weight(self, store: Weights, name: str) -> Tensor:
         tensor = super().load_weight(store, name)
         if name == "decoder.output.words.bias" and tensor.ndim == 2 and len(tensor) == 1:
-            return tensor[0]  # stored as a matrix of one row
+            return tensor[0]  # stored as `[1, vocabulary]`
         return tensor

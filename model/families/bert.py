@@ -1,10 +1,10 @@
-"""BERT (https://arxiv.org/abs/1810.04805) that classifies texts: `BertForSequenceClassification`.
+"""BERT text classifiers (https://arxiv.org/abs/1810.04805): `BertForSequenceClassification`.
 
-    config.json          sizes, classes; positions that were learnt, a norm after the embedding and after each sum
+    config.json          sizes, classes; learned positions, a norm after the embedding, post-norm
     model.safetensors    or its shards, or pytorch_model.bin
-    tokenizer.json       or vocab.txt: pieces of words
+    tokenizer.json       or vocab.txt: WordPiece
 
-A text stands between [CLS] and [SEP]. The vector of [CLS] goes through a matrix and tanh before it is judged.
+A text is enclosed in [CLS] and [SEP]. A linear layer and tanh transform the vector of [CLS] before the output layer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def bert_fields(fields: ConfigFields) -> dict[str, Any]:
-    """The fields that BERT and RoBERTa share: sizes, activation, padding, classes."""
+    """Return the fields that BERT and RoBERTa share: sizes, activation, padding, classes."""
     return {
         "vocabulary": fields.integer("vocab_size"),
         "d_model": fields.integer("hidden_size"),
@@ -52,14 +52,14 @@ class Bert(BertFamilyReader):
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> EncoderClassifierConfig:
         fields = self.fields(folder, values, DEFAULTS)
-        most = fields.integer("max_position_embeddings")
-        return EncoderClassifierConfig(**bert_fields(fields), max_length=most, **end_ids(folder))
+        max_length = fields.integer("max_position_embeddings")
+        return EncoderClassifierConfig(**bert_fields(fields), max_length=max_length, **end_ids(folder))
 
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
-        made = read_word_pieces(folder, config.vocabulary, pad_id=config.pad_id)
-        return made, made
+        tokenizer = read_word_pieces(folder, config.vocabulary, pad_id=config.pad_id)
+        return tokenizer, tokenizer
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return Bert()

@@ -1,4 +1,4 @@
-"""Shared by the BERT, DistilBERT and RoBERTa classifiers: fields, tensor names, classes.
+"""Code that the BERT, DistilBERT and RoBERTa classifiers share: fields, tensor names, classes.
 
 Texts have one segment. If a model has segment embeddings, the first one is added to every position.
 """
@@ -21,7 +21,7 @@ from headlight.model.families.family_reader import ConfigFields, FamilyReader
 from headlight.model.text.languages import Languages
 
 POSITIONS, WORDS, SEGMENTS = "position_embeddings", "word_embeddings", "token_type_embeddings"
-LONGEST_NAME = 100  # characters of a class's name
+LONGEST_NAME = 100  # characters of a class name
 # BERT's names of a layer's parts, which RoBERTa shares.
 LAYER = {
     "self_attention.query": "attention.self.query",
@@ -36,28 +36,28 @@ LAYER = {
 
 
 class BertFamilyReader(FamilyReader):
-    """A family whose folders may hold a classifier of texts; all other tasks are refused."""
+    """A family of text classifiers. Folders of other tasks are rejected."""
 
     embedding_tables: Mapping[str, Sequence[str]] = {}
-    architecture: str  # the class of `transformers` that classifies texts
+    architecture: str  # the text classifier of `transformers`
     tensor_prefix: str  # prefix of the encoder's tensor names
     stack = "encoder.layer"
     layer: Mapping[str, str] = LAYER
-    head_layer: str  # the first matrix of the head
-    output_layer: str  # the second one
-    # Tables that are derived, and what other tasks have left behind.
+    head_layer: str  # first linear layer of the classification head
+    output_layer: str  # last linear layer
+    # Derived tables, and weights of other tasks.
     optional_tensors = (r".*position_ids", r".*token_type_ids", r"(cls|lm_head|vocab_\w+|roberta\.pooler)\..*")
 
     def build(self, config: Any) -> nn.Module:
         return EncoderClassifier(config)
 
     def fields(self, folder: Path, values: dict[str, Any], defaults: Mapping[str, Any]) -> ConfigFields:
-        """The fields of `config.json`, of a model that can be read."""
+        """Return the fields of `config.json`; raise a ConfigError for models that cannot be read."""
         fields = ConfigFields(values, defaults, folder / CONFIG)
-        named = [name for name in fields.get("architectures") or () if isinstance(name, str)]
-        if named and self.architecture not in named:
+        architectures = [name for name in fields.get("architectures") or () if isinstance(name, str)]
+        if architectures and self.architecture not in architectures:
             raise ConfigError(
-                f"{folder}: holds a {named[0]}. Of this family only classifiers of texts are read "
+                f"{folder}: holds a {architectures[0]}. Of this family only classifiers of texts are read "
                 f"({self.architecture}). Choose another model."
             )
         fields.require_neutral(
@@ -67,10 +67,10 @@ class BertFamilyReader(FamilyReader):
         return fields
 
     def complete_config(self, config: Any, store: Weights) -> Any:
-        """Nothing more is told by the tensors; whether they are of this configuration is seen before any is read."""
-        words = f"{self.tensor_prefix}.embeddings.{WORDS}.weight"
-        verdict = f"{self.output_layer}.weight"
-        for name, rows in ((words, config.vocabulary), (verdict, len(config.classes))):
+        """Check the shapes of the main tensors before any is read; the configuration is already complete."""
+        embedding = f"{self.tensor_prefix}.embeddings.{WORDS}.weight"
+        output = f"{self.output_layer}.weight"
+        for name, rows in ((embedding, config.vocabulary), (output, len(config.classes))):
             if name not in store:
                 raise MissingTensorError(
                     f"{store.folder}: the weights lack {name}, so they hold no classifier of texts. "
@@ -88,16 +88,17 @@ class BertFamilyReader(FamilyReader):
         if name == "encoder.embedding.positions.table":
             return [f"{self.tensor_prefix}.embeddings.{POSITIONS}.weight"]
         if match := re.fullmatch(r"encoder\.layers\.(\d+)\.(.+)", part):
-            theirs = f"{self.tensor_prefix}.{self.stack}.{match[1]}.{self.layer[match[2]]}"
+            stored_name = f"{self.tensor_prefix}.{self.stack}.{match[1]}.{self.layer[match[2]]}"
         else:
-            theirs = {
+            stored_name = {
                 "encoder.embedding.table": f"{self.tensor_prefix}.embeddings.{WORDS}",
                 "encoder.embedding.norm": f"{self.tensor_prefix}.embeddings.LayerNorm",
                 "dense": self.head_layer,
                 "verdict": self.output_layer,
             }[part]
-        old = {"weight": "gamma", "bias": "beta"}[kind]  # of norms, as TensorFlow's folders call them
-        return [f"{theirs}.{kind}", f"{theirs}.{old}"]
+        # The names of norm weights in folders converted from TensorFlow.
+        legacy_kind = {"weight": "gamma", "bias": "beta"}[kind]
+        return [f"{stored_name}.{kind}", f"{stored_name}.{legacy_kind}"]
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
         tensor = super().load_weight(store, name)
@@ -107,12 +108,12 @@ class BertFamilyReader(FamilyReader):
         return tensor.float() + store.read(segments)[0].float()
 
     def generation_defaults(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
-        """None: it writes nothing."""
+        """Return neutral defaults: a classifier generates no text."""
         return GenerationDefaults()
 
 
 def class_fields(fields: ConfigFields) -> dict[str, Any]:
-    """The classes, and whether they exclude each other."""
+    """Return the class names, and whether the classes are mutually exclusive."""
     problem = fields.get("problem_type")
     if problem == "regression":
         fields.refuse("problem_type is 'regression': the model gives numbers, not classes")
@@ -120,10 +121,10 @@ def class_fields(fields: ConfigFields) -> dict[str, Any]:
         fields.refuse(f"problem_type is {problem!r}, which is not known")
     labels = fields.get("id2label")
     if labels is None:
-        labels = {str(place): f"LABEL_{place}" for place in range(fields.integer("num_labels"))}
+        labels = {str(index): f"LABEL_{index}" for index in range(fields.integer("num_labels"))}
     if not isinstance(labels, dict) or sorted(labels) != sorted(map(str, range(len(labels)))) or not labels:
         fields.refuse("id2label does not name the classes from 0 on")
-    names = [labels[str(place)] for place in range(len(labels))]
+    names = [labels[str(index)] for index in range(len(labels))]
     if not all(isinstance(name, str | int) and str(name).strip() for name in names):
         fields.refuse("id2label has a class without a name")
     exclusive = len(names) > 1 and problem != "multi_label_classification"

@@ -1,4 +1,4 @@
-"""Vocabularies of bytes and their merges in others' folders: `tokenizer.json`, or `vocab.json` with `merges.txt`."""
+"""Byte-level BPE vocabularies of third-party folders: `tokenizer.json`, or `vocab.json` with `merges.txt`."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class _Stored(NamedTuple):
 
 
 def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_id: int) -> BytePairTokenizer:
-    """The folder's vocabulary for a model with `size` rows.
+    """Read the folder's vocabulary for a model with `size` rows.
 
-    Special tokens beyond the last row, such as the mask of bart-large-cnn, are left out: no text leads to them.
+    Special tokens beyond the last row, such as the mask of bart-large-cnn, are omitted: encoding never produces them.
     """
     stored = _read_tokenizer_json(folder) if (folder / TOKENIZER_FILE).exists() else _read_vocab_and_merges(folder)
-    entries = [ByteEntry(f"⟨unused {place}⟩", SPECIAL) for place in range(size)]
-    taken: dict[int, str] = {}
+    entries = [ByteEntry(f"⟨unused {token_id}⟩", SPECIAL) for token_id in range(size)]
+    text_by_id: dict[int, str] = {}
     added = added_tokens(folder)
-    numbers = stored.pieces | {text: each.token_id for text, each in added.items()}
-    for text, place in numbers.items():
-        if type(place) is not int or place < 0:
+    ids = stored.pieces | {text: token.token_id for text, token in added.items()}
+    for text, token_id in ids.items():
+        if type(token_id) is not int or token_id < 0:
             raise TokenizerError(f"{folder}: the piece {text!r} has no whole number as its id. {ADVICE}")
-        if taken.setdefault(place, text) != text:
-            raise TokenizerError(f"{folder}: {text} and {taken[place]} both have the id {place}. {ADVICE}")
+        if text_by_id.setdefault(token_id, text) != text:
+            raise TokenizerError(f"{folder}: {text} and {text_by_id[token_id]} both have the id {token_id}. {ADVICE}")
         special = added[text].special if text in added else text in SPECIAL_TOKENS
-        if place < size:
-            entries[place] = ByteEntry(text, SPECIAL if special else WHOLE if text in added else LETTERS)
+        if token_id < size:
+            entries[token_id] = ByteEntry(text, SPECIAL if special else WHOLE if text in added else LETTERS)
         elif not special:
-            raise ConfigError(f"{folder}: {text} has the id {place:,}, but {CONFIG} says {size:,} entries. {ADVICE}")
+            raise ConfigError(f"{folder}: {text} has the id {token_id:,}, but {CONFIG} says {size:,} entries. {ADVICE}")
     return BytePairTokenizer(
         BytePairVocabulary(
             entries=tuple(entries),
@@ -60,44 +60,48 @@ def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_
 
 
 def special_token_id(folder: Path, tokenizer: BytePairTokenizer, name: str, default: str) -> int:
-    """The id of a special token that the folder's settings name, such as "cls_token"."""
+    """Return the id of a special token that the folder's settings name, such as "cls_token"."""
     text = special_token_name(folder, name, default)
-    for place, entry in enumerate(tokenizer.rules.entries):
+    for token_id, entry in enumerate(tokenizer.rules.entries):
         if entry.text == text and entry.kind == SPECIAL:
-            return place
+            return token_id
     raise TokenizerError(f"{folder}: the vocabulary has no {text} ({name}). {ADVICE}")
 
 
 def special_id(folder: Path, name: str, default: str) -> int:
-    """The same from the folder's files, before the vocabulary is read."""
+    """Return the id of a special token from the folder's files, before the vocabulary is read."""
     text = special_token_name(folder, name, default)
     pieces = (
         _read_tokenizer_json(folder) if (folder / TOKENIZER_FILE).exists() else _read_vocab_and_merges(folder)
     ).pieces
-    numbers = pieces | {text: each.token_id for text, each in added_tokens(folder).items()}
-    if type(numbers.get(text)) is not int:
+    ids = pieces | {text: token.token_id for text, token in added_tokens(folder).items()}
+    if type(ids.get(text)) is not int:
         raise TokenizerError(f"{folder}: the vocabulary has no {text} ({name}). {ADVICE}")
-    return numbers[text]
+    return ids[text]
 
 
 def _read_tokenizer_json(folder: Path) -> _Stored:
     content = read_json(folder / TOKENIZER_FILE)
-    model, cutter = content["model"], content.get("pre_tokenizer")
-    plain = {"continuing_subword_prefix": ("", None), "end_of_word_suffix": ("", None), "byte_fallback": (False, None)}
+    model, pre_tokenizer = content["model"], content.get("pre_tokenizer")
+    neutral_values = {
+        "continuing_subword_prefix": ("", None),
+        "end_of_word_suffix": ("", None),
+        "byte_fallback": (False, None),
+    }
     if (
         model.get("type", "BPE") != "BPE"
-        or not isinstance(cutter, dict)
-        or cutter.get("type") != "ByteLevel"
-        or cutter.get("use_regex", True) is not True
+        or not isinstance(pre_tokenizer, dict)
+        or pre_tokenizer.get("type") != "ByteLevel"
+        or pre_tokenizer.get("use_regex", True) is not True
         or content.get("normalizer") is not None
-        or any(model.get(name) not in neutral for name, neutral in plain.items())
+        or any(model.get(name) not in values for name, values in neutral_values.items())
     ):
         raise ConfigError(
             f"{folder}: {TOKENIZER_FILE} does not cut text as BART and RoBERTa do (byte-level BPE). "
             "Choose another model."
         )
     merges = [_pair(folder, TOKENIZER_FILE, merge) for merge in model["merges"]]
-    return _Stored(dict(model["vocab"]), merges, cutter.get("add_prefix_space") is True)
+    return _Stored(dict(model["vocab"]), merges, pre_tokenizer.get("add_prefix_space") is True)
 
 
 def _read_vocab_and_merges(folder: Path) -> _Stored:

@@ -1,10 +1,10 @@
-"""DistilBERT (https://arxiv.org/abs/1910.01108) that classifies texts: `DistilBertForSequenceClassification`.
+"""DistilBERT text classifiers (https://arxiv.org/abs/1910.01108): `DistilBertForSequenceClassification`.
 
-    config.json          sizes, classes; else as BERT, with half of its layers and no segments
+    config.json          sizes, classes; like BERT with half the layers and no segments
     model.safetensors    or its shards, or pytorch_model.bin
-    tokenizer.json       or vocab.txt: pieces of words
+    tokenizer.json       or vocab.txt: WordPiece
 
-The vector of [CLS] goes through a matrix and relu before it is judged.
+A linear layer and ReLU transform the vector of [CLS] before the output layer.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ class DistilBert(BertFamilyReader):
             layers=fields.integer("n_layers"),
             activation=fields.choice("activation", ACTIVATIONS),
             head_activation="relu",
-            max_length=fields.integer("max_position_embeddings"),  # of sinusoids the table is stored, too
+            max_length=fields.integer("max_position_embeddings"),  # sinusoids are stored as a table, too
             pad_id=fields.token_id("pad_token_id"),
             **class_fields(fields),
             **end_ids(folder),
         )
 
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
-        made = read_word_pieces(folder, config.vocabulary, pad_id=config.pad_id)
-        return made, made
+        tokenizer = read_word_pieces(folder, config.vocabulary, pad_id=config.pad_id)
+        return tokenizer, tokenizer
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return DistilBert()

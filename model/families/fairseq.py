@@ -1,4 +1,4 @@
-"""Vocabularies as fairseq numbers them (NLLB-200, mBART), and models with a token for each language."""
+"""Vocabularies with the ids of fairseq (NLLB-200, mBART), and models with one token per language."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headlight.model.text.piece_tokenizer import PieceTokenizer
 from headlight.model.text.sentencepiece import SentencePieceModel
 
 PIECES = "sentencepiece.bpe.model"
-# The vocabulary begins so; the SentencePiece file's own first three stand for the same.
+# First entries of the vocabulary. They replace the first three pieces of the SentencePiece file.
 FIRST_TOKENS = ("<s>", "<pad>", "</s>", "<unk>")
 SPECIAL = {*FIRST_TOKENS, "<mask>"}
 ENGLISH = ("eng_Latn", "en", "en_XX")
@@ -30,7 +30,7 @@ TARGET_PREFERENCES = ("fra_Latn", "fr", "fr_XX", "deu_Latn", "de", "de_DE")
 
 
 def fairseq_ids(folder: Path, model: SentencePieceModel) -> list[str]:
-    """Four special tokens, then the pieces after the file's own first three."""
+    """Return the entries in id order: four special tokens, then the pieces after the file's own first three."""
     if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
         raise TokenizerError(f"{folder}: {PIECES} does not begin as this family's does. Download it again.")
     return [*FIRST_TOKENS, *(piece.text for piece in model.pieces[3:])]
@@ -47,7 +47,7 @@ def tokenizer_of_languages(
     trims: Literal["ends", "first"],
     cleans: bool,
 ) -> PieceTokenizer:
-    """The pieces with a token for each language. `first`, `last`: the entries before and after the added ones."""
+    """Create a tokenizer with one token per language. `first`, `last`: entries before and after the added tokens."""
     added = added_tokens(folder)
     entries = with_added_tokens(folder, model, first, last, added, SPECIAL | set(codes), config.source_vocabulary)
     return PieceTokenizer(
@@ -56,34 +56,43 @@ def tokenizer_of_languages(
         pad_id=config.pad_id,
         start_id=config.start_id,
         end_id=config.end_id,
-        unknown_id=next((place for place, entry in enumerate(entries) if entry.text == "<unk>"), -1),
+        unknown_id=next((index for index, entry in enumerate(entries) if entry.text == "<unk>"), -1),
         trims=trims,
         cleans=cleans,
     )
 
 
 def language_choices(folder: Path, codes: Mapping[str, int], *, behind: bool, fixed: str = "") -> Languages:
-    """All codes with their tokens, on both sides. Defaults are the folder's, else English, and French from it.
+    """Return all languages with their tokens, for both sides. Defaults are the folder's, else English to French.
 
-    `behind`: the source's token follows its end. `fixed`: the one target, with whose token the decoder begins.
+    `behind`: the source's language token follows the end token. `fixed`: the only target; its token starts the decoder.
     """
     settings = read_optional_json(folder, TOKENIZER_CONFIG)
     sources = tuple(
-        Language(code=code, after=(mark,)) if behind else Language(code=code, before=(mark,))
-        for code, mark in codes.items()
+        Language(code=code, after=(token_id,)) if behind else Language(code=code, before=(token_id,))
+        for code, token_id in codes.items()
     )
-    targets = tuple(Language(code=code, first=(mark,)) for code, mark in codes.items())
+    targets = tuple(Language(code=code, first=(token_id,)) for code, token_id in codes.items())
     if fixed:
         targets = (Language(code=fixed),)
-    written = [target.code for target in targets]
-    forced = read_optional_json(folder, GENERATION_FILE).get("forced_bos_token_id")
-    wished: list[str] = [settings.get("tgt_lang", ""), *(code for code, mark in codes.items() if mark == forced)]
-    meant = fixed or next((code for code in wished if code in codes), "")
-    read: list[str] = [
-        settings.get("src_lang", ""),
-        *(code for code in (*ENGLISH, *TARGET_PREFERENCES, *codes) if code != meant),
+    target_codes = [target.code for target in targets]
+    forced_id = read_optional_json(folder, GENERATION_FILE).get("forced_bos_token_id")
+    preferred_targets: list[str] = [
+        settings.get("tgt_lang", ""),
+        *(code for code, token_id in codes.items() if token_id == forced_id),
     ]
-    source = next((code for code in read if code in codes), meant)
-    others = [code for code in (*ENGLISH, *TARGET_PREFERENCES, *written) if code in written and code != source]
-    target = meant if meant and (fixed or meant != source) else next(iter(others), source)
+    requested_target = fixed or next((code for code in preferred_targets if code in codes), "")
+    preferred_sources: list[str] = [
+        settings.get("src_lang", ""),
+        *(code for code in (*ENGLISH, *TARGET_PREFERENCES, *codes) if code != requested_target),
+    ]
+    source = next((code for code in preferred_sources if code in codes), requested_target)
+    other_targets = [
+        code for code in (*ENGLISH, *TARGET_PREFERENCES, *target_codes) if code in target_codes and code != source
+    ]
+    target = (
+        requested_target
+        if requested_target and (fixed or requested_target != source)
+        else next(iter(other_targets), source)
+    )
     return Languages(sources=sources, targets=targets, source=source, target=target)

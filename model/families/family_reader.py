@@ -38,9 +38,9 @@ from headlight.model.text.vocabulary import Vocabulary
 ADVICE = "Download it again."
 GENERATION_FILE = "generation_config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
-MAX_LENGTH_LIMIT = 4096  # tokens; upper limit of a request
-MAX_SHOWN_CHARACTERS = 40  # characters of a value that an error repeats
-MAX_LAYERS, MAX_POSITIONS = 200, 100_000  # of any model that is worth its name
+MAX_LENGTH_LIMIT = 4096  # tokens; upper limit of the default length
+MAX_SHOWN_CHARACTERS = 40  # of a value in an error message
+MAX_LAYERS, MAX_POSITIONS = 200, 100_000  # upper limits for third-party configurations
 
 ACTIVATIONS = {
     "relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
@@ -60,19 +60,19 @@ class ConfigFields:
         self.origin = origin
 
     def integer(self, name: str) -> int:
-        """A whole number."""
+        """Return a whole number."""
         return int(self._typed(name, int, "a whole number"))
 
     def number(self, name: str) -> float:
-        """Any number."""
+        """Return a number as a float."""
         return float(self._typed(name, (int, float), "a number"))
 
     def boolean(self, name: str) -> bool:
-        """True or false."""
+        """Return true or false."""
         return bool(self._typed(name, bool, "true or false"))
 
     def text(self, name: str) -> str:
-        """Text."""
+        """Return text."""
         return str(self._typed(name, str, "text"))
 
     def has(self, name: str) -> bool:
@@ -80,18 +80,18 @@ class ConfigFields:
         return self._values.get(name) is not None
 
     def get(self, name: str) -> Any:
-        """The raw field, or None."""
+        """Return the raw value, or None."""
         return self._values.get(name)
 
     def token_id(self, name: str) -> int:
-        """The id of one token; a list of one means the same."""
+        """Return the id of one token; a list with one id is valid, too."""
         value = self._values.get(name)
         if isinstance(value, list) and len(value) == 1:
             self._values[name] = value[0]
         return self.integer(name)
 
     def token_ids(self, name: str) -> tuple[int, ...]:
-        """The ids of one token, or of several; at least one."""
+        """Return the ids of one or several tokens; the list must not be empty."""
         value = self._values.get(name)
         if not isinstance(value, list):
             return (self.token_id(name),)
@@ -100,26 +100,26 @@ class ConfigFields:
         return tuple(value)
 
     def equal(self, first: str, second: str) -> int:
-        """A number that both sides of the model share."""
+        """Return a number that both sides of the model share."""
         if self.integer(first) != self.integer(second):
             self.refuse(f"{first} is {self.integer(first)} and {second} {self.integer(second)}: they must be equal")
         return self.integer(first)
 
     def require_neutral(self, **expected: Any) -> None:
-        """Refuse every field whose value would change what our model computes."""
+        """Reject any field whose value would change what our model computes."""
         for name, value in expected.items():
             if self._values.get(name, value) not in (value, None):
                 self.refuse(f"{name} is {self._values[name]!r}, but only {value!r} is known")
 
     def choice(self, name: str, choices: Mapping[str, str]) -> str:
-        """One of several values, translated to ours."""
+        """Return one of several values, mapped to ours."""
         value = self._values.get(name)
         if not isinstance(value, str) or value not in choices:
             self.refuse(f"{name} is {value!r}, but known are: {', '.join(choices)}")
         return choices[str(value)]
 
     def refuse(self, complaint: str) -> None:
-        """This folder cannot be read."""
+        """Raise a ConfigError: this folder cannot be read."""
         raise ConfigError(f"{self.origin}: {complaint}. Choose another model.")
 
     def _typed(self, name: str, kinds: Any, words: str) -> Any:
@@ -130,11 +130,11 @@ class ConfigFields:
 
 
 class FamilyReader(FolderReader):
-    """A family: its `renamed` gives, for each tensor of ours, its names there, the likeliest first."""
+    """The base class of families. `tensor_names` maps each tensor of ours to its candidate names in the folder."""
 
-    embedding_tables: Mapping[str, Sequence[str]]  # TABLE, TARGET_TABLE, OUTPUT → names, each table's own first
-    optional_tensors: Sequence[str] = ()  # patterns of derived tensors that need not be read
-    tokenizer_classes: Sequence[str] = ()  # the classes of `transformers` that cut text as this family does
+    embedding_tables: Mapping[str, Sequence[str]]  # TABLE, TARGET_TABLE, OUTPUT → names, the most specific first
+    optional_tensors: Sequence[str] = ()  # name patterns of tensors that need not be read
+    tokenizer_classes: Sequence[str] = ()  # classes of `transformers` with this tokenization
 
     @contextmanager
     def convert_errors(self, folder: Path) -> Iterator[None]:
@@ -153,27 +153,27 @@ class FamilyReader(FolderReader):
             self._refuse_other_tokenizers(folder, values)
             result = self.map_config(folder, values)
             stacks = ("encoder_layers", "decoder_layers", "layers")
-            for what, number, most in (
+            for quantity, size, limit in (
                 ("layers", max(getattr(result, name, 0) for name in stacks), MAX_LAYERS),
                 ("positions", result.max_length, MAX_POSITIONS),
             ):
-                if number > most:
-                    raise ConfigError(f"It asks for {number:,} {what}: {most:,} are the most. Choose another model.")
+                if size > limit:
+                    raise ConfigError(f"It asks for {size:,} {quantity}: {limit:,} are the most. Choose another model.")
             return result
         except ConfigError as error:
             raise error if str(folder) in str(error) else ConfigError(f"{folder / CONFIG}: {error}") from error
 
     def _refuse_other_tokenizers(self, folder: Path, values: dict[str, Any]) -> None:
-        """Refuse a tokenizer of another kind than the family's, such as ByT5's."""
-        named = tokenizer_class(folder, values)
-        if named and named not in (*self.tokenizer_classes, *GENERIC_TOKENIZERS):
+        """Reject a tokenizer class that this family does not support, such as ByT5's."""
+        name = tokenizer_class(folder, values)
+        if name and name not in (*self.tokenizer_classes, *GENERIC_TOKENIZERS):
             raise ConfigError(
-                f"{folder}: its text is cut into tokens by {named}, which is not known here. For this family, known "
+                f"{folder}: its text is cut into tokens by {name}, which is not known here. For this family, known "
                 f"are: {', '.join(self.tokenizer_classes)}. Choose another model."
             )
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig | EncoderClassifierConfig:
-        """Our configuration, from theirs."""
+        """Map the folder's configuration to ours."""
         raise NotImplementedError
 
     def store(self, folder: Path) -> Weights:
@@ -183,36 +183,36 @@ class FamilyReader(FolderReader):
             return PickledStore(folder)
         if form := unsupported_format(folder):
             raise CheckpointError(f"{folder}: {form} {ADVICE_BY_FORMAT}")
-        return TensorStore(folder)  # which says that there are no weights
+        return TensorStore(folder)  # raises the error for missing weights
 
     def build(self, config: Any) -> nn.Module:
         return Transformer(config)
 
     def tensor_names(self, name: str) -> Sequence[str]:
-        """The names of our tensor in their files."""
+        """Return the candidate names of our tensor in the folder's files, the likeliest first."""
         raise NotImplementedError
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
         names = self.embedding_tables.get(name) or self.tensor_names(name)
-        return store.read(next((their for their in names if their in store), names[0]))
+        return store.read(next((candidate for candidate in names if candidate in store), names[0]))
 
     def is_optional(self, name: str) -> bool:
         tied = {name for names in self.embedding_tables.values() for name in names}
         return name in tied or any(re.fullmatch(pattern, name) for pattern in self.optional_tensors)
 
     def complete_config(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        """Embeddings are tied if the folder has a single or equal tables, regardless of its configuration."""
-        used = {
-            ours: next((name for name in names if name in store), None) for ours, names in self.embedding_tables.items()
+        """Tie the embeddings if the folder has a single table or equal tables, regardless of its configuration."""
+        stored_names = {
+            slot: next((name for name in names if name in store), None) for slot, names in self.embedding_tables.items()
         }
-        if used[TABLE] is None:
+        if stored_names[TABLE] is None:
             raise MissingTensorError(
                 f"{store.folder}: the weights lack {self.embedding_tables[TABLE][0]}. Download them again."
             )
 
         # Checked before anything of the configured size is allocated: the configuration is third-party.
         for table, rows in ((TABLE, config.source_vocabulary), (TARGET_TABLE, config.target_vocabulary)):
-            name = used[table] or ""
+            name = stored_names[table] or ""
             if name and store.shape(name) != (rows, config.d_model):
                 raise CheckpointError(
                     f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} leads to "
@@ -220,7 +220,7 @@ class FamilyReader(FolderReader):
                 )
 
         def one(*tables: str) -> bool:
-            names = sorted({used[table] or "" for table in tables})
+            names = sorted({stored_names[table] or "" for table in tables})
             return len(names) == 1 or ("" not in names and store.are_equal(names))
 
         share = config.source_vocabulary == config.target_vocabulary and one(TABLE, TARGET_TABLE)
@@ -235,19 +235,19 @@ class FamilyReader(FolderReader):
 
 # ---------------------------------------------------------------- vocabularies
 
-# Names that say nothing about the family.
+# Generic classes, which do not identify a family.
 GENERIC_TOKENIZERS = ("PreTrainedTokenizer", "TokenizersBackend", "SentencePieceBackend")
 
 
 def tokenizer_class(folder: Path, values: Mapping[str, Any] | None = None) -> str:
-    """The tokenizer class of `transformers` for this folder, without "Fast"; empty if no file names it."""
-    for setting in (
+    """Return the tokenizer class of `transformers` for this folder, without "Fast"; empty if no file names it."""
+    for settings in (
         read_optional_json(folder, TOKENIZER_CONFIG),
         values if values is not None else read_optional_json(folder, CONFIG),
     ):
-        named = setting.get("tokenizer_class")
-        if isinstance(named, str) and named:
-            return named.removesuffix("Fast")
+        class_name = settings.get("tokenizer_class")
+        if isinstance(class_name, str) and class_name:
+            return class_name.removesuffix("Fast")
     return ""
 
 
@@ -255,37 +255,37 @@ class AddedToken(NamedTuple):
     """A token that was added to a vocabulary."""
 
     token_id: int
-    special: bool  # False: it is plain text that stays whole
-    normalised: bool = False  # it is looked for in the text after case and accents have gone
-    strips: bool = False  # it takes spaces with it, or stands alone only
+    special: bool  # False: plain text that is never split
+    normalised: bool = False  # matched after case and accents are normalised
+    strips: bool = False  # matched with adjacent spaces, or only as a separate word
 
 
 def added_tokens(folder: Path) -> dict[str, AddedToken]:
-    """Added tokens of the folder; `tokenizer.json` wins if two files differ."""
-    results: dict[str, AddedToken] = {}
+    """Return the added tokens of the folder by text; `tokenizer.json` wins if two files differ."""
+    tokens: dict[str, AddedToken] = {}
     for text, token_id in read_optional_json(folder, "added_tokens.json").items():
-        results[text] = AddedToken(token_id, special=True)
+        tokens[text] = AddedToken(token_id, special=True)
     decoder = read_optional_json(folder, TOKENIZER_CONFIG).get("added_tokens_decoder")
     for number, entry in decoder.items() if isinstance(decoder, dict) else ():
-        results[entry["content"]] = _added(int(number), entry)
+        tokens[entry["content"]] = _added(int(number), entry)
     listed = read_optional_json(folder, "tokenizer.json").get("added_tokens")
     for entry in listed if isinstance(listed, list) else ():
-        results[entry["content"]] = _added(entry["id"], entry)
-    for text, each in results.items():
-        if type(each.token_id) is not int or each.token_id < 0:
+        tokens[entry["content"]] = _added(entry["id"], entry)
+    for text, token in tokens.items():
+        if type(token.token_id) is not int or token.token_id < 0:
             raise TokenizerError(
                 f"{folder}: the added token {text!r} has no whole number as its id. Download it again."
             )
-    return results
+    return tokens
 
 
 def _added(token_id: int, entry: Mapping[str, Any]) -> AddedToken:
-    beside = any(entry.get(name) is True for name in ("single_word", "lstrip", "rstrip"))
-    return AddedToken(token_id, entry.get("special", True) is True, entry.get("normalized") is True, beside)
+    strips = any(entry.get(name) is True for name in ("single_word", "lstrip", "rstrip"))
+    return AddedToken(token_id, entry.get("special", True) is True, entry.get("normalized") is True, strips)
 
 
 def special_token_name(folder: Path, name: str, default: str) -> str:
-    """Name of a special token such as "cls_token", from the first file that has it."""
+    """Return the text of a special token such as "cls_token", from the first file that has it."""
     for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
         value = read_optional_json(folder, file).get(name)
         text = value.get("content") if isinstance(value, dict) else value
@@ -303,8 +303,8 @@ def with_added_tokens(
     special: set[str],
     size: int,
 ) -> list[Entry]:
-    """What each id stands for: the pieces in their order, each added token where the folder says that it stands, and
-    the `last`, as far as they were not added, on the ids that are left.
+    """Return the entry of each id: the pieces in order, the added tokens at their stored ids, and those of `last` that
+    were not added at the remaining ids.
     """
     table = dict(enumerate(texts))
     for text, (token_id, *_) in added.items():
@@ -313,27 +313,29 @@ def with_added_tokens(
         if table.get(token_id, text) != text:
             raise TokenizerError(f"{folder}: {text} and {table[token_id]} both have the id {token_id}. {ADVICE}")
         table[token_id] = text
-    free = (place for place in count(len(texts)) if place not in table)
-    table |= {next(free): text for text in last if text not in added}
-    listed = [table.get(place, f"⟨unused {place}⟩") for place in range(max(table, default=-1) + 1)]
-    gaps = {text for place, text in enumerate(listed) if place not in table}
-    return vocabulary_entries(model, listed, special | gaps | {text for text, each in added.items() if each.special})
+    free_ids = (index for index in count(len(texts)) if index not in table)
+    table |= {next(free_ids): text for text in last if text not in added}
+    ordered_texts = [table.get(index, f"⟨unused {index}⟩") for index in range(max(table, default=-1) + 1)]
+    gaps = {text for index, text in enumerate(ordered_texts) if index not in table}
+    return vocabulary_entries(
+        model, ordered_texts, special | gaps | {text for text, token in added.items() if token.special}
+    )
 
 
 def with_added_texts(model: SentencePieceModel, added: Mapping[str, AddedToken]) -> SentencePieceModel:
-    """The same with those added tokens that are plain text: they stay whole, wherever they stand in a sentence."""
-    known = {piece.text for piece in model.pieces}
-    more = [text for text, each in added.items() if not each.special and text not in known]
-    return replace(model, pieces=(*model.pieces, *(Piece(text, 0.0, PieceKind.USER_DEFINED) for text in more)))
+    """Return the model with the plain-text added tokens as pieces that are never split."""
+    piece_texts = {piece.text for piece in model.pieces}
+    added_texts = [text for text, token in added.items() if not token.special and text not in piece_texts]
+    return replace(model, pieces=(*model.pieces, *(Piece(text, 0.0, PieceKind.USER_DEFINED) for text in added_texts)))
 
 
 def read_optional_json(folder: Path, name: str) -> dict[str, Any]:
-    """A JSON object of the folder; empty if the file is missing."""
+    """Read a JSON object of the folder; empty if the file is missing."""
     return read_json(folder / name) if is_file_name(name) and (folder / name).exists() else {}
 
 
 def read_numbered(folder: Path, name: str) -> list[str]:
-    """The pieces of a file "piece → id", in the order of their ids, which must have no gaps."""
+    """Read a file "piece → id", and return the pieces in id order; ids must have no gaps."""
     values = read_json(folder / name)
     texts = sorted(values, key=lambda text: values[text] if isinstance(values[text], int) else -1)
     if [values[text] for text in texts] != list(range(len(texts))):
@@ -342,25 +344,25 @@ def read_numbered(folder: Path, name: str) -> list[str]:
 
 
 def vocabulary_entries(model: SentencePieceModel, texts: Sequence[str], special: set[str]) -> list[Entry]:
-    """The entry of each id: silent if special, else the piece of the vocabulary."""
+    """Return the entry of each id: special, or of the kind of its piece in the model."""
     kinds = {piece.text: piece.kind for piece in model.pieces}
     silent = {PieceKind.CONTROL: "silent", PieceKind.BYTE: "byte"}
     return [Entry(text, "special" if text in special else silent.get(kinds.get(text), "text")) for text in texts]  # type: ignore[arg-type]
 
 
 def pad_entries(entries: list[Entry], size: int, origin: str) -> list[Entry]:
-    """As many entries as the model has rows; the remaining ones are silent."""
+    """Pad the entries with unused special ones up to the number of rows of the model."""
     if len(entries) > size:
         raise ConfigError(
             f"{origin}: the vocabulary has {len(entries):,} entries, but {CONFIG} says {size:,}. "
             "They are not of one model: download both again."
         )
-    return [*entries, *(Entry(f"⟨unused {place}⟩", "special") for place in range(len(entries), size))]
+    return [*entries, *(Entry(f"⟨unused {index}⟩", "special") for index in range(len(entries), size))]
 
 
 # ---------------------------------------------------------------- defaults
 
-# Rules that we do not have, with the values under which they change nothing. Others are left out and reported.
+# Rules that Headlight lacks, with their neutral values. Rules with other values are omitted and reported.
 NEUTRAL_VALUES: dict[str, tuple[Any, ...]] = {
     "do_sample": (False,), "repetition_penalty": (1.0,), "encoder_repetition_penalty": (1.0,),
     "encoder_no_repeat_ngram_size": (0,), "min_new_tokens": (0,), "num_beam_groups": (1,), "diversity_penalty": (0.0,),
@@ -373,31 +375,35 @@ NEUTRAL_VALUES: dict[str, tuple[Any, ...]] = {
 def read_generation_defaults(
     folder: Path, config: TransformerConfig, languages: Languages, task: Mapping[str, Any] | None = None
 ) -> GenerationDefaults:
-    """Generation defaults: of `generation_config.json`, else of `config.json`, over those of a task."""
+    """Read the generation defaults of `generation_config.json`, else of `config.json`. `task` fills missing fields."""
     name = GENERATION_FILE if (folder / GENERATION_FILE).exists() else CONFIG
     values = {key: value for key, value in read_json(folder / name).items() if value is not None}
     fields = ConfigFields(values, task or {}, folder / name)
-    unknown = [key for key, harmless in NEUTRAL_VALUES.items() if fields.has(key) and fields.get(key) not in harmless]
+    unsupported = [
+        key
+        for key, neutral_values in NEUTRAL_VALUES.items()
+        if fields.has(key) and fields.get(key) not in neutral_values
+    ]
     penalty = fields.number("length_penalty") if fields.has("length_penalty") else 1.0
-    if penalty < 0:  # it would favour the shortest
-        unknown, penalty = [*unknown, "length_penalty"], 1.0
+    if penalty < 0:  # it would favour the shortest translation
+        unsupported, penalty = [*unsupported, "length_penalty"], 1.0
     patience = {False: "bound", True: "none", "never": "longest", None: "bound"}.get(fields.get("early_stopping"))
     if patience is None:
         fields.refuse(f"early_stopping is {fields.get('early_stopping')!r}, but must be true, false or 'never'")
-    # Their lengths count the token that the decoder begins with.
+    # Lengths in `transformers` include the decoder start token.
     limit = fields.integer("max_length") - 1 if fields.has("max_length") else None
     limit = fields.integer("max_new_tokens") if fields.has("max_new_tokens") else limit
-    forced = fields.token_id("forced_bos_token_id") if fields.has("forced_bos_token_id") else None
-    is_language = any(language.first == (forced,) for language in languages.targets)
+    forced_start = fields.token_id("forced_bos_token_id") if fields.has("forced_bos_token_id") else None
+    is_language = any(language.first == (forced_start,) for language in languages.targets)
     ends = fields.token_ids("eos_token_id") if fields.has("eos_token_id") else (config.end_id,)
     never = [tuple(run) for run in fields.get("bad_words_ids") or ()]
     suppressed = fields.get("suppress_tokens") or ()
-    if set(suppressed) & set(ends):  # an end that is never written
-        unknown, suppressed = [*unknown, "suppress_tokens"], ()
+    if set(suppressed) & set(ends):  # the end token would never be generated
+        unsupported, suppressed = [*unsupported, "suppress_tokens"], ()
     never += [(token,) for token in suppressed]
-    numbers = [*ends, *(number for run in never for number in run)]
-    numbers += [fields.token_id(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
-    if not all(type(number) is int and 0 <= number < config.target_vocabulary for number in numbers):
+    token_ids = [*ends, *(token_id for run in never for token_id in run)]
+    token_ids += [fields.token_id(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
+    if not all(type(token_id) is int and 0 <= token_id < config.target_vocabulary for token_id in token_ids):
         fields.refuse("it names tokens that the vocabulary does not have")
     defaults = GenerationDefaults(
         beam_size=fields.integer("num_beams") if fields.has("num_beams") else 1,
@@ -406,14 +412,14 @@ def read_generation_defaults(
         no_repeat=fields.integer("no_repeat_ngram_size") if fields.has("no_repeat_ngram_size") else 0,
         never=tuple(run for run in never if run and not (len(run) == 1 and run[0] in ends)),
         least_length=max(0, fields.integer("min_length") - 1) if fields.has("min_length") else 0,
-        first=() if forced is None or is_language else (forced,),
+        first=() if forced_start is None or is_language else (forced_start,),
         forced_end=fields.token_id("forced_eos_token_id") if fields.has("forced_eos_token_id") else None,
         patience=patience,  # type: ignore[arg-type]
         ended_first=False,
         counted="renormalised" if fields.get("renormalize_logits") is True else "after",
         ends=() if ends == (config.end_id,) else ends,
         left_out=tuple(
-            f"{key} = {json.dumps(fields.get(key), ensure_ascii=False)[:MAX_SHOWN_CHARACTERS]}" for key in unknown
+            f"{key} = {json.dumps(fields.get(key), ensure_ascii=False)[:MAX_SHOWN_CHARACTERS]}" for key in unsupported
         ),
     )
     try:

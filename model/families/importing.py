@@ -1,4 +1,4 @@
-"""Import: a third-party folder → one of ours, with the same model in our own files."""
+"""Import of a third-party model folder: the same model, in the format of Headlight."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
     if read_json(source / CONFIG).get("format") == "headlight":
         raise CheckpointError(f"{source}: is a folder of ours already. Copy it.")
     loaded = read_checkpoint(source, nn.Module)
-    writes = isinstance(loaded.model, Transformer)
-    others = {generation_defaults.DEFAULTS_FILE: loaded.generation_defaults.to_json()} if writes else {}
+    generates = isinstance(loaded.model, Transformer)
+    other_files = {generation_defaults.DEFAULTS_FILE: loaded.generation_defaults.to_json()} if generates else {}
     if loaded.languages != languages.Languages():
-        others[languages.LANGUAGES_FILE] = loaded.languages.to_json()
+        other_files[languages.LANGUAGES_FILE] = loaded.languages.to_json()
     save_checkpoint(
         folder,
         loaded.model,
@@ -39,40 +39,40 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
         loaded.target_tokenizer,
         storage=storage,
         card=card(source, folder.resolve().name, origin, revision, storage, loaded.generation_defaults.left_out),
-        others=others,
+        others=other_files,
     )
 
 
 def card(source: Path, name: str, origin: str, revision: str, storage: str, left_out: Sequence[str] = ()) -> str:
-    """The model card: description, origin and licence."""
+    """Return the model card: description, origin and licence."""
     values = read_json(source / CONFIG)
-    pair = languages_from_name(origin) or languages_from_name(source.name) or languages_from_name(name)
-    at = f", revision {revision}" if revision else ""
-    theirs = source / CARD_FILE
-    stated = licence_in(theirs.read_text(encoding="utf-8", errors="replace") if theirs.exists() else "")
-    terms = f"Its makers state the licence: {stated}." if stated else "Its folder states no licence: ask its makers."
-    text = (
+    language_pair = languages_from_name(origin) or languages_from_name(source.name) or languages_from_name(name)
+    revision_text = f", revision {revision}" if revision else ""
+    source_card = source / CARD_FILE
+    licence = licence_in(source_card.read_text(encoding="utf-8", errors="replace") if source_card.exists() else "")
+    terms = f"Its makers state the licence: {licence}." if licence else "Its folder states no licence: ask its makers."
+    rules = (
         f"\nRules of its makers that are not known here and are left out: {'; '.join(left_out)}.\n" if left_out else ""
     )
-    brought = "" if model_type(values) in CLASSIFIERS else " and generation defaults"
-    matter = [f"language: [{', '.join(pair)}]"] if pair else []
-    matter += [f"license: {stated}"] if stated else []
-    head = "\n".join(["---", *matter, "---", "", ""]) if matter else ""
-    return f"""{head}# {name}
+    extras = "" if model_type(values) in CLASSIFIERS else " and generation defaults"
+    front_matter = [f"language: [{', '.join(language_pair)}]"] if language_pair else []
+    front_matter += [f"license: {licence}"] if licence else []
+    header = "\n".join(["---", *front_matter, "---", "", ""]) if front_matter else ""
+    return f"""{header}# {name}
 
-Imported from {origin}{at}: a model of the family "{model_type(values)}", with its own vocabulary{brought}.
+Imported from {origin}{revision_text}: a model of the family "{model_type(values)}", with its own vocabulary{extras}.
 The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is told at its
 source.
 
-- Source: {origin}{at}
-- Licence: {stated or "not stated"}
+- Source: {origin}{revision_text}
+- Licence: {licence or "not stated"}
 
 {terms}
-{text}"""
+{rules}"""
 
 
 def licence_in(text: str) -> str:
-    """The licence in the front matter of a card, or an empty string."""
+    """Return the licence in the front matter of a card, or an empty string."""
     matter = FRONT_MATTER.match(text)
     match = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None
     return match[1] if match else ""

@@ -1,7 +1,7 @@
-"""Load any model folder, ours or third-party.
+"""Loading of any model folder, ours or third-party.
 
-The "format" of config.json, or the "model_type" of third-party folders, names the reader. All readers have the
-interface of `folders/reader.py`. No code of a folder is ever run.
+The "format" of config.json, or the "model_type" of third-party folders, determines the reader. All readers implement
+the interface of `checkpoints/reader.py`. Code in a model folder is never executed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from headlight.model.text.languages import LANGUAGES_FILE as LANGUAGES
 
 ModelType = TypeVar("ModelType", bound=nn.Module)
 
-# A reader, or the module that has one.
+# Format or family → its reader, or the module that creates one.
 READERS: dict[str, FolderReader | str] = {"headlight": HeadlightReader(), **FAMILIES}
 
 
@@ -49,9 +49,9 @@ def load_checkpoint(
     verify: bool = True,
     weights: bool = True,
 ) -> Checkpoint[Transformer]:
-    """Load a folder that holds a Transformer; `verify`: compare its files with their checksums, too.
+    """Load a folder with a Transformer. `verify`: check the files against their checksums.
 
-    Without `weights`, the model has its shapes alone, and no file is compared.
+    Without `weights`, the model has only shapes, and no file is verified.
     """
     return read_checkpoint(folder, Transformer, device=device, dtype=dtype, verify=verify, weights=weights)
 
@@ -65,7 +65,7 @@ def read_checkpoint(
     verify: bool = True,
     weights: bool = True,
 ) -> Checkpoint[ModelType]:
-    """Load a folder that holds a model of the `wanted` class, with an error for everything that is wrong with it."""
+    """Load a folder with a model of the class `wanted`; raise a CheckpointError or a ConfigError for any fault."""
     try:
         return _read(Path(folder), wanted, torch.device(device), dtype, verify and weights, weights)
     except OSError as error:
@@ -86,14 +86,14 @@ def _read(
         config = reader.config(folder, values)
         store = reader.store(folder)
         if verify and (reader.requires_checksums or (folder / CHECKSUMS_FILE).exists()):
-            others = [name for name in (SHARED, SOURCE, TARGET, LANGUAGES, DEFAULTS) if (folder / name).exists()]
-            verify_checksums(folder, [CONFIG, *store.files, *others])
+            other_files = [name for name in (SHARED, SOURCE, TARGET, LANGUAGES, DEFAULTS) if (folder / name).exists()]
+            verify_checksums(folder, [CONFIG, *store.files, *other_files])
         config = reader.complete_config(config, store)
         source, target = reader.tokenizers(folder, config)
         check_vocabularies(f"{folder}: ", config, source, target)
         languages = reader.languages(folder, config, source)
         defaults = reader.generation_defaults(folder, config, languages)
-        with torch.device("meta"), SkipInitialisation():  # shapes alone: the numbers come straight from the file
+        with torch.device("meta"), SkipInitialisation():  # only shapes: the weights are read directly from the file
             model = reader.build(config)
         if not isinstance(model, wanted):
             raise CheckpointError(
@@ -107,7 +107,7 @@ def _read(
 
 
 class SkipInitialisation(TorchFunctionMode):
-    """Skips the initialisation of weights: on the meta device it does nothing but import PyTorch's compiler, 1 s."""
+    """Skips weight initialisation: on the meta device, it would only import PyTorch's compiler, which takes 1 s."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -118,7 +118,7 @@ class SkipInitialisation(TorchFunctionMode):
 
 
 def kind_of_folder(folder: str | Path) -> str:
-    """The kind of a folder, "transformer" or one of the classifiers, without reading weights."""
+    """Return the kind of a folder, "transformer" or one of the classifiers, without reading weights."""
     values = read_json(Path(folder) / CONFIG)
     reader = _reader_for(Path(folder), values)
     with reader.convert_errors(Path(folder)):
@@ -142,7 +142,7 @@ def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
 
 def _fill(model: nn.Module, store: Weights, reader: FolderReader, device: torch.device, dtype: torch.dtype) -> None:
     missing = []
-    for name, (expected, places) in unique_tensors(model).items():
+    for name, (expected, paths) in unique_tensors(model).items():
         try:
             tensor = reader.load_weight(store, name)
         except MissingTensorError:
@@ -158,19 +158,19 @@ def _fill(model: nn.Module, store: Weights, reader: FolderReader, device: torch.
                 f"{store.folder}: {name} holds NaN or infinite numbers, so it was damaged or its training failed. "
                 "Download it again, or save an earlier state."
             )
-        tensor = tensor.to(device, dtype).contiguous()  # a foreign one may be a transposed view
+        tensor = tensor.to(device, dtype).contiguous()  # a third-party tensor may be a transposed view
         value = nn.Parameter(tensor, requires_grad=False) if isinstance(expected, nn.Parameter) else tensor
-        for place in places:
-            parent, _, leaf = place.rpartition(".")
+        for path in paths:
+            parent, _, leaf = path.rpartition(".")
             setattr(model.get_submodule(parent), leaf, value)
     unexpected = sorted(name for name in store.unread if not reader.is_optional(name))
     for fault, names in (("lack", missing), ("also hold", unexpected)):
         if names:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            suffix = f" and {len(names) - 3} more" if len(names) > 3 else ""
             raise CheckpointError(
-                f"{store.folder}: the weights {fault} {', '.join(names[:3])}{more}, unlike what {CONFIG} describes. "
+                f"{store.folder}: the weights {fault} {', '.join(names[:3])}{suffix}, unlike what {CONFIG} describes. "
                 "Config and weights are not of one model: download both again."
             )
-    empty = [name for name, tensor in [*model.named_parameters(), *model.named_buffers()] if tensor.is_meta]
-    if empty:
-        raise RuntimeError(f"{', '.join(empty)} got no numbers: derived tensors must be made on the CPU explicitly.")
+    unfilled = [name for name, tensor in [*model.named_parameters(), *model.named_buffers()] if tensor.is_meta]
+    if unfilled:
+        raise RuntimeError(f"{', '.join(unfilled)} got no numbers: derived tensors must be made on the CPU explicitly.")

@@ -1,12 +1,12 @@
 """M2M100 (https://arxiv.org/abs/2010.11125) and NLLB-200 (https://arxiv.org/abs/2207.04672): many languages, one model.
 
-    config.json               sizes; norm before the sub-layer, sinusoids that begin at an offset
+    config.json               sizes; pre-norm, sinusoids with an offset
     model.safetensors         or its shards, or pytorch_model.bin
-    sentencepiece.bpe.model   how text is cut into pieces
-    vocab.json                M2M100: piece → id; NLLB numbers them as the SentencePiece file does, one further on
+    sentencepiece.bpe.model   SentencePiece model
+    vocab.json                M2M100: piece → id; the ids of NLLB are those of the SentencePiece file plus one
     tokenizer.json            or special_tokens_map.json: the language codes
 
-The source carries a token of its language, and the translation begins with one.
+The source has a token of its language, and the translation begins with a token of the target language.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ DEFAULTS: dict[str, Any] = {
     "scale_embedding": True, "tie_word_embeddings": True,
     "decoder_start_token_id": 2, "pad_token_id": 1, "eos_token_id": 2,
 }  # fmt: skip
-# The languages of M2M100 and of its sibling of WMT 2021, in the order of their ids after the vocabulary.
+# Languages of M2M100 and of the WMT 2021 models, in id order after the vocabulary.
 CODES = {
     "m2m100": (
         "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu "
@@ -59,7 +59,7 @@ CODES = {
     ),
     "wmt21": "en ha is ja cs ru zh de",
 }
-# SMaLL-100 (https://arxiv.org/abs/2210.11621) takes only the target language, in front of the source.
+# SMaLL-100 (https://arxiv.org/abs/2210.11621) has only a target language token, before the source.
 SMALL = "SMALL100Tokenizer"
 CODE = re.compile(r"__[a-z]{2,8}__|[a-z]{2,8}(_[A-Za-z0-9]{2,8})*")  # form of a language token
 
@@ -92,7 +92,7 @@ class M2M(BartFamilyReader):
         model, codes = read_sentencepiece(folder / PIECES), _codes(folder, settings, added)
         last = codes if is_m2m else [*codes, "<mask>"]
         first = read_numbered(folder, VOCABULARY) if is_m2m else fairseq_ids(folder, model)
-        made = tokenizer_of_languages(
+        tokenizer = tokenizer_of_languages(
             folder,
             config,
             model,
@@ -102,59 +102,59 @@ class M2M(BartFamilyReader):
             trims="ends" if is_m2m else "first",
             cleans=is_m2m and settings.get("clean_up_tokenization_spaces") is True,
         )
-        return made, made
+        return tokenizer, tokenizer
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """All codes on both sides. Defaults are the folder's, else English, and French from it."""
+        """Return all languages for both sides. Defaults are the folder's, else English to French."""
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
         is_m2m = _is_m2m(folder)
-        assert isinstance(source, PieceTokenizer)  # noqa: S101 - made above
-        ids = {entry.text: place for place, entry in enumerate(source.entries)}
+        assert isinstance(source, PieceTokenizer)  # noqa: S101 - from `tokenizers`
+        ids = {entry.text: index for index, entry in enumerate(source.entries)}
         codes = {
             code.strip("_") if is_m2m else code: ids[code] for code in _codes(folder, settings, added_tokens(folder))
         }
         if tokenizer_class(folder) == SMALL:
-            wished = [settings.get("tgt_lang"), *ENGLISH, *TARGET_PREFERENCES, *codes]
-            targets = tuple(Language(code=code, before=(mark,)) for code, mark in codes.items())
-            return Languages(targets=targets, target=next(code for code in wished if code in codes))
-        behind = not is_m2m and settings.get("legacy_behaviour") is True
-        return language_choices(folder, codes, behind=behind)
+            preferred_targets = [settings.get("tgt_lang"), *ENGLISH, *TARGET_PREFERENCES, *codes]
+            targets = tuple(Language(code=code, before=(token_id,)) for code, token_id in codes.items())
+            return Languages(targets=targets, target=next(code for code in preferred_targets if code in codes))
+        token_follows_end = not is_m2m and settings.get("legacy_behaviour") is True
+        return language_choices(folder, codes, behind=token_follows_end)
 
 
 def _is_m2m(folder: Path) -> bool:
-    """Whether the vocabulary is numbered as M2M100's: as the folder's class says, else as its files do."""
-    named = tokenizer_class(folder)
-    return named != "NllbTokenizer" if named in M2M.tokenizer_classes else (folder / VOCABULARY).exists()
+    """Whether the vocabulary has the ids of M2M100, by the tokenizer class or else by the files."""
+    class_name = tokenizer_class(folder)
+    return class_name != "NllbTokenizer" if class_name in M2M.tokenizer_classes else (folder / VOCABULARY).exists()
 
 
 def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, AddedToken]) -> list[str]:
-    """The tokens of the languages: the family's own in the order of their ids, then those that were added."""
-    listed = sorted((each.token_id, text) for text, each in added.items() if each.special)
-    match = [text for _, text in listed if CODE.fullmatch(text)]
+    """Return the language tokens: the family's own in id order, then the added ones."""
+    added_texts = sorted((token.token_id, text) for text, token in added.items() if token.special)
+    added_codes = [text for _, text in added_texts if CODE.fullmatch(text)]
     if _is_m2m(folder):
         table = str(settings.get("language_codes") or "m2m100")
         if table not in CODES:
             raise TokenizerError(f"{folder}: language_codes is {table!r}, but known are: {', '.join(CODES)}.")
         codes = [f"__{code}__" for code in CODES[table].split()]
-        return [*codes, *(text for text in match if text not in codes)]
-    if match and (folder / "tokenizer.json").exists():  # which lists them all
-        return match
-    named: Any = None
+        return [*codes, *(text for text in added_codes if text not in codes)]
+    if added_codes and (folder / "tokenizer.json").exists():  # `tokenizer.json` lists all of them
+        return added_codes
+    names: Any = None
     for name in ("special_tokens_map.json", TOKENIZER_CONFIG):
         values = read_optional_json(folder, name)
-        named = named or values.get("additional_special_tokens") or values.get("extra_special_tokens")
-    if not isinstance(named, list) or not named:
-        if match:
-            return match
+        names = names or values.get("additional_special_tokens") or values.get("extra_special_tokens")
+    if not isinstance(names, list) or not names:
+        if added_codes:
+            return added_codes
         raise TokenizerError(
             f"{folder}: no file names the languages (tokenizer.json or special_tokens_map.json). Download them, too."
         )
-    texts = [entry["content"] if isinstance(entry, dict) else str(entry) for entry in named]
+    texts = [entry["content"] if isinstance(entry, dict) else str(entry) for entry in names]
     if len(set(texts)) != len(texts):
         raise TokenizerError(f"{folder}: the languages name one twice. Download it again.")
-    return [*texts, *(text for text in match if text not in texts)]
+    return [*texts, *(text for text in added_codes if text not in texts)]
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return M2M()

@@ -1,9 +1,9 @@
-"""Marian's models, as OPUS-MT publishes them (https://github.com/Helsinki-NLP/Opus-MT).
+"""Marian models of OPUS-MT (https://github.com/Helsinki-NLP/Opus-MT).
 
-config.json            sizes; sinusoids in halves, norm after the sum
+config.json            sizes; positions with all sines before all cosines, post-norm
 model.safetensors      or pytorch_model.bin
-vocab.json             piece → id, for both languages; or with target_vocab.json
-source.spm, target.spm how each language is cut into pieces
+vocab.json             piece → id, for both languages unless there is a target_vocab.json
+source.spm, target.spm SentencePiece model of each language
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Marian(BartFamilyReader):
     optional_tensors = (STORED_POSITIONS, BIAS)
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
-        value = values | start_fields(folder)
-        if value.get(DECODER_START_KEY) is None and value.get("pad_token_id") is not None:
-            # Missing in the oldest folders, whose start token is padding.
-            value[DECODER_START_KEY] = value["pad_token_id"]
-        fields = ConfigFields(value, DEFAULTS, folder / "config.json")
+        fields_with_start = values | start_fields(folder)
+        if fields_with_start.get(DECODER_START_KEY) is None and fields_with_start.get("pad_token_id") is not None:
+            # The oldest folders lack it; their start token is the padding token.
+            fields_with_start[DECODER_START_KEY] = fields_with_start["pad_token_id"]
+        fields = ConfigFields(fields_with_start, DEFAULTS, folder / "config.json")
         fields.require_neutral(
             normalize_before=False, normalize_embedding=False, add_final_layer_norm=False, add_bias_logits=False,
             static_position_embeddings=True, quantization_config=None,
@@ -92,12 +92,12 @@ class Marian(BartFamilyReader):
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
         side = name.partition(".")[0]
-        if name == f"{side}.embedding.positions.table":  # only if one side has no sinusoids
+        if name == f"{side}.embedding.positions.table":  # only if the positions of a side are not sinusoids
             return self._positions(store, side)
         return super().load_weight(store, name)
 
     def _positions(self, store: Weights, side: str) -> Tensor:
-        """The stored table of one side; without one, sinusoids."""
+        """Return the stored table of one side, or sinusoids if there is none."""
         tables = {side: store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store}
         length, width = min(map(len, tables.values())), next(iter(tables.values())).shape[1]
         return tables[side][:length] if side in tables else sinusoidal_table(length, width, halves=True)
@@ -107,17 +107,17 @@ class Marian(BartFamilyReader):
         separate = settings.get("separate_vocabs") is True
         first = read_numbered(folder, VOCABULARY)
         second = read_numbered(folder, TARGET_VOCABULARY) if separate else first
-        special = {str(settings.get(f"{name}_token") or f"<{mark}>") for name, mark in SPECIAL_TOKENS}
+        special = {str(settings.get(f"{name}_token") or f"<{token}>") for name, token in SPECIAL_TOKENS}
         models = [read_sentencepiece(folder / name) for name in ("source.spm", "target.spm")]
         sizes = (config.source_vocabulary, config.target_vocabulary)
         unknown = str(settings.get("unk_token") or "<unk>")
-        made: list[Vocabulary] = []
+        tokenizers: list[Vocabulary] = []
         for side, (texts, size) in enumerate(zip((first, second), sizes, strict=True)):
             if unknown not in texts:
                 raise TokenizerError(f"{folder}: {VOCABULARY} has no {unknown}. Download it again.")
-            # Both sides of a shared vocabulary are written by the source's pieces.
+            # The entries of a shared vocabulary follow the source's pieces on both sides.
             entries: list[Entry] = vocabulary_entries(models[side if separate else 0], texts, special)
-            made.append(
+            tokenizers.append(
                 PieceTokenizer(
                     models[side],
                     pad_entries(entries, size, str(folder / VOCABULARY)),
@@ -129,26 +129,27 @@ class Marian(BartFamilyReader):
                     codes=True,
                 )
             )
-        return made[0], made[1]
+        return tokenizers[0], tokenizers[1]
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """The ">>xxx<<" entries. One is always the default: without any, the model writes nonsense."""
+        """Return the ">>xxx<<" entries. One is always the default, because the model needs such a token."""
         if not isinstance(source, PieceTokenizer):
             return Languages()
-        match = [
-            Language(code=entry.text[2:-2], before=(place,))
-            for place, entry in enumerate(source.entries)
+        targets = [
+            Language(code=entry.text[2:-2], before=(index,))
+            for index, entry in enumerate(source.entries)
             if re.fullmatch(r">>[^<>]+<<", entry.text)
         ]
         settings = read_optional_json(folder, TOKENIZER_CONFIG)
-        wished, read = (str(settings.get(f"{side}_lang") or "") for side in ("target", "source"))
+        preferred_target, source_code = (str(settings.get(f"{side}_lang") or "") for side in ("target", "source"))
         return Languages(
-            targets=tuple(match), target=default_target([language.code for language in match], wished=wished, read=read)
+            targets=tuple(targets),
+            target=default_target([language.code for language in targets], wished=preferred_target, read=source_code),
         )
 
 
 def _are_sinusoids(table: Tensor) -> bool:
-    """Whether a stored table of positions equals our sinusoids."""
+    """Whether a stored position table equals our sinusoids, up to rounding."""
     if table.ndim != 2 or 0 in table.shape:
         return False
     return bool((table - sinusoidal_table(*table.shape, halves=True)).abs().max() < SINUSOID_TOLERANCE)
@@ -158,5 +159,5 @@ SPECIAL_TOKENS = (("eos", "/s"), ("unk", "unk"), ("pad", "pad"))
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return Marian()

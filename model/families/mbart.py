@@ -1,12 +1,12 @@
 """mBART (https://arxiv.org/abs/2001.08210) and mBART-50 (https://arxiv.org/abs/2008.00401): 25 and 50 languages.
 
-    config.json               sizes; positions that were learnt, a norm after the embedding, norm before the sub-layer
+    config.json               sizes; learned positions, a norm after the embedding, pre-norm
     model.safetensors         or its shards, or pytorch_model.bin
-    sentencepiece.bpe.model   how text is cut into pieces
-    tokenizer_config.json     which of both it is
+    sentencepiece.bpe.model   SentencePiece model
+    tokenizer_config.json     the variant: mBART or mBART-50
 
-mBART-50 has the token of a language in front of the source, and the translation begins with one. In mBART the source's
-stands behind its end, and the decoder begins with the target's: such a model writes one language.
+mBART-50 has a language token before the source, and the translation begins with one. mBART has the source's language
+token after the end token, and the target's starts the decoder: such a model has one target language.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from headlight.model.text.piece_tokenizer import PieceTokenizer
 from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
-# In the order of their ids after the vocabulary.
+# In id order after the vocabulary.
 CODES_OF_25 = (
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP nl_XX "
     "ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
@@ -60,15 +60,15 @@ class MBart(BartFamilyReader):
         first = fairseq_ids(folder, model)
         last = [*codes, "<mask>"]
         cleans = read_optional_json(folder, TOKENIZER_CONFIG).get("clean_up_tokenization_spaces") is True
-        made = tokenizer_of_languages(folder, config, model, first, last, codes, trims="first", cleans=cleans)
-        return made, made
+        tokenizer = tokenizer_of_languages(folder, config, model, first, last, codes, trims="first", cleans=cleans)
+        return tokenizer, tokenizer
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """All codes as sources, and as targets unless the decoder begins with one."""
-        assert isinstance(source, PieceTokenizer)  # noqa: S101 - made above
-        ids = {entry.text: place for place, entry in enumerate(source.entries)}
+        """Return all languages as sources, and as targets unless a language token starts the decoder."""
+        assert isinstance(source, PieceTokenizer)  # noqa: S101 - from `tokenizers`
+        ids = {entry.text: index for index, entry in enumerate(source.entries)}
         codes: Mapping[str, int] = {code: ids[code] for code in _codes(folder)}
-        fixed = next((code for code, mark in codes.items() if mark == config.start_id), "")
+        fixed = next((code for code, token_id in codes.items() if token_id == config.start_id), "")
         return language_choices(folder, codes, behind=not _is_of_50(folder), fixed=fixed)
 
 
@@ -81,5 +81,5 @@ def _is_of_50(folder: Path) -> bool:
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return MBart()

@@ -66,9 +66,9 @@ class Pegasus(Marian):
         if texts[:3] != ["<pad>", "</s>", "<unk>"]:
             raise TokenizerError(f"{folder}: {PIECES} does not begin as this family's does. {ADVICE}")
         # Two mask tokens, and `<unk_…>` tokens that only pre-training uses.
-        first = ["<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{place}>" for place in range(2, offset))]
+        first = ["<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, offset))]
         listed = [*first[: offset + 2], *texts[2:]]
-        made = PieceTokenizer(
+        tokenizer = PieceTokenizer(
             model,
             pad_entries(vocabulary_entries(model, listed, {*first, "<unk>"}), config.source_vocabulary, str(folder)),
             pad_id=config.pad_id,
@@ -78,13 +78,13 @@ class Pegasus(Marian):
             trims="first",
             cleans=settings.get("clean_up_tokenization_spaces") is True,
         )
-        return made, made
+        return tokenizer, tokenizer
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """No language tokens: a summary is in the language of its source."""
+        """Return no languages: a summary is in the language of its source."""
         return Languages()
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return Pegasus()

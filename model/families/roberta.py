@@ -1,10 +1,10 @@
-"""RoBERTa (https://arxiv.org/abs/1907.11692) that classifies texts: `RobertaForSequenceClassification`.
+"""RoBERTa text classifiers (https://arxiv.org/abs/1907.11692): `RobertaForSequenceClassification`.
 
-    config.json          sizes, classes; else as BERT
+    config.json          sizes, classes; like BERT
     model.safetensors    or its shards, or pytorch_model.bin
-    tokenizer.json       or vocab.json and merges.txt: bytes and their merges
+    tokenizer.json       or vocab.json and merges.txt: byte-level BPE
 
-A text stands between <s> and </s>. Positions are counted from the id of padding on, whose row no token takes.
+A text is enclosed in <s> and </s>. The position table has unused rows up to the id of the padding token.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ class Roberta(BertFamilyReader):
         )
 
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
-        made = read_byte_pairs(
+        tokenizer = read_byte_pairs(
             folder, config.vocabulary, pad_id=config.pad_id, start_id=config.start_id, end_id=config.end_id
         )
         for name in ("pad_id", "start_id", "end_id"):
-            entry = made.rules.entries[getattr(config, name)]
+            entry = tokenizer.rules.entries[getattr(config, name)]
             if entry.kind != SPECIAL:
                 raise ConfigError(
                     f"{folder / CONFIG}: its {name} is {getattr(config, name)}, which stands for {entry.text!r} and is "
                     "no special token. Choose another model."
                 )
-        return made, made
+        return tokenizer, tokenizer
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return Roberta()

@@ -1,14 +1,14 @@
-"""T5 (https://arxiv.org/abs/1910.10683), T5 v1.1, mT5, umT5 and ByT5, where they were taught to translate.
+"""T5 (https://arxiv.org/abs/1910.10683), T5 v1.1, mT5, umT5, ByT5 and CodeT5, fine-tuned to generate text.
 
-    config.json          sizes; a bias of relative positions, RMS norm, scores without 1/√d
+    config.json          sizes; relative position bias, RMS norm, unscaled attention scores
     model.safetensors    or its shards, or pytorch_model.bin
-    spiece.model         how text is cut into pieces; ids are its own, then further ones for blanks
+    spiece.model         SentencePiece model; its ids are followed by those of blanks
 
-umT5 (https://arxiv.org/abs/2304.09151) has a bias in each layer. ByT5 (https://arxiv.org/abs/2105.13626) reads and
-writes bytes, and needs no file for that: `tokenizer_config.json` names it. CodeT5 (https://arxiv.org/abs/2109.00859)
-cuts text as RoBERTa does: its source stands between <s> and </s>, and its pieces are those of byte pairs.
+umT5 (https://arxiv.org/abs/2304.09151) has a position bias per layer. The tokens of ByT5
+(https://arxiv.org/abs/2105.13626) are bytes, so it needs no vocabulary file: `tokenizer_config.json` names its class.
+CodeT5 (https://arxiv.org/abs/2109.00859) has the byte-level BPE of RoBERTa, and its source is enclosed in <s> and </s>.
 
-Words before the sentence name the pair of languages: "translate English to German: ".
+A prefix of the sentence names the language pair: "translate English to German: ".
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ FEED_FORWARD = {
     "gated-gelu": "geglu", "gated-gelu_new": "geglu", "gated-silu": "swiglu", "gated-swish": "swiglu",
     "gated-relu": "reglu",
 }  # fmt: skip
-FEED_FORWARD_NAMES = {"wide": ("wi", "wi_1"), "gate": ("wi_0",), "narrow": ("wo",)}  # the second of a gated one
+FEED_FORWARD_NAMES = {"wide": ("wi", "wi_1"), "gate": ("wi_0",), "narrow": ("wo",)}  # "wi_1" if gated
 ATTENTION = {"query": "q", "key": "k", "value": "v", "output": "o"}
 BIAS = "layer.0.SelfAttention.relative_attention_bias.weight"
 _ENCODER, _DECODER = "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"
@@ -77,7 +77,7 @@ TABLES = {
     TARGET_TABLE: (_DECODER, "shared.weight", _ENCODER, "lm_head.weight"),
     OUTPUT: ("lm_head.weight", _DECODER, "shared.weight", _ENCODER),
 }
-NAME = r"\w(?:[\w ()'-]*[\w)])?"  # of a language
+NAME = r"\w(?:[\w ()'-]*[\w)])?"  # of a language in a prefix
 PREFIX = re.compile(rf"translate +(?P<source>{NAME}) +to +(?P<target>{NAME}) *: *", re.IGNORECASE)
 
 
@@ -86,19 +86,19 @@ class T5(FamilyReader):
 
     embedding_tables = TABLES
     tokenizer_classes = ("T5Tokenizer", "MT5Tokenizer", BYTES, BYTE_PAIRS)
-    # Old folders hold a bias for cross-attention, which has no positions.
+    # Old folders have a bias for cross-attention, which uses no positions.
     optional_tensors = (r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",)
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         family = str(values.get("model_type"))
-        long = {"n_positions": 1024} if tokenizer_class(folder, values) == BYTES else {}  # as it was trained with
-        defaults = DEFAULTS | DEFAULTS_OF.get(family, {}) | long
+        byte_defaults = {"n_positions": 1024} if tokenizer_class(folder, values) == BYTES else {}  # its training length
+        defaults = DEFAULTS | DEFAULTS_OF.get(family, {}) | byte_defaults
         fields = ConfigFields(values | start_fields(folder), defaults, folder / CONFIG)
         fields.require_neutral(quantization_config=None)
         size, pad = fields.integer("vocab_size"), fields.token_id("pad_token_id")
         activation = fields.choice("feed_forward_proj", FEED_FORWARD)
         gated, _, function = fields.text("feed_forward_proj").rpartition("-")
-        # `transformers` writes what it derives from that field, and its model is built of what is written.
+        # `transformers` stores fields derived from `feed_forward_proj`, and builds its model from the stored fields.
         fields.require_neutral(
             is_gated_act=bool(gated), dense_act_fn="gelu_new" if gated and function == "gelu" else function
         )
@@ -133,46 +133,46 @@ class T5(FamilyReader):
         )
 
     def complete_config(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        """Whether the tables are one, the weights tell; whether the output is scaled, the configuration must.
+        """Tie the tables according to the weights. Whether the output is scaled must follow from the configuration.
 
         `transformers` before version 5 scales the output of models with one table (T5 v1.0), and writes
         `tie_word_embeddings: false` for those with two. Version 5 writes true for all, and `scale_decoder_outputs`
         for T5, but not for umT5.
         """
-        settled = super().complete_config(config, store)
-        if settled.scale_output and not settled.tie_output and SCALES not in read_json(store.folder / CONFIG):
+        completed = super().complete_config(config, store)
+        if completed.scale_output and not completed.tie_output and SCALES not in read_json(store.folder / CONFIG):
             raise ConfigError(
                 f"{store.folder / CONFIG}: says that output and embeddings are one table, but the weights hold two. So "
                 f'nothing says whether the output is scaled. Add "{SCALES}": false for a model like T5 v1.1 or umT5, '
                 "true for one like T5 v1.0."
             )
-        return settled
+        return completed
 
     def tensor_names(self, name: str) -> Sequence[str]:
-        theirs = t5_tensor_name(name)
-        for ours, names in FEED_FORWARD_NAMES.items():
-            if f"DenseReluDense.{ours}." in theirs:
-                return [theirs.replace(f".{ours}.", f".{name}.") for name in names]
-        return [theirs]
+        stored_name = t5_tensor_name(name)
+        for part, names in FEED_FORWARD_NAMES.items():
+            if f"DenseReluDense.{part}." in stored_name:
+                return [stored_name.replace(f".{part}.", f".{name}.") for name in names]
+        return [stored_name]
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
-        first = t5_tensor_name(name)
-        if not first.endswith(BIAS) or (second := first.replace(".0.", ".1.", 1)) not in store:
+        first_name = t5_tensor_name(name)
+        if not first_name.endswith(BIAS) or (second_name := first_name.replace(".0.", ".1.", 1)) not in store:
             return super().load_weight(store, name)
-        tables = [first, second]  # of each layer: umT5
-        while (further := first.replace(".0.", f".{len(tables)}.", 1)) in store:
-            tables.append(further)
+        tables = [first_name, second_name]  # umT5: one table per layer
+        while (next_name := first_name.replace(".0.", f".{len(tables)}.", 1)) in store:
+            tables.append(next_name)
         return torch.stack([store.read(table) for table in tables])
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         if tokenizer_class(folder) == BYTES:
-            made = byte_vocabulary(folder, config)
-            return made, made
+            byte_tokenizer = byte_vocabulary(folder, config)
+            return byte_tokenizer, byte_tokenizer
         if has_byte_pairs(folder):
-            pairs = read_byte_pairs(
+            pair_tokenizer = read_byte_pairs(
                 folder, config.source_vocabulary, pad_id=config.pad_id, start_id=config.start_id, end_id=config.end_id
             )
-            return pairs, pairs
+            return pair_tokenizer, pair_tokenizer
         return self._pieces(folder, config)
 
     def _pieces(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
@@ -183,10 +183,10 @@ class T5(FamilyReader):
         if type(count) is not int or not 0 <= count <= config.source_vocabulary:
             raise TokenizerError(f"{folder}: extra_ids is {count!r}, but must fit the vocabulary. Download it again.")
         blanks = [f"<extra_id_{number}>" for number in reversed(range(count))]
-        known = set(texts)
-        texts += [blank for blank in blanks if blank not in known]
+        piece_texts = set(texts)
+        texts += [blank for blank in blanks if blank not in piece_texts]
         special = {"<pad>", "</s>", "<unk>", *blanks}
-        made = PieceTokenizer(
+        tokenizer = PieceTokenizer(
             model,
             pad_entries(vocabulary_entries(model, texts, special), config.source_vocabulary, str(folder)),
             pad_id=config.pad_id,
@@ -196,12 +196,12 @@ class T5(FamilyReader):
             trims="first",
             cleans=settings.get("clean_up_tokenization_spaces") is True,
         )
-        return made, made
+        return tokenizer, tokenizer
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """The pairs that the folder names as tasks, with the words before a sentence."""
+        """Return the language pairs of the folder's tasks, with their prefixes."""
         if has_byte_pairs(folder):
-            assert isinstance(source, BytePairTokenizer)  # noqa: S101 - made above
+            assert isinstance(source, BytePairTokenizer)  # noqa: S101 - from `tokenizers`
             return Languages(before=(special_token_id(folder, source, "cls_token", "<s>"),))
         results: dict[str, Language] = {}
         sources: list[str] = []
@@ -212,7 +212,7 @@ class T5(FamilyReader):
                 results[match["source"] + "→" + match["target"]] = Language(code=match["target"], text=task["prefix"])
         if not results:
             return Languages()
-        if len(set(sources)) > 1:  # then a target alone does not name the pair
+        if len(set(sources)) > 1:  # the target alone would be ambiguous
             pairs = tuple(replace(language, code=pair) for pair, language in results.items())
             return Languages(targets=pairs, target=pairs[0].code)
         targets = tuple(results.values())
@@ -226,24 +226,24 @@ class T5(FamilyReader):
 
 
 def has_byte_pairs(folder: Path) -> bool:
-    """Whether the folder cuts text as RoBERTa does: it says so, or holds files of that kind and no others."""
-    if named := tokenizer_class(folder):
-        return named == BYTE_PAIRS
+    """Whether the folder has the byte-level BPE of RoBERTa, by its tokenizer class or else by its files."""
+    if class_name := tokenizer_class(folder):
+        return class_name == BYTE_PAIRS
     return not (folder / PIECES).exists() and all((folder / name).exists() for name in (VOCABULARY, MERGES))
 
 
 def byte_vocabulary(folder: Path, config: TransformerConfig) -> BytePairTokenizer:
-    """Padding, the end and the unknown; the 256 bytes in their order; and a blank on each id that is left."""
-    first = len(MARKS) + len(BYTE_CHARACTERS)
-    if config.source_vocabulary < first:
+    """Create the vocabulary of ByT5: padding, end, unknown; the 256 bytes in order; blanks on the remaining ids."""
+    first_blank = len(MARKS) + len(BYTE_CHARACTERS)
+    if config.source_vocabulary < first_blank:
         raise ConfigError(
-            f"{folder / CONFIG}: vocab_size is {config.source_vocabulary}, but bytes need {first}. {ADVICE}"
+            f"{folder / CONFIG}: vocab_size is {config.source_vocabulary}, but bytes need {first_blank}. {ADVICE}"
         )
-    texts = [f"<extra_id_{place}>" for place in range(config.source_vocabulary - first)]
+    texts = [f"<extra_id_{index}>" for index in range(config.source_vocabulary - first_blank)]
     special = [ByteEntry(text, SPECIAL) for text in texts]
     return BytePairTokenizer(
         BytePairVocabulary(
-            entries=(*(ByteEntry(mark, SPECIAL) for mark in MARKS), *map(ByteEntry, BYTE_CHARACTERS), *special),
+            entries=(*(ByteEntry(token, SPECIAL) for token in MARKS), *map(ByteEntry, BYTE_CHARACTERS), *special),
             merges=(),
             splits=False,
             pad_id=config.pad_id,
@@ -254,9 +254,9 @@ def byte_vocabulary(folder: Path, config: TransformerConfig) -> BytePairTokenize
 
 
 def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
-    """The translation tasks of `config.json`, by name."""
-    named = read_json(folder / CONFIG).get("task_specific_params")
-    tasks = named.items() if isinstance(named, dict) else ()
+    """Return the translation tasks of `config.json`, by name."""
+    parameters = read_json(folder / CONFIG).get("task_specific_params")
+    tasks = parameters.items() if isinstance(parameters, dict) else ()
     return {
         name: task
         for name, task in tasks
@@ -265,7 +265,7 @@ def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def t5_tensor_name(name: str) -> str:
-    """The name of our tensor in T5."""
+    """Return T5's name of one of our tensors."""
     side, _, rest = name.partition(".")
     if rest == "final_norm.weight":
         return f"{side}.final_layer_norm.weight"
@@ -275,17 +275,17 @@ def t5_tensor_name(name: str) -> str:
     if match is None:
         return name
     layer, part = f"{side}.block.{match[1]}.layer", match[2]
-    last = 1 if side == "encoder" else 2
-    places = {"self_attention": 0, "cross_attention": 1, "feed_forward": last}
+    feed_forward_index = 1 if side == "encoder" else 2
+    sublayer_indices = {"self_attention": 0, "cross_attention": 1, "feed_forward": feed_forward_index}
     if part.startswith("around_"):
-        return f"{layer}.{places[part.removeprefix('around_').removesuffix('.norm')]}.layer_norm.weight"
+        return f"{layer}.{sublayer_indices[part.removeprefix('around_').removesuffix('.norm')]}.layer_norm.weight"
     module, _, leaf = part.partition(".")
     if module == "feed_forward":
-        return f"{layer}.{last}.DenseReluDense.{leaf}.weight"
-    theirs = {"self_attention": "SelfAttention", "cross_attention": "EncDecAttention"}[module]
-    return f"{layer}.{places[module]}.{theirs}.{ATTENTION[leaf]}.weight"
+        return f"{layer}.{feed_forward_index}.DenseReluDense.{leaf}.weight"
+    attention_name = {"self_attention": "SelfAttention", "cross_attention": "EncDecAttention"}[module]
+    return f"{layer}.{sublayer_indices[module]}.{attention_name}.{ATTENTION[leaf]}.weight"
 
 
 def reader() -> FolderReader:
-    """The reader of this family."""
+    """Return the reader of this family."""
     return T5()

@@ -1,4 +1,4 @@
-"""Vocabularies of BERT's word pieces in others' folders: `tokenizer.json`, or `vocab.txt`."""
+"""WordPiece vocabularies of third-party folders: `tokenizer.json`, or `vocab.txt`."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ class _Cleaning(TypedDict):
 
 
 def end_ids(folder: Path) -> _EndIds:
-    """The ids of the tokens around a text."""
+    """Return the ids of the special tokens that enclose a text."""
     ids, names = _ids(folder), _names(folder)
     return {"start_id": _id(folder, ids, names[START]), "end_id": _id(folder, ids, names[END])}
 
 
 def read_word_pieces(folder: Path, size: int, *, pad_id: int) -> WordPieceTokenizer:
-    """The folder's vocabulary for a model with `size` rows."""
+    """Read the folder's vocabulary for a model with `size` rows."""
     ids, names = _ids(folder), _names(folder)
     added = added_tokens(folder)
     special = {names[name] for name in (START, END, PAD, MASK)}
-    entries = [WordEntry(f"⟨unused {place}⟩", SPECIAL) for place in range(size)]
-    taken: dict[int, str] = {}
-    for text, place in (ids | {text: each.token_id for text, each in added.items()}).items():
-        if type(place) is not int or place < 0:
+    entries = [WordEntry(f"⟨unused {token_id}⟩", SPECIAL) for token_id in range(size)]
+    text_by_id: dict[int, str] = {}
+    for text, token_id in (ids | {text: token.token_id for text, token in added.items()}).items():
+        if type(token_id) is not int or token_id < 0:
             raise TokenizerError(f"{folder}: the piece {text!r} has no whole number as its id. {ADVICE}")
-        if taken.setdefault(place, text) != text:
-            raise TokenizerError(f"{folder}: {text} and {taken[place]} both have the id {place}. {ADVICE}")
+        if text_by_id.setdefault(token_id, text) != text:
+            raise TokenizerError(f"{folder}: {text} and {text_by_id[token_id]} both have the id {token_id}. {ADVICE}")
         kind = PIECE
         if text == names[UNKNOWN_WORD]:
             kind = UNKNOWN
@@ -74,10 +74,10 @@ def read_word_pieces(folder: Path, size: int, *, pad_id: int) -> WordPieceTokeni
             if added[text].strips:
                 raise ConfigError(f"{folder}: {text} is found by what stands beside it. Choose another model.")
             kind = WHOLE if added[text].normalised else TYPED
-        if place < size:
-            entries[place] = WordEntry(text, kind)
+        if token_id < size:
+            entries[token_id] = WordEntry(text, kind)
         elif kind != SPECIAL:
-            raise ConfigError(f"{folder}: {text} has the id {place:,}, but {CONFIG} says {size:,} entries. {ADVICE}")
+            raise ConfigError(f"{folder}: {text} has the id {token_id:,}, but {CONFIG} says {size:,} entries. {ADVICE}")
     ends, cleaning = end_ids(folder), _cleaning(folder)
     return WordPieceTokenizer(WordPieceVocabulary(entries=tuple(entries), pad_id=pad_id, **ends, **cleaning))
 
@@ -93,7 +93,7 @@ def _id(folder: Path, ids: dict[str, int], text: str) -> int:
 
 
 def _ids(folder: Path) -> dict[str, int]:
-    """Pieces and their ids."""
+    """Return the id of each piece."""
     if (folder / TOKENIZER_FILE).exists():
         return dict(_content(folder)["model"]["vocab"])
     if not (folder / VOCABULARY).exists():
@@ -102,20 +102,23 @@ def _ids(folder: Path) -> dict[str, int]:
         lines = (folder / VOCABULARY).read_text(encoding="utf-8").rstrip("\n").split("\n")
     except UnicodeDecodeError as error:
         raise TokenizerError(f"{folder}: {VOCABULARY} is no UTF-8 text. {ADVICE}") from error
-    return {line.rstrip("\r"): place for place, line in enumerate(lines)}
+    return {line.rstrip("\r"): token_id for token_id, line in enumerate(lines)}
 
 
 def _content(folder: Path) -> dict[str, Any]:
-    """What `tokenizer.json` holds, if it cuts text as BERT does."""
+    """Read `tokenizer.json`; raise a ConfigError unless its model is WordPiece."""
     content = read_json(folder / TOKENIZER_FILE)
     model = content["model"]
-    plain = {"continuing_subword_prefix": CONTINUATION_PREFIX, "max_input_chars_per_word": MAX_WORD_LETTERS}
+    neutral_values = {"continuing_subword_prefix": CONTINUATION_PREFIX, "max_input_chars_per_word": MAX_WORD_LETTERS}
     parts = {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
     if (
         model.get("type", "WordPiece") != "WordPiece"
         or "merges" in model
-        or any(model.get(name, value) != value for name, value in plain.items())
-        or any(not isinstance(content.get(part), dict) or content[part].get("type") != of for part, of in parts.items())
+        or any(model.get(name, value) != value for name, value in neutral_values.items())
+        or any(
+            not isinstance(content.get(part), dict) or content[part].get("type") != expected_type
+            for part, expected_type in parts.items()
+        )
         or content["normalizer"].get("clean_text", True) is not True
     ):
         raise ConfigError(f"{folder}: {TOKENIZER_FILE} {NOT_WORDPIECE}")
@@ -123,9 +126,9 @@ def _content(folder: Path) -> dict[str, Any]:
 
 
 def _cleaning(folder: Path) -> _Cleaning:
-    """Handling of case, accents and Chinese characters, from the settings of a BERT tokenizer.
+    """Return the handling of case, accents and Chinese characters, from the settings of a BERT tokenizer.
 
-    Without such a class, `tokenizer.json` does.
+    For a generic tokenizer class, `tokenizer.json` has these settings.
     """
     config = read_optional_json(folder, TOKENIZER_CONFIG)
     name, accents, han = "do_lower_case", "strip_accents", "tokenize_chinese_chars"

@@ -1,1 +1,1 @@
-"""Measures of attention and of text: NumPy in, NumPy out. Nothing here runs a model."""
+"""Measures of attention and of text: NumPy in, NumPy out. This package does not run models."""

@@ -1,4 +1,4 @@
-"""What is known of a model's heads of cross-attention, and the one that tells most of a sentence where nothing is."""
+"""Measured alignment heads of cross-attention, and the most informative head if a model has no measurements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headlight.model.records import Token, Translation
 
 
 class AlignmentHead(NamedTuple):
-    """A cross-attention head; `shift`: the row offset at which it aligns a word."""
+    """A cross-attention head. `shift` is the row offset at which it aligns a word."""
 
     layer: int
     head: int
@@ -21,10 +21,10 @@ class AlignmentHead(NamedTuple):
 
 @dataclass(frozen=True)
 class CrossHeads:
-    """What was measured of a model's heads of cross-attention over many sentences."""
+    """Measurements of a model's cross-attention heads over many sentences."""
 
-    aligning: tuple[AlignmentHead, ...] = ()  # on drawn links, the best first, each in the reading that aligns better
-    losses: Mapping[tuple[int, int], float] = field(default_factory=dict, hash=False)  # nats without one
+    aligning: tuple[AlignmentHead, ...] = ()  # measured on annotators' links, best first, each with its better shift
+    losses: Mapping[tuple[int, int], float] = field(default_factory=dict, hash=False)  # in nats, without the head
 
     @property
     def best(self) -> AlignmentHead | None:
@@ -32,16 +32,16 @@ class CrossHeads:
         return self.aligning[0] if self.aligning else None
 
     def shift(self, layer: int, head: int) -> int | None:
-        """Which row tells of a word; None: not measured."""
-        readings = (each.shift for each in self.aligning if (each.layer, each.head) == (layer, head))
-        return next(readings, None)
+        """Return the row offset at which a head aligns words, or None if it was not measured."""
+        shifts = (candidate.shift for candidate in self.aligning if (candidate.layer, candidate.head) == (layer, head))
+        return next(shifts, None)
 
 
 UNMEASURED = CrossHeads()
 
 
 def most_informative(translation: Translation) -> AlignmentHead:
-    """The head with the highest source coverage."""
+    """Return the head with the highest source coverage."""
     rows, columns = word_positions(translation.target_tokens), word_positions(translation.source_tokens)
     maps = translation.attention.cross[:, :, rows][..., columns]
     scores = maps.max(axis=2, initial=0.0).sum(axis=-1)  # [layer, head]
@@ -50,7 +50,9 @@ def most_informative(translation: Translation) -> AlignmentHead:
 
 
 def word_positions(tokens: Sequence[Token]) -> list[int]:
-    """The places of tokens with letters or digits."""
+    """Return the indices of tokens with letters or digits."""
     return [
-        place for place, token in enumerate(tokens) if not token.special and any(sign.isalnum() for sign in token.text)
+        index
+        for index, token in enumerate(tokens)
+        if not token.special and any(character.isalnum() for character in token.text)
     ]

@@ -1,13 +1,13 @@
-"""How layers of attention mix tokens: shares from layer to layer, rolled out or as a flow from the word to the source.
+"""Mixing of tokens across the layers of attention: rollout, flow and contributions.
 
-A `Mixing` says of each layer how much of a token's new vector comes from which old one. Three ways to follow it down:
+`MixingMatrices` contain, for each layer, the share of every old vector in every new one. Three ways to combine layers:
 
-- rollout multiplies the layers (Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928, section 3);
-- flow asks how much could pass at once from the word to each source token, each share a pipe's width (the same paper);
+- rollout multiplies the matrices (Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928, section 3);
+- flow is the maximum flow from a target token to each source token, with shares as edge capacities (the same paper);
 - contributions (ALTI, Ferrando et al. 2022, https://arxiv.org/abs/2203.04212, and ALTI+ for decoders,
-  https://arxiv.org/abs/2205.11631) multiply, too, but take shares from the vectors themselves.
+  https://arxiv.org/abs/2205.11631) also multiply matrices, but compute shares from the vectors.
 
-What comes from tokens written before is followed, too, and is the part that the shares of the source lack of one.
+The shares of source tokens may sum to less than one. The rest comes from target tokens that were written before.
 """
 
 from __future__ import annotations
@@ -21,72 +21,80 @@ from headlight.model.errors import RequestError
 from headlight.model.measures.trace_records import AttentionTrace, Numbers, Trace
 from headlight.model.records import Attention, FloatArray
 
-CAPACITY_UNITS = 10_000  # capacities are whole numbers of a ten-thousandth, so that a flow ends
-MAX_FLOW_WORK = 600_000  # edges × sinks of a flow: some seconds on one core
+CAPACITY_UNITS = 10_000  # capacities are integers, in ten-thousandths, so that the algorithm terminates
+MAX_FLOW_WORK = 600_000  # edges × sinks of a flow: several seconds on one core
 
 
 @dataclass(frozen=True, eq=False)
 class MixingMatrices:
-    """Shares by layer, from the first: the rows of `encoder` and `decoder` sum to one, and `cross` with `kept`, too."""
+    """Shares per layer. Rows of `encoder` and `decoder` sum to one, and rows of `cross` together with `kept`."""
 
     encoder: Sequence[Numbers]  # [source, source]
-    decoder: Sequence[Numbers]  # [target, target]: among target tokens
+    decoder: Sequence[Numbers]  # [target, target]
     cross: Sequence[Numbers]  # [target, source]
-    kept: Sequence[Numbers]  # [target]: what cross-attention leaves of the token itself
+    kept: Sequence[Numbers]  # [target]: share of the residual connection around cross-attention
 
 
 def mixing_of_attention(attention: Attention) -> MixingMatrices:
-    """Half of each vector comes from the residual connection, half from the mean attention."""
+    """Derive shares from attention: half from the residual connection, half from the mean weights of all heads."""
 
     def half(maps: FloatArray) -> list[Numbers]:
         averages = maps.mean(axis=1, dtype=np.float64)
-        # A row that may look nowhere brings nothing home: all of it is the token itself.
-        return [0.5 * each + np.diag(1 - 0.5 * each.sum(axis=1)) for each in averages]
+        # A fully masked row receives nothing from attention, so the residual connection has the whole share.
+        return [0.5 * layer + np.diag(1 - 0.5 * layer.sum(axis=1)) for layer in averages]
 
-    cross = [0.5 * each for each in attention.cross.mean(axis=1, dtype=np.float64)]
-    remainders = [1 - each.sum(axis=1) for each in cross]
+    cross = [0.5 * layer for layer in attention.cross.mean(axis=1, dtype=np.float64)]
+    remainders = [1 - layer.sum(axis=1) for layer in cross]
     return MixingMatrices(half(attention.encoder), half(attention.decoder), cross, remainders)
 
 
 def mixing_of_contributions(trace: Trace) -> MixingMatrices:
-    """ALTI contributions: how much each token reduces the L1 distance to the layer's output."""
-    encoder = [_shares(each, own=True) for each in trace.encoder]
+    """Compute ALTI contributions: how much each token reduces the L1 distance to the layer's output."""
+    encoder = [_shares(attention, own=True) for attention in trace.encoder]
     decoder = [_shares(layer.self_attention, own=True) for layer in trace.decoder]
     cross = [_shares(layer.cross_attention, own=False) for layer in trace.decoder]
-    return MixingMatrices(encoder, decoder, [each[:, :-1] for each in cross], [each[:, -1] for each in cross])
+    return MixingMatrices(
+        encoder, decoder, [attention[:, :-1] for attention in cross], [attention[:, -1] for attention in cross]
+    )
 
 
 def rollout(mixing: MixingMatrices) -> tuple[Numbers, Numbers]:
-    """Shares of source tokens, `[target, source]`, and of target tokens, `[target, target]`."""
-    read = np.eye(mixing.encoder[0].shape[0])
+    """Return the shares of source tokens, `[target, source]`, and of target tokens, `[target, target]`."""
+    encoded = np.eye(mixing.encoder[0].shape[0])
     for layer in mixing.encoder:
-        read = layer @ read
+        encoded = layer @ encoded
     targets = len(mixing.kept[0])
-    source, written = np.zeros((targets, len(read))), np.eye(targets)
+    source, written = np.zeros((targets, len(encoded))), np.eye(targets)
     for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
         source, written = self_shares @ source, self_shares @ written
-        source, written = remainders[:, None] * source + cross @ read, remainders[:, None] * written
+        source, written = remainders[:, None] * source + cross @ encoded, remainders[:, None] * written
     return source, written
 
 
 def flow(mixing: MixingMatrices, row: int, groups: Sequence[Sequence[int]] | None = None, *, rows: int = 1) -> Numbers:
-    """Maximum flow from one row to each group of source tokens; without groups, to each token.
+    """Return the maximum flow from one row to each group of source tokens; without groups, to each token.
 
-    Each is at most one: all that leaves the row. Of so many `rows` that are asked about together, all count.
+    A flow is at most one. `rows` is the number of rows in the whole request, for the limit on its work.
+
+    Raises:
+        RequestError: the flow would take too long.
     """
     graph = _graph(mixing, row)
-    sinks = groups or [(place,) for place in range(len(graph.sources))]
+    sinks = groups or [(index,) for index in range(len(graph.sources))]
     edges = len(graph.ends) // 2
     if edges * len(sinks) * rows > MAX_FLOW_WORK:
         raise RequestError("flow_too_long", field="text", edges=edges, limit=MAX_FLOW_WORK // (len(sinks) * rows))
     return np.array([graph.max_flow(group) / CAPACITY_UNITS for group in sinks])
 
 
-# ---------------------------------------------------------------- shares by ALTI
+# ---------------------------------------------------------------- ALTI shares
 
 
 def _shares(attention: AttentionTrace, *, own: bool) -> Numbers:
-    """`[queries, keys]`, rows sum to one; without `own` keys (cross-attention), the residual is one more column."""
+    """Return shares `[queries, keys]` whose rows sum to one.
+
+    Without `own` keys (cross-attention), the last column is the share of the residual connection.
+    """
     queries, keys = attention.weights.shape[1:]
     result = np.zeros((queries, keys + (not own)))
     values = attention.value_outputs()  # [heads, keys, d]
@@ -96,31 +104,31 @@ def _shares(attention: AttentionTrace, *, own: bool) -> Numbers:
             parts[row] += attention.residual_input[row]
         else:
             parts = np.concatenate([parts, attention.residual_input[row][None]])
-        whole = parts.sum(axis=0) + attention.bias
+        output = parts.sum(axis=0) + attention.bias
         if attention.norm is not None:
-            parts, whole = attention.norm.apply_linear(parts, row), attention.norm.apply(whole, row)
-        size = np.abs(whole).sum()
-        nearer = np.maximum(0.0, size - np.abs(whole - parts).sum(axis=-1))
-        total = nearer.sum()
+            parts, output = attention.norm.apply_linear(parts, row), attention.norm.apply(output, row)
+        size = np.abs(output).sum()
+        reductions = np.maximum(0.0, size - np.abs(output - parts).sum(axis=-1))
+        total = reductions.sum()
         if total > 0:
-            result[row] = nearer / total
-        else:  # nothing brings it nearer: the token stands for itself
+            result[row] = reductions / total
+        else:  # no part reduces the distance: the residual connection has the whole share
             result[row, row if own else -1] = 1.0
     return result
 
 
-# ---------------------------------------------------------------- the largest flow
+# ---------------------------------------------------------------- maximum flow
 
 
 class _Graph:
-    """Dinic's algorithm over whole capacities: shortest ways first, each layer of them filled at once."""
+    """A flow network with integer capacities, solved by Dinic's algorithm: shortest paths first, level by level."""
 
     def __init__(self) -> None:
-        self.to: list[list[int]] = []  # of each node, the numbers of its edges
-        self.ends: list[int] = []  # of each edge; edge ^ 1 goes back
-        self.room: list[int] = []
-        self.sources: list[int] = []
-        self.top = 0
+        self.to: list[list[int]] = []  # per node: indices of its edges
+        self.ends: list[int] = []  # per edge: end node; edge ^ 1 is the reverse edge
+        self.room: list[int] = []  # per edge: remaining capacity
+        self.sources: list[int] = []  # nodes of the source tokens
+        self.top = 0  # start node of the flow
 
     def node(self) -> int:
         self.to.append([])
@@ -136,33 +144,33 @@ class _Graph:
 
     def max_flow(self, group: Sequence[int]) -> int:
         sink, total = self.node(), 0
-        for place in group:
-            self.edge(self.sources[place], sink, 1.0)
-        full = self.room.copy()
+        for source in group:
+            self.edge(self.sources[source], sink, 1.0)
+        capacities = self.room.copy()
         while (levels := self._levels(sink))[sink] >= 0:
             total += self._fill(levels, sink)
-        self.room = full
-        for place in group:  # each group has its own sink
-            self.room[self.to[self.sources[place]].pop()] = 0
+        self.room = capacities
+        for source in group:  # disconnect this group's sink
+            self.room[self.to[self.sources[source]].pop()] = 0
         return total
 
     def _levels(self, sink: int) -> list[int]:
         levels = [-1] * len(self.to)
         levels[self.top] = 0
-        border = [self.top]
-        while border and levels[sink] < 0:
-            further = []
-            for node in border:
+        frontier = [self.top]
+        while frontier and levels[sink] < 0:
+            next_frontier = []
+            for node in frontier:
                 for edge in self.to[node]:
                     end = self.ends[edge]
                     if self.room[edge] and levels[end] < 0:
                         levels[end] = levels[node] + 1
-                        further.append(end)
-            border = further
+                        next_frontier.append(end)
+            frontier = next_frontier
         return levels
 
     def _fill(self, levels: list[int], sink: int) -> int:
-        untried = [0] * len(self.to)
+        next_edge = [0] * len(self.to)
         path: list[int] = []
         node, total = self.top, 0
         while True:
@@ -172,22 +180,22 @@ class _Graph:
                 for edge in path:
                     self.room[edge] -= pushed
                     self.room[edge ^ 1] += pushed
-                first = next(place for place, edge in enumerate(path) if not self.room[edge])
+                first = next(index for index, edge in enumerate(path) if not self.room[edge])
                 node = self.ends[path[first] ^ 1]
                 del path[first:]
-            while untried[node] < len(self.to[node]):
-                edge = self.to[node][untried[node]]
+            while next_edge[node] < len(self.to[node]):
+                edge = self.to[node][next_edge[node]]
                 if self.room[edge] and levels[self.ends[edge]] == levels[node] + 1:
                     path.append(edge)
                     node = self.ends[edge]
                     break
-                untried[node] += 1
+                next_edge[node] += 1
             else:
                 if not path:
                     return total
                 edge = path.pop()
                 node = self.ends[edge ^ 1]
-                untried[node] += 1
+                next_edge[node] += 1
 
 
 def _graph(mixing: MixingMatrices, row: int) -> _Graph:
@@ -197,22 +205,22 @@ def _graph(mixing: MixingMatrices, row: int) -> _Graph:
     graph.sources = below
     for layer in mixing.encoder:
         below = _add_layer_edges(graph, layer, below)
-    written = [graph.node() for _ in range(row + 1)]  # what comes later has no part in this row
+    written = [graph.node() for _ in range(row + 1)]  # later tokens do not contribute to this row
     for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
         written = _add_layer_edges(graph, self_shares[: row + 1, : row + 1], written)
-        looked = [graph.node() for _ in written]
-        for place, node in enumerate(looked):
-            graph.edge(node, written[place], remainders[place])
+        mixed = [graph.node() for _ in written]
+        for position, node in enumerate(mixed):
+            graph.edge(node, written[position], remainders[position])
             for source, end in enumerate(below):
-                graph.edge(node, end, cross[place, source])
-        written = looked
+                graph.edge(node, end, cross[position, source])
+        written = mixed
     graph.top = written[row]
     return graph
 
 
 def _add_layer_edges(graph: _Graph, shares: Numbers, below: list[int]) -> list[int]:
     nodes = [graph.node() for _ in range(shares.shape[0])]
-    for place, node in enumerate(nodes):
-        for other in np.flatnonzero(shares[place]):
-            graph.edge(node, below[other], shares[place, other])
+    for position, node in enumerate(nodes):
+        for key in np.flatnonzero(shares[position]):
+            graph.edge(node, below[key], shares[position, key])
     return nodes

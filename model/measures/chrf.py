@@ -1,32 +1,32 @@
-"""chrF: the F-score of runs of one to six letters in two texts (Popović 2015, https://aclanthology.org/W15-3049).
+"""chrF: the F-score of character n-grams, n = 1 to 6, in two texts (Popović 2015, https://aclanthology.org/W15-3049).
 
     chrF = (1 + β²) · P · R / (β² · P + R),  β = 2
 
-P and R are the means of precision and recall over the run lengths that occur in both texts. Spaces do not count. The
-result equals sacreBLEU's for one sentence. The page compares back-translations by it, and sacreBLEU is installed for
-development alone.
+P and R are the means of precision and recall over the lengths n that occur in both texts. Spaces are ignored. The
+result equals sacreBLEU's for one sentence. The page uses it to compare back-translations, and sacreBLEU is only a
+development dependency.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
-LONGEST = 6  # letters of a run
+LONGEST = 6  # characters of the longest n-gram
 BETA = 2  # recall counts twice as much as precision
 
 
 def chrf(text: str, reference: str) -> float:
-    """The chrF of two texts, from 0 to 100 for equal ones."""
-    own, other = "".join(text.split()), "".join(reference.split())
+    """Return the chrF of two texts, from 0 to 100 for equal texts."""
+    text_characters, reference_characters = "".join(text.split()), "".join(reference.split())
     precision = recall = 0.0
     orders = 0
     for length in range(1, LONGEST + 1):
-        here, there = _runs(own, length), _runs(other, length)
-        if not here or not there:
+        text_counts, reference_counts = _runs(text_characters, length), _runs(reference_characters, length)
+        if not text_counts or not reference_counts:
             continue
-        shared = sum((here & there).values())
-        precision += shared / sum(here.values())
-        recall += shared / sum(there.values())
+        shared = sum((text_counts & reference_counts).values())
+        precision += shared / sum(text_counts.values())
+        recall += shared / sum(reference_counts.values())
         orders += 1
     if not orders or not precision or not recall:
         return 0.0

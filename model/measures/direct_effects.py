@@ -1,11 +1,11 @@
-"""Direct effect of each decoder component on a logit (https://arxiv.org/abs/2104.07143 and before).
+"""Direct effect of each decoder component on a logit (https://arxiv.org/abs/2104.07143 and earlier work).
 
-The stream is a sum: embedding, positions, what each head and each feed-forward network writes, and biases. With every
-norm taken at the scale that it had in this run, a logit is that sum, too, term by term:
+The residual stream is the sum of the embedding, the positions, the outputs of all heads and feed-forward networks, and
+biases. With the scale of every norm fixed to its value in this run, a logit is a sum of the same terms:
 
     logit = Σ (part after the norms that follow it) · row of the output matrix + biases
 
-A head's term is its own output, not the effect through later components.
+A head's term is the effect of its output on the logit, without effects through later components.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headlight.model.records import Kind
 
 TermPart = Literal["embedding", "positions", "head", "feed_forward", "bias"]
 TermName = tuple[TermPart, Kind | None, int | None, int | None]
-KINDS: tuple[Kind | None, ...] = ("decoder", "cross", None)  # of a layer's parts; None: its feed-forward network
+KINDS: tuple[Kind | None, ...] = ("decoder", "cross", None)  # parts of a layer in order; None: the feed-forward network
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +29,20 @@ class LogitTerm:
     """A decoder component and its contribution to each of the chosen logits."""
 
     part: TermPart
-    kind: Kind | None  # of heads
+    kind: Kind | None  # only for heads
     layer: int | None
     head: int | None
     effects: Numbers  # [words]
 
 
 def direct_effects(trace: Trace, row: int, matrix: Numbers, biases: Numbers) -> list[LogitTerm]:
-    """The terms of some logits of one row, which sum to them.
+    """Split some logits of one row into terms, which sum to the logits.
 
     Args:
-        trace: What ran.
-        row: The place of the translation that is being written.
-        matrix: The rows of the output matrix that belong to the words, `[words, d_model]`.
-        biases: Output bias of their logits, `[words]`.
+        trace: The recorded forward pass.
+        row: Index of the token that is being written.
+        matrix: Rows of the output matrix for the words, `[words, d_model]`.
+        biases: Output biases of the words, `[words]`.
     """
     embedded, positioned = trace.embedded[row], trace.positioned[row]
     if embedded.shape == positioned.shape:
@@ -55,29 +55,29 @@ def direct_effects(trace: Trace, row: int, matrix: Numbers, biases: Numbers) -> 
     vectors, constant = _through_norm(trace.embedding_norm, vectors, constant, row)
     for layer, block in enumerate(trace.decoder):
         for kind, part in zip(KINDS, block.parts, strict=True):
-            if not part.residual_input.any():  # an intervention cut the residual
+            if not part.residual_input.any():  # an intervention removed the residual connection
                 vectors, constant = vectors * 0, constant * 0
-            new = _part_output(part, row)
+            outputs = _part_output(part, row)
             parts += [
                 ("feed_forward", None, layer, None) if kind is None else ("head", kind, layer, head)
-                for head in range(len(new))
+                for head in range(len(outputs))
             ]
-            vectors, constant = np.concatenate([vectors, new]), constant + part.bias
+            vectors, constant = np.concatenate([vectors, outputs]), constant + part.bias
             vectors, constant = _through_norm(part.norm, vectors, constant, row)
     vectors, constant = _through_norm(trace.final_norm, vectors, constant, row)
     effects = trace.output_scale * vectors @ matrix.T  # [parts, words]
-    terms = [LogitTerm(*part, each) for part, each in zip(parts, effects, strict=True)]
+    terms = [LogitTerm(*part, effect) for part, effect in zip(parts, effects, strict=True)]
     return [*terms, LogitTerm("bias", None, None, None, trace.output_scale * matrix @ constant + biases)]
 
 
 def propagate(trace: Trace, kind: Kind, layer: int, row: int, vectors: Numbers) -> Numbers:
-    """What vectors that a head writes, `[…, d_model]`, are at the output: after all norms that follow."""
+    """Propagate vectors that a head adds to the stream, `[…, d_model]`, to the output, through all later norms."""
     reached = False
-    for at, name, part in _ordered_terms(trace):
-        reached = reached or (at == layer and name == kind)
+    for layer_index, name, part in _ordered_terms(trace):
+        reached = reached or (layer_index == layer and name == kind)
         if not reached:
             continue
-        if (at, name) != (layer, kind) and not part.residual_input.any():
+        if (layer_index, name) != (layer, kind) and not part.residual_input.any():
             vectors = vectors * 0
         if part.norm is not None:
             vectors = part.norm.apply_linear(vectors, row)
@@ -93,11 +93,11 @@ def _ordered_terms(trace: Trace) -> Iterator[tuple[int, Kind | None, AttentionTr
 
 
 def _part_output(part: AttentionTrace | FeedForwardTrace, row: int) -> Numbers:
-    """What heads or the network add to the stream, without biases, `[heads or 1, d_model]`."""
+    """Return what the heads or the network add to the stream, without biases, `[heads or 1, d_model]`."""
     if isinstance(part, AttentionTrace):
         return part.head_outputs(row)
-    written: Numbers = (part.output[row] - part.bias)[None]
-    return written
+    output: Numbers = (part.output[row] - part.bias)[None]
+    return output
 
 
 def _through_norm(norm: NormTrace | None, vectors: Numbers, constant: Numbers, row: int) -> tuple[Numbers, Numbers]:

@@ -1,6 +1,6 @@
-"""Merges maps: tokens into words, away from special tokens, several maps into one. Rows that sum to one still do.
+"""Reductions of attention maps: merge tokens into words, drop special tokens, combine several maps.
 
-The weights of a word's tokens are summed over keys and averaged over queries.
+The weights of a word's tokens are summed over keys and averaged over queries, so rows that sum to one still do.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ import numpy as np
 from headlight.model.errors import RequestError
 from headlight.model.records import AttentionMap, FloatArray, Token, read_only
 
-Groups = tuple[range, ...]  # runs of tokens that become one
-MERGED_ID = -1  # the id of a token that no vocabulary holds
-NO_LAYER = -1  # the layer of a map made of several layers
+Groups = tuple[range, ...]  # runs of tokens that are merged
+MERGED_ID = -1  # id of merged tokens, which are in no vocabulary
+NO_LAYER = -1  # layer of a map that combines several layers
 
 
 def merge_words(map: AttentionMap) -> AttentionMap:  # noqa: A002 (the field's own word)
-    """The map of whole words. Special tokens stay as they are."""
+    """Merge tokens into words. Special tokens do not change."""
     return _merge(map, lambda left, right: left.word is not None and left.word == right.word)
 
 
 def merge_characters(map: AttentionMap) -> AttentionMap:  # noqa: A002
-    """The map in which the byte tokens of one character are one token."""
+    """Merge the byte tokens of each character into one token."""
     return _merge(map, lambda left, right: right.piece > 0 and left.pieces == right.pieces)
 
 
 def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, float]:  # noqa: A002
-    """The map without special tokens, and the mean share of a row's weight that they had.
+    """Return the map without special tokens, and the mean share of a row's weight that they had.
 
-    Rows then sum to less than one; `rescale` makes them sum to one again unless they are all zero.
+    Rows then sum to less than one. With `rescale`, they sum to one again unless they are all zero.
     """
-    rows = [place for place, token in enumerate(map.rows) if not token.special]
-    columns = [place for place, token in enumerate(map.columns) if not token.special]
-    of_rows = map.weights[rows]  # [kept rows, columns]
-    weights = of_rows[:, columns]  # [kept rows, kept columns]
-    hidden = float((of_rows.sum(axis=1) - weights.sum(axis=1)).mean()) if rows else 0.0
+    rows = [index for index, token in enumerate(map.rows) if not token.special]
+    columns = [index for index, token in enumerate(map.columns) if not token.special]
+    row_weights = map.weights[rows]  # [kept rows, columns]
+    weights = row_weights[:, columns]  # [kept rows, kept columns]
+    special_share = float((row_weights.sum(axis=1) - weights.sum(axis=1)).mean()) if rows else 0.0
     if rescale:
         sums = weights.sum(axis=1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
@@ -46,38 +46,38 @@ def drop_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, flo
         map,
         weights=read_only(weights.astype(np.float32)),
         allowed=read_only(map.allowed[rows][:, columns]),
-        rows=tuple(map.rows[place] for place in rows),
-        columns=tuple(map.columns[place] for place in columns),
-        previous_tokens=tuple(map.previous_tokens[place] for place in rows),
+        rows=tuple(map.rows[index] for index in rows),
+        columns=tuple(map.columns[index] for index in columns),
+        previous_tokens=tuple(map.previous_tokens[index] for index in rows),
     )
-    return reduced, max(0.0, hidden)
+    return reduced, max(0.0, special_share)
 
 
 def mean_map(maps: Sequence[AttentionMap]) -> AttentionMap:
-    """The average of several maps of one kind and sentence."""
+    """Average several maps of one kind and sentence."""
     return _combine(maps, lambda weights: weights.mean(axis=0, dtype=np.float32))
 
 
 def maximum(maps: Sequence[AttentionMap]) -> AttentionMap:
-    """Each cell's highest weight in several maps of one kind and sentence. Its rows sum to more than one."""
+    """Return each cell's highest weight in several maps of one kind and sentence. Its rows sum to more than one."""
     return _combine(maps, lambda weights: weights.max(axis=0))
 
 
 def group_tokens(tokens: Sequence[Token], together: Callable[[Token, Token], bool]) -> Groups:
-    """Runs of neighbouring tokens that belong together."""
-    starts = [place for place, _ in enumerate(tokens) if not place or not together(tokens[place - 1], tokens[place])]
+    """Split tokens into runs. `together` decides whether two neighbours belong to the same run."""
+    starts = [index for index, _ in enumerate(tokens) if not index or not together(tokens[index - 1], tokens[index])]
     return tuple(range(start, end) for start, end in pairwise([*starts, len(tokens)]))
 
 
 def join_tokens(tokens: Sequence[Token]) -> Token:
-    """One token that spans all of these. Its probability is that of writing them one after the other."""
+    """Merge tokens into one token that spans them. Its probability is the product of theirs."""
     if len(tokens) == 1:
         return tokens[0]
     text, end = "", tokens[0].start
     for token in tokens:
-        text += token.text if token.end > end else ""  # pieces of one character carry it each
+        text += token.text if token.end > end else ""  # each byte of a character has the character as its text
         end = max(end, token.end)
-    chances = [token.probability for token in tokens if token.probability is not None]
+    probabilities = [token.probability for token in tokens if token.probability is not None]
     return Token(
         text=text.strip() or text,
         id=MERGED_ID,
@@ -85,32 +85,34 @@ def join_tokens(tokens: Sequence[Token]) -> Token:
         end=end,
         word=tokens[0].word,
         special=tokens[0].special,
-        probability=float(np.prod(chances)) if len(chances) == len(tokens) else None,
+        probability=float(np.prod(probabilities)) if len(probabilities) == len(tokens) else None,
     )
 
 
 def _merge(map: AttentionMap, together: Callable[[Token, Token], bool]) -> AttentionMap:  # noqa: A002
     rows, columns = group_tokens(map.rows, together), group_tokens(map.columns, together)
-    summing = _group_matrix(columns, len(map.columns))  # [words, columns]
-    belonging = _group_matrix(rows, len(map.rows))  # [words, rows]
-    weights = (belonging / np.maximum(belonging.sum(axis=1, keepdims=True), 1)) @ map.weights @ summing.T
-    allowed = belonging @ map.allowed.astype(np.float32) @ summing.T > 0
-    read = {place: run for run in group_tokens(map.previous_tokens, together) for place in run}
+    column_groups = _group_matrix(columns, len(map.columns))  # [words, columns]
+    row_groups = _group_matrix(rows, len(map.rows))  # [words, rows]
+    weights = (row_groups / np.maximum(row_groups.sum(axis=1, keepdims=True), 1)) @ map.weights @ column_groups.T
+    allowed = row_groups @ map.allowed.astype(np.float32) @ column_groups.T > 0
+    previous_runs = {index: run for run in group_tokens(map.previous_tokens, together) for index in run}
     return replace(
         map,
         weights=read_only(np.where(allowed, weights, 0).astype(np.float32)),
         allowed=read_only(allowed),
         rows=tuple(join_tokens(map.rows[run.start : run.stop]) for run in rows),
         columns=tuple(join_tokens(map.columns[run.start : run.stop]) for run in columns),
-        previous_tokens=tuple(join_tokens([map.previous_tokens[place] for place in read[run.start]]) for run in rows),
+        previous_tokens=tuple(
+            join_tokens([map.previous_tokens[index] for index in previous_runs[run.start]]) for run in rows
+        ),
     )
 
 
 def _group_matrix(groups: Groups, length: int) -> FloatArray:
-    """`[groups, tokens]`: 1 if the token is part of the group."""
+    """Return `[groups, tokens]`: 1 if the token is part of the group, else 0."""
     table = np.zeros((len(groups), length), dtype=np.float32)
-    for number, run in enumerate(groups):
-        table[number, run.start : run.stop] = 1
+    for group, run in enumerate(groups):
+        table[group, run.start : run.stop] = 1
     return table
 
 
@@ -118,14 +120,14 @@ def _combine(maps: Sequence[AttentionMap], how: Callable[[FloatArray], FloatArra
     if not maps:
         raise RequestError("no_map", field="head")
     first = maps[0]
-    shapes = {(each.kind, each.weights.shape) for each in maps}
+    shapes = {(attention_map.kind, attention_map.weights.shape) for attention_map in maps}
     if len(shapes) > 1:
         sizes = ", ".join(sorted(f"{kind} {rows} × {columns}" for kind, (rows, columns) in shapes))
         raise RequestError("maps_differ", field="kind", given=sizes)
-    layers, heads = {each.layer for each in maps}, {each.head for each in maps}
+    layers, heads = {attention_map.layer for attention_map in maps}, {attention_map.head for attention_map in maps}
     return replace(
         first,
-        weights=read_only(how(np.stack([each.weights for each in maps]))),
+        weights=read_only(how(np.stack([attention_map.weights for attention_map in maps]))),
         layer=first.layer if len(layers) == 1 else NO_LAYER,
         head=first.head if len(heads) == 1 else None,
     )

@@ -1,8 +1,8 @@
-"""Norm-weighted attention ‖α f(x)‖: how long the vector is that a key adds (Kobayashi et al. 2020).
+"""Norm-weighted attention ‖α f(x)‖: the norm of the vector that a key adds (Kobayashi et al. 2020).
 
-https://arxiv.org/abs/2004.10102, equation 3: a head may look hard at a token whose value is nearly zero, as many do at
-the end of a sentence. Here f(x) is the value times the head's part of the output matrix, and heads add before the
-length is taken, since what counts is what reaches the stream.
+https://arxiv.org/abs/2004.10102, equation 3: a head may give a high weight to a token whose value is nearly zero, as
+many heads do at the end of a sentence. f(x) is the value times the head's part of the output matrix. Heads are summed
+before the norm, because their sum is added to the residual stream.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headlight.model.measures.trace_records import AttentionTrace, Numbers, Trac
 
 
 def weighted_value_norms(attention: AttentionTrace) -> Numbers:
-    """Norm of each key's weighted value in each query's residual stream, `[queries, keys]`."""
+    """Return the norm of each key's weighted value in each query's residual stream, `[queries, keys]`."""
     values = attention.value_outputs()
     rows = [
         np.linalg.norm(np.einsum("hk,hkd->kd", attention.weights[:, row], values), axis=-1)
@@ -23,6 +23,6 @@ def weighted_value_norms(attention: AttentionTrace) -> Numbers:
 
 
 def cross_value_norms(trace: Trace) -> Numbers:
-    """The same of cross-attention, the mean over layers, `[target, source]`."""
-    lengths: Numbers = np.mean([weighted_value_norms(layer.cross_attention) for layer in trace.decoder], axis=0)
-    return lengths
+    """Return these norms for cross-attention, averaged over layers, `[target, source]`."""
+    norms: Numbers = np.mean([weighted_value_norms(layer.cross_attention) for layer in trace.decoder], axis=0)
+    return norms

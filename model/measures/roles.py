@@ -1,20 +1,21 @@
-"""Assigns each head a role, or "unclear", for one sentence or a corpus.
+"""Roles of attention heads for one sentence or a corpus; a head without a clear role is "unclear".
 
 A role is a set of cells. Its share is the mean weight that a row gives to these cells, and its chance is the share of a
-uniform row. In a short sentence every set of cells has a large share, so a role must beat chance, too:
+uniform row. In a short sentence every set of cells has a large share, so a role must also exceed chance:
 
     share ≥ LEAST    and    (share − chance) / (1 − chance) ≥ LEAST_EXCESS
 
-Of several, the one with the largest excess, share − chance, gives the name. Roles of many cells, such as "before",
-which is all that stands before a token, need more, and count only where no narrow role does. A head that has neither
-"spreads" if a row covers at least half of what it may see: (2^entropy − 1) / (allowed keys − 1) ≥ SPREADS. All else is
-unclear.
-Rows with a single allowed key, such as the first of the decoder, do not count, and neither does a role that fewer than
-half of the rows could follow. Over a corpus, shares, chances and coverage are means over the sentences that have them.
+If several roles qualify, the one with the largest excess, share − chance, applies. Roles of many cells, such as
+"before" (all tokens before the query), have higher thresholds and apply only if no narrow role qualifies. If no role
+qualifies, a head "spreads" if a row covers at least half of the allowed keys:
+(2^entropy − 1) / (allowed keys − 1) ≥ SPREAD_FROM. All other heads are unclear.
 
-A cross-attention head "aligns" if its rows look at the word that the mean of all heads looks at most from that row, and
-it is "behind" if they look at that word of the token before: a word just translated. No hand-drawn links are needed, so
-any model can be read so; `alignment.py` measures heads against such links.
+Rows with a single allowed key, such as the first row of the decoder, are ignored, and so is a role for which fewer than
+half of the rows have a cell. Over a corpus, shares, chances and coverage are means over the sentences that have them.
+
+A cross-attention head "aligns" if its rows attend to the source word with the highest weight in the mean of all heads.
+It is "behind" if its rows attend to that word of the previous row, which was just translated. No annotated links are
+needed, so roles are available for any model; `alignment.py` compares heads with annotated links.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, T
 
 RoleName = Literal[
     "same", "previous", "next", "before", "ahead", "around",  # encoder
-    "just_written", "back_two",  # decoder: a row was computed from the token of its own column
+    "just_written", "back_two",  # decoder: row t is computed from the token of column t
     "aligns", "behind", "diagonal",  # cross
-    "start", "end", "punctuation",  # any
+    "start", "end", "punctuation",  # all kinds
     "spreads", "unclear",
 ]  # fmt: skip
 LEAST, LEAST_EXCESS = 0.4, 0.3
@@ -41,8 +42,8 @@ WIDE_ROLES: tuple[RoleName, ...] = ("before", "ahead", "around")
 NEIGHBOURHOOD = 2  # tokens on either side
 LEAST_WIDE, LEAST_EXCESS_WIDE = 0.75, 0.5
 SPREAD_FROM = 0.5
-ENTROPY_BATCH = 1 << 18  # weights whose entropies are taken together
-# Which roles a head of each kind may have, in the order of the arrays below.
+ENTROPY_BATCH = 1 << 18  # weights whose entropies are computed together
+# Roles of each kind of attention, in the order of the arrays below.
 ROLES: dict[Kind, tuple[RoleName, ...]] = {
     "encoder": ("same", "previous", "next", "start", "end", "punctuation", *WIDE_ROLES),
     "decoder": ("just_written", "back_two", "start", "punctuation"),
@@ -53,11 +54,11 @@ NAMES: tuple[RoleName, ...] = (*dict.fromkeys(name for kind in KINDS for name in
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Role of a head."""
+    """The role of a head."""
 
     name: RoleName
-    share: float  # of a row's weight on the role's cells; "spreads": the coverage; "unclear": of what came closest
-    spread: float  # the effective number of tokens that a row covers: the mean of 2^entropy
+    share: float  # mean weight of a row on the role's cells; "spreads": coverage; "unclear": share of the closest role
+    spread: float  # effective number of tokens that a row covers: mean of 2^entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,30 +72,30 @@ class RoleShares:
 
 
 def head_roles(translation: Translation) -> dict[Kind, list[list[Role]]]:
-    """The roles of all heads, kind → `[layer][head]`, each layer's average last, and a last row of averages."""
+    """Return the roles of all heads, kind → `[layer][head]`, with averages of the layers and heads as last entries."""
     return {kind: _of_kind(translation, kind) for kind in KINDS}
 
 
 def role_shares(translation: Translation, kind: Kind) -> RoleShares:
-    """The shares of all heads of one kind."""
+    """Return the shares of all heads of one kind."""
     return _RoleCells(translation, kind).shares(translation.attention.of(kind))
 
 
 def assign_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: FloatArray) -> tuple[np.ndarray, ...]:
-    """The name of each head, and the share that goes with it, `[layer, head]` each; of a sentence, or of means."""
+    """Return the role and the share of each head, `[layer, head]`, for one sentence or for means over sentences."""
     excess = np.nan_to_num(shares - chances, nan=-1.0)  # [layer, head, role]
-    left = np.maximum(1 - chances, np.finfo(np.float32).tiny)
+    max_excess = np.maximum(1 - chances, np.finfo(np.float32).tiny)
     wide = np.isin(ROLES[kind], WIDE_ROLES)  # [role]
     least, least_excess = np.where(wide, LEAST_WIDE, LEAST), np.where(wide, LEAST_EXCESS_WIDE, LEAST_EXCESS)
-    # float32 sums of rows that give exactly 0.4 may fall short by their rounding
-    clear = (shares >= least - 1e-6) & (excess / left >= least_excess - 1e-6) & (chances < 1)
-    best = np.where(clear, excess - 2 * wide, excess - 9).argmax(axis=-1)  # [layer, head]; a narrow role goes before
+    # In float32, the sum of a row with a share of exactly 0.4 may be rounded down.
+    clear = (shares >= least - 1e-6) & (excess / max_excess >= least_excess - 1e-6) & (chances < 1)
+    best = np.where(clear, excess - 2 * wide, excess - 9).argmax(axis=-1)  # [layer, head]; narrow roles have priority
     names = np.array(ROLES[kind], dtype=object)[best]
-    has = np.take_along_axis(clear, best[..., None], axis=-1)[..., 0]
+    has_role = np.take_along_axis(clear, best[..., None], axis=-1)[..., 0]
     value = np.nan_to_num(np.take_along_axis(shares, best[..., None], axis=-1)[..., 0])
-    spreads = ~has & (coverage >= SPREAD_FROM)
+    spreads = ~has_role & (coverage >= SPREAD_FROM)
     return (
-        np.where(has, names, np.where(spreads, "spreads", "unclear")),
+        np.where(has_role, names, np.where(spreads, "spreads", "unclear")),
         np.where(spreads, coverage, value),
     )
 
@@ -113,51 +114,55 @@ def _of_kind(translation: Translation, kind: Kind) -> list[list[Role]]:
     )
     names, value = assign_roles(kind, shares, sentence.chances, coverage)
     return [
-        list(map(Role, *each))
-        for each in zip(names.tolist(), value.tolist(), np.nan_to_num(spread).tolist(), strict=True)
+        list(map(Role, *columns))
+        for columns in zip(names.tolist(), value.tolist(), np.nan_to_num(spread).tolist(), strict=True)
     ]
 
 
 def _with_averages(heads: FloatArray, averages: FloatArray) -> FloatArray:
-    """`[layer, head]` with each layer's average as a last column, and the averages of all layers as a last row."""
-    layers, across = heads.shape[:2]
-    framed = np.empty((layers + 1, across + 1, *heads.shape[2:]), dtype=heads.dtype)
-    framed[:layers, :across], framed[:layers, across], framed[layers] = heads, averages[:layers], averages[layers:]
-    return framed
+    """Append each layer's average to `[layer, head]` as a last column, and the averages over layers as a last row."""
+    layer_count, head_count = heads.shape[:2]
+    extended = np.empty((layer_count + 1, head_count + 1, *heads.shape[2:]), dtype=heads.dtype)
+    extended[:layer_count, :head_count], extended[:layer_count, head_count], extended[layer_count] = (
+        heads,
+        averages[:layer_count],
+        averages[layer_count:],
+    )
+    return extended
 
 
 class _RoleCells:
-    """What one sentence asks of every head of a kind: the cells of each role."""
+    """The cells of each role in one sentence, for all heads of a kind."""
 
     def __init__(self, translation: Translation, kind: Kind) -> None:
-        place = map_geometry(translation, kind)
-        cells = _cells(translation, kind, place)
-        self.choice, counts = place.rows_with_choice, place.allowed.sum(axis=1)
+        geometry = map_geometry(translation, kind)
+        cells = _cells(translation, kind, geometry)
+        self.choice, counts = geometry.rows_with_choice, geometry.allowed.sum(axis=1)
         self.further = counts[self.choice] - 1  # allowed keys minus one, for rows with a choice
         self.chances = np.full(len(ROLES[kind]), np.nan, dtype=np.float32)
-        self.numbers: list[int] = []  # of the roles that are possible
+        self.numbers: list[int] = []  # indices of the possible roles
         means = []
-        for number, name in enumerate(ROLES[kind]):
-            possible = cells[name] & place.allowed
-            able = possible.any(axis=1) & self.choice
-            if able.any() and able.sum() * 2 >= self.choice.sum():
-                self.numbers.append(number)
-                self.chances[number] = (possible[able].sum(axis=1) / counts[able]).mean()
-                # A role as a map. Its product with a head's map is the mean weight on the role over all rows.
-                means.append(possible * (able / able.sum())[:, None])  # [rows, columns]
+        for index, name in enumerate(ROLES[kind]):
+            possible = cells[name] & geometry.allowed
+            eligible = possible.any(axis=1) & self.choice
+            if eligible.any() and eligible.sum() * 2 >= self.choice.sum():
+                self.numbers.append(index)
+                self.chances[index] = (possible[eligible].sum(axis=1) / counts[eligible]).mean()
+                # The role as a map. Its product with a head's map is the mean weight on the role over the rows.
+                means.append(possible * (eligible / eligible.sum())[:, None])  # [rows, columns]
         self.means = np.stack(means).reshape(len(means), -1).astype(np.float32) if means else None  # [role, cell]
 
     def shares(self, weights: FloatArray) -> RoleShares:
-        """The shares of these heads, `[layer, head, row, column]`."""
+        """Return the shares of heads with weights `[layer, head, row, column]`."""
         layers, heads, queries, keys = weights.shape
         shares = np.full((layers, heads, len(self.chances)), np.nan, dtype=np.float32)
         if self.means is not None:
             result = weights.reshape(layers * heads, queries * keys) @ self.means.T
             shares[..., self.numbers] = result.reshape(layers, heads, -1)
         if not self.choice.any():
-            nothing = np.full((layers, heads), np.nan, dtype=np.float32)
-            return RoleShares(shares, self.chances, nothing, nothing)
-        # A few layers at a time, so that what lies between stays in the processor's cache: a third of the time.
+            undefined = np.full((layers, heads), np.nan, dtype=np.float32)
+            return RoleShares(shares, self.chances, undefined, undefined)
+        # Three times as fast: a few layers at a time, so that intermediate arrays fit into the CPU cache.
         step = max(1, ENTROPY_BATCH // max(1, heads * queries * keys))
         parts = [row_entropy(weights[first : first + step, :, self.choice]) for first in range(0, layers, step)]
         effective = np.exp2(np.concatenate(parts))  # [layer, head, row]
@@ -166,13 +171,13 @@ class _RoleCells:
 
 
 def _cells(translation: Translation, kind: Kind, place: MapGeometry) -> dict[RoleName, BoolArray]:
-    """The cells of each role, `[row, column]`."""
-    offset, everywhere = place.offset, np.ones((len(place.allowed), 1), dtype=np.bool_)
+    """Return the cells of each role, `[row, column]`."""
+    offset, all_rows = place.offset, np.ones((len(place.allowed), 1), dtype=np.bool_)
     first, last = _attention_sinks(place.columns)
     cells: dict[RoleName, BoolArray] = {
-        "start": everywhere & first,
-        "end": everywhere & last,
-        "punctuation": everywhere & place.punctuation,
+        "start": all_rows & first,
+        "end": all_rows & last,
+        "punctuation": all_rows & place.punctuation,
     }
     if kind == "encoder":
         cells |= {"same": offset == 0, "previous": offset == -1, "next": offset == 1}
@@ -187,9 +192,9 @@ def _cells(translation: Translation, kind: Kind, place: MapGeometry) -> dict[Rol
 
 
 def aligned_cells(translation: Translation) -> BoolArray:
-    """The word that each written word is aligned with, by the mean of all cross-attention heads, as cells of the map.
+    """Align each target word with a source word by the mean of all cross-attention heads; return the cells of the map.
 
-    `[row, column]`: all tokens of the source word with the highest mean weight, for all tokens of the written word.
+    `[row, column]`: all tokens of the source word with the highest mean weight, for all tokens of the target word.
     """
     mean = translation.attention.cross.mean(axis=(0, 1))  # [row, column]
     cells = np.zeros(mean.shape, dtype=np.bool_)
@@ -212,7 +217,7 @@ def _words(tokens: Sequence[Token]) -> list[range]:
 
 
 def _attention_sinks(columns: Sequence[Token]) -> tuple[BoolArray, BoolArray]:
-    """Special tokens before the sentence, and those after it, `[columns]` each."""
+    """Return the special tokens before the sentence and those after it, `[columns]` each."""
     special = np.array([token.special for token in columns], dtype=np.bool_)
     before = np.logical_and.accumulate(special)
     after = np.logical_and.accumulate(special[::-1])[::-1] & ~before

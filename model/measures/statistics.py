@@ -1,9 +1,9 @@
-"""Measures of a head as one number: its entropy, its peak, its distance, the share of each place. `[layer, head]` each.
+"""Measures that reduce a head's map to one number, such as entropy, distance or the share of a position.
 
-A measure is the mean over the rows that have a choice, that is, two allowed keys or more. A share of one place, such as
-the previous token, is the mean over those of them that may look at such a place. A measure is NaN for a map without any
-row that counts, and for a kind of attention in which it says nothing. A new measure is one function and one line of
-`STATISTICS`; `docs/measures.md` has their limits.
+The arrays are `[layer, head]`. A measure is the mean over the rows that have a choice, that is, at least two allowed
+keys. The share of a position, such as the previous token, is the mean over those rows in which the position is allowed.
+A measure is NaN for a map without such rows, and for a kind of attention to which it does not apply. To add a measure,
+write a function and register it in `STATISTICS`; `docs/measures.md` describes the limits of each measure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from headlight.model.errors import choice_error
 from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, Translation
 
-NEAREST = 0.5  # tokens on either side of the straight line that are its nearest
+NEAREST = 0.5  # cells at most this many tokens from the diagonal count as on it
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,30 +27,29 @@ class MapGeometry:
     """Positions, masks and token classes of a map, independent of the head."""
 
     kind: Kind
-    allowed: BoolArray  # [query, key]: the cells that the mask leaves
+    allowed: BoolArray  # [query, key]: the unmasked cells
     columns: tuple[Token, ...]
 
     @cached_property
     def rows_with_choice(self) -> BoolArray:
-        """The rows with two allowed keys or more, `[query]`."""
+        """Rows with at least two allowed keys, `[query]`."""
         return np.asarray(self.allowed.sum(axis=1) > 1)
 
     @cached_property
     def offset(self) -> FloatArray:
-        """How many tokens each key stands after the row's own place, `[query, key]`; in cross-attention, after the
-        straight line from corner to corner."""
+        """Offset of each key from the position of the query, `[query, key]`; in cross-attention, from the diagonal."""
         queries, keys = self.allowed.shape
         result: FloatArray = np.arange(keys, dtype=np.float32) - expected_column(self.kind, queries, keys)[:, None]
         return result
 
     @cached_property
     def special(self) -> BoolArray:
-        """The keys that are special tokens, `[key]`."""
+        """Keys that are special tokens, `[key]`."""
         return np.array([token.special for token in self.columns], dtype=np.bool_)
 
     @cached_property
     def punctuation(self) -> BoolArray:
-        """The keys that are commas, full stops and their like, `[key]`."""
+        """Keys that are punctuation, `[key]`."""
         return np.array([_is_punctuation(token) for token in self.columns], dtype=np.bool_)
 
 
@@ -59,7 +58,7 @@ MeasureFunction = Callable[[FloatArray, MapGeometry], FloatArray]  # weights [la
 
 @dataclass(frozen=True)
 class Statistic:
-    """A measure with its unit, reference and applicable kinds of attention. Its numbers are ≥ 0, a share's ≤ 1."""
+    """A measure with its unit, reference and applicable kinds of attention. Values are ≥ 0, and shares are ≤ 1."""
 
     function: MeasureFunction
     unit: Literal["bits", "tokens", "share"]
@@ -68,14 +67,16 @@ class Statistic:
 
 
 def map_geometry(translation: Translation, kind: Kind) -> MapGeometry:
-    """The place of a translation's maps of one kind."""
+    """Return the geometry of a translation's maps of one kind."""
     columns = translation.decoder_tokens if kind == "decoder" else translation.source_tokens
     return MapGeometry(kind, translation.attention.allowed(kind), columns)
 
 
 def expected_column(kind: Kind, queries: int, keys: int) -> FloatArray:
-    """The column that lies straight ahead of each row, `[query]`: its own; in cross-attention, on the line from corner
-    to corner."""
+    """Return the column of each row on the diagonal, `[query]`.
+
+    The diagonal of cross-attention runs from corner to corner, so columns may be fractional.
+    """
     rows = np.arange(queries, dtype=np.float32)
     if kind != "cross":
         return rows
@@ -83,68 +84,67 @@ def expected_column(kind: Kind, queries: int, keys: int) -> FloatArray:
 
 
 def measure(translation: Translation, kind: Kind, name: str) -> FloatArray:
-    """One measure of every head, `[layer, head]`, by its name in `STATISTICS`."""
+    """Compute one measure of every head, `[layer, head]`, by its name in `STATISTICS`."""
     if name not in STATISTICS:
         raise choice_error("view", name, STATISTICS)
     return _measured(translation.attention.of(kind), map_geometry(translation, kind), STATISTICS[name])
 
 
 def measure_all(translation: Translation, kind: Kind) -> dict[str, FloatArray]:
-    """Every measure of every head, name → `[layer, head]`."""
-    weights, place = translation.attention.of(kind), map_geometry(translation, kind)
-    return {name: _measured(weights, place, statistic) for name, statistic in STATISTICS.items()}
+    """Compute every measure of every head, name → `[layer, head]`."""
+    weights, geometry = translation.attention.of(kind), map_geometry(translation, kind)
+    return {name: _measured(weights, geometry, statistic) for name, statistic in STATISTICS.items()}
 
 
 def measure_weights(weights: FloatArray, geometry: MapGeometry) -> dict[str, FloatArray]:
-    """The measures that apply to these maps `[layer, head, query, key]`, name → `[layer, head]`."""
-    applicable = ((name, each) for name, each in STATISTICS.items() if geometry.kind in each.kinds)
-    return {name: each.function(weights, geometry) for name, each in applicable}
+    """Compute the measures that apply to maps `[layer, head, query, key]`, name → `[layer, head]`."""
+    applicable = ((name, statistic) for name, statistic in STATISTICS.items() if geometry.kind in statistic.kinds)
+    return {name: statistic.function(weights, geometry) for name, statistic in applicable}
 
 
 def row_entropy(weights: FloatArray) -> FloatArray:
-    """The entropy of each row in bits, `[…, query]`: 0 for a single key, log₂ n for n equal keys."""
-    # Zero times any finite logarithm is zero. (`where=weights > 0` gave the same in eight times the time.)
+    """Compute the entropy of each row in bits, `[…, query]`: 0 for a single key, log₂ n for n equal keys."""
+    # Zero times a finite logarithm is zero. (`where=weights > 0` gives the same result but takes eight times as long.)
     logs = np.log2(np.maximum(weights, np.finfo(weights.dtype).tiny))
     bits: FloatArray = np.maximum(-np.einsum("...k,...k->...", weights, logs, dtype=np.float64), 0.0)
     return bits
 
 
-# ---------------------------------------------------------------- how a row spreads
+# ---------------------------------------------------------------- spread of a row
 
 
 def entropy(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """How widely a row spreads, in bits."""
+    """Compute the mean entropy of a row, in bits."""
     return _mean(row_entropy(weights), place.rows_with_choice)
 
 
 def relative_entropy(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """Entropy over its maximum: 0 for one key alone, 1 for equal weights on all allowed keys."""
+    """Compute entropy relative to its maximum: 0 for a single key, 1 for equal weights on all allowed keys."""
     counts = place.allowed.sum(axis=1)  # [query]
     return _mean(row_entropy(weights) / np.log2(np.maximum(counts, 2)), place.rows_with_choice)
 
 
 def max_weight(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """The highest weight of a row."""
+    """Compute the highest weight of a row."""
     return _mean(weights.max(axis=-1, initial=0), place.rows_with_choice)
 
 
-# ---------------------------------------------------------------- how far it looks
+# ---------------------------------------------------------------- distance of the keys
 
 
 def distance(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """How far a row looks on average, in tokens, from its own place or the straight line."""
+    """Compute the mean distance of the keys, in tokens, from the position of the query or from the diagonal."""
     return _mean((weights * np.abs(place.offset)).sum(axis=-1), place.rows_with_choice)
 
 
 def diagonality(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """1 if all weight lies on the diagonal, 0 if each row gives all to its farthest allowed key.
+    """Compute 1 − mean distance / largest distance: 1 for all weight on the diagonal, 0 for all on the farthest keys.
 
-    The area under the share of weight within a distance r, over all r from zero to the farthest key's: that is one
-    minus the mean distance over the farthest.
+    This is the area under the share of weight within a distance r, for all r from zero to the largest distance.
     """
-    far = np.abs(place.offset)  # [query, key]
-    farthest = np.where(place.allowed, far, 0).max(axis=1, initial=0)  # [query]
-    means = (weights * far).sum(axis=-1)  # [layer, head, query]
+    distances = np.abs(place.offset)  # [query, key]
+    farthest = np.where(place.allowed, distances, 0).max(axis=1, initial=0)  # [query]
+    means = (weights * distances).sum(axis=-1)  # [layer, head, query]
     return _mean(1 - means / np.maximum(farthest, np.finfo(np.float32).tiny), place.rows_with_choice & (farthest > 0))
 
 
@@ -152,37 +152,37 @@ def diagonality(weights: FloatArray, place: MapGeometry) -> FloatArray:
 
 
 def same(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """The share on the row's own place; in cross-attention, on what lies nearest to the straight line."""
+    """Compute the share on the position of the query; in cross-attention, on the cells nearest to the diagonal."""
     return _share(weights, place, np.abs(place.offset) <= NEAREST)
 
 
 def previous(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """The share on the token before the row's own place."""
+    """Compute the share on the token before the position of the query."""
     return _share(weights, place, (place.offset >= -1 - NEAREST) & (place.offset < -NEAREST))
 
 
 def following(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """The share on the token after the row's own place."""
+    """Compute the share on the token after the position of the query."""
     return _share(weights, place, (place.offset > NEAREST) & (place.offset <= 1 + NEAREST))
 
 
 def first(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """The share on the first key, in the decoder the start token."""
+    """Compute the share on the first key, in the decoder the start token."""
     return _share(weights, place, _one_column(place, 0))
 
 
 def last(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """The share on the last key, the end token of the source."""
+    """Compute the share on the last key, the end token of the source."""
     return _share(weights, place, _one_column(place, -1))
 
 
 def punctuation(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """The share on punctuation; NaN for a sentence without any."""
+    """Compute the share on punctuation; NaN for a sentence without punctuation."""
     return _share(weights, place, place.allowed & place.punctuation)
 
 
 def special(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """The share on special tokens."""
+    """Compute the share on special tokens."""
     return _share(weights, place, place.allowed & place.special)
 
 
@@ -213,15 +213,15 @@ def _measured(weights: FloatArray, place: MapGeometry, statistic: Statistic) -> 
 
 
 def _share(weights: FloatArray, place: MapGeometry, cells: BoolArray) -> FloatArray:
-    """The mean weight on these cells `[query, key]`, over the rows that may look at one of them."""
+    """Compute the mean weight on these cells, `[query, key]`, over the rows in which one of them is allowed."""
     cells = cells & place.allowed
     rows = place.rows_with_choice & cells.any(axis=1)
     queries, keys = cells.shape
     if not rows.any():
         return np.full(weights.shape[:2], np.nan, dtype=np.float32)
-    # One product for all rows and heads is several times as fast as a masked sum of each.
-    each = (cells * (rows / rows.sum())[:, None]).astype(np.float32).ravel()  # [query · key]
-    result: FloatArray = weights.reshape(*weights.shape[:2], queries * keys) @ each
+    # One product for all rows and heads is several times faster than a masked sum per head.
+    cell_weights = (cells * (rows / rows.sum())[:, None]).astype(np.float32).ravel()  # [query · key]
+    result: FloatArray = weights.reshape(*weights.shape[:2], queries * keys) @ cell_weights
     return result
 
 
@@ -234,11 +234,11 @@ def _one_column(place: MapGeometry, key: int) -> BoolArray:
 
 def _is_punctuation(token: Token) -> bool:
     text = "" if token.special else token.text.strip()
-    return bool(text) and all(unicodedata.category(letter)[0] == "P" for letter in text)
+    return bool(text) and all(unicodedata.category(character)[0] == "P" for character in text)
 
 
 def _mean(values: FloatArray, rows: BoolArray) -> FloatArray:
-    """The mean over these rows, `[layer, head, query]` → `[layer, head]`."""
+    """Average over these rows, `[layer, head, query]` → `[layer, head]`."""
     if not rows.any():
         return np.full(values.shape[:2], np.nan, dtype=np.float32)
     result: FloatArray = values[:, :, rows].mean(axis=-1).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Two translations word by word: which words stayed, which were replaced, which came or went."""
+"""Comparison of two translations by words: equal, replaced, added and removed words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headlight.model.records import Token
 
 
 class WrittenWord(NamedTuple):
-    """One word of a translation, or a special token: its text and the places of its tokens."""
+    """A word of a translation, or a special token: its text and the indices of its tokens."""
 
     text: str
     places: tuple[int, ...]
@@ -25,7 +25,7 @@ class WordPair(NamedTuple):
 
 
 def written_words(tokens: Sequence[Token], text: str) -> list[WrittenWord]:
-    """The words of a translation in order. Each special token is one word."""
+    """Split a translation into its words, in order. Each special token is one word."""
 
     def key(place: int) -> tuple[int, int]:
         token = tokens[place]
@@ -41,10 +41,13 @@ def written_words(tokens: Sequence[Token], text: str) -> list[WrittenWord]:
 
 
 def diff_words(before: Sequence[str], after: Sequence[str]) -> list[WordPair]:
-    """The words of both in order. Equal ones meet; runs of others are paired in order, the rest stands alone."""
+    """Pair the words of two translations in order.
+
+    Equal words are paired. Runs of different words are paired in order; a word without a partner is paired with None.
+    """
     pairs: list[WordPair] = []
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for _, start, end, other_start, other_end in matcher.get_opcodes():
-        together = zip_longest(range(start, end), range(other_start, other_end))
-        pairs += [WordPair(first, second) for first, second in together]
+        index_pairs = zip_longest(range(start, end), range(other_start, other_end))
+        pairs += [WordPair(first, second) for first, second in index_pairs]
     return pairs

@@ -1,6 +1,6 @@
 """Any model's attention as a `Recording`: arrays of any library, or the outputs of `transformers`.
 
-Read `recording` first, then `reading` and `inspecting` (arrays → maps), `pieces` (names → tokens), `outputs` and
-`generated` (what other libraries return), `files`. Nothing here imports another library: arrays are
-recognised by their methods.
+Read `recording` first, then `layers` and `inspection` (arrays → maps), `token_names` (names → tokens), `builder`,
+`transformers_outputs` and `generate_steps` (outputs of other libraries), and `files`. This package imports only NumPy:
+it recognises the arrays of other libraries by their methods.
 """

@@ -1,7 +1,7 @@
-"""Recordings as NPZ and JSON, in the form in which translations are exported, too (`model/checkpoints/formats.py`).
+"""Recordings as NPZ and JSON, in the format of exported translations (`model/checkpoints/formats.py`).
 
-Arrays by kind, `[layer, head, row, column]`; names of tokens as `source_tokens`, `target_tokens`, `decoder_tokens`, of
-attention of the kind "self" as `tokens`; the texts that they stand in as `source` and `translation`.
+Arrays by kind, `[layer, head, row, column]`; token names as `source_tokens`, `target_tokens` and `decoder_tokens`, or
+as `tokens` for attention of the kind "self"; their texts as `source` and `translation`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIDES = ("tokens", "source_tokens", "target_tokens", "decoder_tokens")
 
 
 def to_dict(recording: Recording) -> dict[str, Any]:
-    """Arrays and lists of names."""
+    """Return the arrays and the lists of token names."""
     results: dict[str, Any] = {kind: recording.attention.of(kind) for kind in recording.kinds}
     results["source"] = recording.source_text
     results["tokens" if "self" in recording.maps else "source_tokens"] = [token.text for token in recording.source]
@@ -37,24 +37,24 @@ def to_dict(recording: Recording) -> dict[str, Any]:
 
 
 def to_npz(recording: Recording) -> bytes:
-    """All arrays and names, compressed."""
+    """Return all arrays and names as a compressed NPZ file."""
     file = io.BytesIO()
     np.savez_compressed(
-        file, allow_pickle=False, **{name: np.asarray(each) for name, each in to_dict(recording).items()}
+        file, allow_pickle=False, **{name: np.asarray(value) for name, value in to_dict(recording).items()}
     )
     return file.getvalue()
 
 
 def to_json(recording: Recording) -> bytes:
-    """All arrays as nested lists, and names."""
+    """Return all arrays, as nested lists, and names as JSON."""
     values = {
-        name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in to_dict(recording).items()
+        name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in to_dict(recording).items()
     }
     return (json.dumps(values, ensure_ascii=False) + "\n").encode()
 
 
 def read_recording(path: Path) -> Recording:
-    """A file of `npz` or `json_text`, of `headlight inspect`, or of the page's export."""
+    """Read a file written by `to_npz`, `to_json`, `headlight inspect` or the page's export."""
     try:
         if path.suffix == ".json":
             values = json.loads(path.read_bytes())
@@ -71,18 +71,20 @@ def read_recording(path: Path) -> Recording:
 
 
 def from_dict(values: Mapping[str, Any], *, name: str = "") -> Recording:
-    """The opposite of `contents`."""
-    read = {
+    """Build a recording from the output of `to_dict`."""
+    layers_by_kind = {
         kind: parse_layers(np.asarray(values[kind], dtype=np.float32), what=kind)
         for kind in MAP_KINDS
         if kind in values and np.size(values[kind])
     }
-    names = {side: [str(each) for each in values[side]] if side in values else None for side in SIDES}
+    names = {side: [str(token_name) for token_name in values[side]] if side in values else None for side in SIDES}
     source = _tokens(names["tokens"] or names["source_tokens"], values.get("source"))
     target = _tokens(names["target_tokens"], values.get("translation"))
-    before = _tokens(names["decoder_tokens"], None if target is None else target[1])
+    decoder_inputs = _tokens(names["decoder_tokens"], None if target is None else target[1])
     return build_recording(
-        cast("Any", read), AxisTokens(source, target, None if before is None else before[0]), name=name
+        cast("Any", layers_by_kind),
+        AxisTokens(source, target, None if decoder_inputs is None else decoder_inputs[0]),
+        name=name,
     )
 
 

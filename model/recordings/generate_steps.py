@@ -1,7 +1,7 @@
-"""What `generate` returns: a tuple of layers for each step, a row or a few of each map, put together as one.
+"""Attention from `generate`: a tuple of layers per step, each with some rows of a map, joined into whole maps.
 
-Step 0 reads the whole beginning; each later step reads one token and adds one row. With beams, every step has a row for
-each beam, and `beam_indices` says in which of them the sequence stood.
+Step 0 reads the whole prompt; each later step reads one token and adds one row. With beams, every step has a batch row
+for each beam, and `beam_indices` gives the batch row of the sequence at each step.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from headlight.model.recordings.recording import RecordingError
 
 
 def is_stepwise(value: Any) -> bool:
-    """Whether attention comes as steps × layers."""
+    """Whether attention is nested as steps × layers."""
     return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], (list, tuple))
 
 
 def join_steps(
     steps: Sequence[Sequence[Any]], beams: Sequence[int], *, growing_columns: bool, what: str
 ) -> list[np.ndarray | None]:
-    """Each layer as `[head, row, column]`: the rows of all steps, one below the other.
+    """Join the rows of all steps: each layer as `[head, row, column]`.
 
-    `beams[step]`: in which row of the batch the sequence stood. `grows`: keys are the tokens read so far, so that step
-    per step there are more; without a cache all steps have the same keys.
+    `beams[step]` is the batch row of the sequence. With `growing_columns`, the keys are the tokens read so far, so
+    later steps have more keys; without it, all steps have the same keys.
     """
     used = [list(layers) for layers, _ in zip(steps, beams, strict=False)]
     counts = {len(layers) for layers in used}
@@ -52,24 +52,24 @@ def _of_layer(parts: Sequence[Any], beams: Sequence[int], *, grows: bool, what: 
                 "Give the outputs of generate(…, output_attentions=True, return_dict_in_generate=True) as they are."
             )
         rows.append(array[beam])  # [head, row, column]
-    read = sum(each.shape[1] for each in rows)
-    keys = read if grows else rows[0].shape[2]
-    whole = np.zeros((rows[0].shape[0], read, keys), dtype=np.result_type(*rows))
-    done = 0
-    for each in rows:
-        done += each.shape[1]
-        wanted = done if grows else keys
-        have = each.shape[2]
-        # A cache of fixed length has room to spare at its end; one of a window has lost its beginning.
-        columns = each[:, :, : min(have, wanted)]
-        first = max(0, wanted - have)
-        whole[:, done - each.shape[1] : done, first : first + columns.shape[2]] = columns
-    return whole
+    row_count = sum(step_rows.shape[1] for step_rows in rows)
+    keys = row_count if grows else rows[0].shape[2]
+    joined = np.zeros((rows[0].shape[0], row_count, keys), dtype=np.result_type(*rows))
+    end = 0
+    for step_rows in rows:
+        end += step_rows.shape[1]
+        key_count = end if grows else keys
+        available = step_rows.shape[2]
+        # A cache of fixed length has unused columns at its end; a sliding-window cache lacks the first columns.
+        columns = step_rows[:, :, : min(available, key_count)]
+        first = max(0, key_count - available)
+        joined[:, end - step_rows.shape[1] : end, first : first + columns.shape[2]] = columns
+    return joined
 
 
 def beam_rows(outputs_beams: Any, sequence: int, steps: int) -> list[int]:
-    """In which row of the batch a sequence stood at each step; without beams always in its own."""
+    """Return the batch row of a sequence at each step; without beams, always the same row."""
     if outputs_beams is None:
         return [sequence] * steps
-    places = to_numpy(outputs_beams)[sequence][:steps]
-    return [int(place) for place in places if place >= 0]  # −1 after the end
+    rows = to_numpy(outputs_beams)[sequence][:steps]
+    return [int(row) for row in rows if row >= 0]  # −1 after the end

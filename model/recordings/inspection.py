@@ -1,4 +1,4 @@
-"""Infers from the arrays whether they are attention, which cells are masked and where padding is."""
+"""Inspection of arrays: whether they are attention, which cells are masked and where padding is."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ import numpy as np
 from headlight.model.recordings.recording import RecordingError
 from headlight.model.records import BoolArray
 
-FLOAT32_TOLERANCE, HALF_PRECISION_TOLERANCE = 1e-3, 3e-2  # how far rows of 32 bits, and of fewer, may be from one
+FLOAT32_TOLERANCE, HALF_PRECISION_TOLERANCE = 1e-3, 3e-2  # maximum deviation of row sums from one
 
 
 class Inspected(NamedTuple):
-    """Findings of one pass over all maps of a kind."""
+    """Results of one pass over all maps of a kind."""
 
-    nonzero: BoolArray  # [row, column]: some head of some layer looks there
+    nonzero: BoolArray  # [row, column]: True if a head of any layer has weight there
     sums: np.ndarray  # [layer, head, row], float32
 
 
 def inspect_layers(layers: Sequence[np.ndarray], numbers: Sequence[int], what: str) -> Inspected:
-    """Scan all weights layer by layer; raise if they cannot be attention."""
-    seen = np.zeros(layers[0].shape[1:], dtype=np.bool_)
+    """Scan all weights layer by layer. Raise a `RecordingError` if they cannot be attention."""
+    nonzero = np.zeros(layers[0].shape[1:], dtype=np.bool_)
     sums = np.empty((len(layers), *layers[0].shape[:2]), dtype=np.float32)
-    for place, layer in enumerate(layers):
+    for index, layer in enumerate(layers):
         low, high = float(layer.min()), float(layer.max())
         if not (np.isfinite(low) and np.isfinite(high)):
             raise RecordingError(
-                f"{what}: layer {numbers[place] + 1} holds values that are no numbers. "
+                f"{what}: layer {numbers[index] + 1} holds values that are no numbers. "
                 "A row whose keys are all masked gives such: leave padding out, or mask with large negative numbers."
             )
         if low < 0 or high > 1 + HALF_PRECISION_TOLERANCE:
             raise RecordingError(
-                f"{what}: layer {numbers[place] + 1} holds values from {low:.3g} to {high:.3g}, but weights lie "
+                f"{what}: layer {numbers[index] + 1} holds values from {low:.3g} to {high:.3g}, but weights lie "
                 "between 0 and 1. Give the weights after the softmax, of a model in evaluation mode."
             )
-        seen |= (layer != 0).any(axis=0)
-        sums[place] = layer.sum(axis=-1, dtype=np.float32)
-    return Inspected(seen, sums)
+        nonzero |= (layer != 0).any(axis=0)
+        sums[index] = layer.sum(axis=-1, dtype=np.float32)
+    return Inspected(nonzero, sums)
 
 
 def is_causal(seen: BoolArray) -> bool:
-    """Whether no token looks at a later one. Columns may begin before the rows: the last of both is the same token."""
+    """Whether no token attends to a later one. The last row and the last column are the same token."""
     rows, columns = seen.shape
     if rows < 2 or columns < rows:
         return False
@@ -50,12 +50,12 @@ def is_causal(seen: BoolArray) -> bool:
 
 
 def allowed_cells(seen: BoolArray, *, square: bool) -> BoolArray:
-    """Infer the mask: causal maps, sliding windows and unused columns."""
+    """Infer the mask from causal maps, sliding windows and unused columns."""
     allowed = np.ones_like(seen)
     if square and is_causal(seen):
         rows, columns = seen.shape
         allowed = np.tril(allowed, k=columns - rows)
-        for reach in range(1, rows):  # a sliding window: the keys beyond this distance
+        for reach in range(1, rows):  # a sliding window: no row attends to keys this far back
             if not np.tril(seen, k=-reach).any():
                 allowed = np.triu(allowed, k=1 - reach)
                 break
@@ -64,13 +64,13 @@ def allowed_cells(seen: BoolArray, *, square: bool) -> BoolArray:
 
 
 def trim_padding(seen: BoolArray, *, square: bool) -> slice:
-    """Columns without leading and trailing padding."""
+    """Return the range of columns without leading and trailing padding."""
     received = seen.any(axis=0)
     if not received.any():
         return slice(0, seen.shape[1])
     start, end = int(np.flatnonzero(received)[0]), int(np.flatnonzero(received)[-1]) + 1
     if square and not is_causal(seen):
-        # Before a causal sentence, a row of padding sees nothing real, and frameworks spread it over all columns.
+        # A row of padding before a causal sentence has no valid key, so frameworks spread its weight over all columns.
         for first in range(start + 1, end):
             if not seen[first - 1, first:].any():
                 break
@@ -80,12 +80,12 @@ def trim_padding(seen: BoolArray, *, square: bool) -> slice:
 
 
 def unpadded_range(mask: np.ndarray) -> slice:
-    """The range of unpadded tokens of an attention mask."""
-    places = np.flatnonzero(mask)
-    return slice(int(places[0]), int(places[-1]) + 1) if places.size else slice(0, len(mask))
+    """Return the range of unpadded tokens of an attention mask."""
+    indices = np.flatnonzero(mask)
+    return slice(int(indices[0]), int(indices[-1]) + 1) if indices.size else slice(0, len(mask))
 
 
 def unnormalised_rows(sums: np.ndarray, *, low_precision: bool) -> tuple[int, float, float] | None:
-    """How many rows do not sum to one, and the lowest and highest of their sums; rows of zeros count."""
-    off = sums[np.abs(sums - 1) > (HALF_PRECISION_TOLERANCE if low_precision else FLOAT32_TOLERANCE)]
-    return (int(off.size), float(off.min()), float(off.max())) if off.size else None
+    """Return the number of rows that do not sum to one, and their lowest and highest sum. Rows of zeros count."""
+    deviating = sums[np.abs(sums - 1) > (HALF_PRECISION_TOLERANCE if low_precision else FLOAT32_TOLERANCE)]
+    return (int(deviating.size), float(deviating.min()), float(deviating.max())) if deviating.size else None

@@ -1,4 +1,4 @@
-"""Arrays of any library, in any of the shapes in which attention comes, as layers of `[head, row, column]`."""
+"""Conversion of attention arrays of any library and shape to layers `[head, row, column]`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from headlight.model.recordings.recording import RecordingError
 
-# The axes of one layer by their number; a batch is picked from, groups of heads are laid side by side.
+# Axes of one layer by rank. One sentence of a batch is selected; groups of heads are concatenated.
 AXES_BY_RANK = {
     2: "row, column",
     3: "head, row, column",
@@ -22,21 +22,23 @@ class Layers(NamedTuple):
     """The layers of one kind."""
 
     arrays: list[np.ndarray]  # each [head, row, column], all of one shape
-    numbers: list[int]  # of the layers that hold attention, among those that were given or chosen
-    total: int  # how many layers were given
-    sentences: int  # of the batch
-    low_precision: bool  # the weights had fewer than 32 bits
+    numbers: list[int]  # indices of the selected layers that have attention
+    total: int  # number of layers before the selection
+    sentences: int  # batch size
+    low_precision: bool  # True: the weights had fewer than 32 bits
 
 
 def to_numpy(value: Any) -> np.ndarray:
-    """An array of any library: what offers `detach` (PyTorch), `__array__` (NumPy, JAX), `numpy` or `__dlpack__`."""
+    """Convert an array with `detach` (PyTorch), `__array__` (NumPy, JAX), `numpy` or `__dlpack__` to NumPy."""
     try:
         if hasattr(value, "detach"):
             tensor = value.detach().cpu()
-            small = "float16" not in str(tensor.dtype) or "bfloat16" in str(tensor.dtype)
-            array = (tensor.float() if small and getattr(tensor, "is_floating_point", bool)() else tensor).numpy()
+            needs_float32 = "float16" not in str(tensor.dtype) or "bfloat16" in str(tensor.dtype)
+            array = (
+                tensor.float() if needs_float32 and getattr(tensor, "is_floating_point", bool)() else tensor
+            ).numpy()
         elif isinstance(value, (list, tuple)):
-            array = np.stack([to_numpy(each) for each in value]) if value else np.zeros(0)
+            array = np.stack([to_numpy(item) for item in value]) if value else np.zeros(0)
         elif hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
             array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         else:
@@ -46,16 +48,16 @@ def to_numpy(value: Any) -> np.ndarray:
             f"What was given is no array of numbers ({error}). Give arrays, or lists of them."
         ) from error
     array = np.asarray(array)
-    if array.dtype.kind == "V":  # bfloat16 and its kin, which NumPy does not know
+    if array.dtype.kind == "V":  # bfloat16 and similar types, which NumPy does not support
         array = array.astype(np.float32)
     if array.dtype.kind not in "fiu":
         raise RecordingError(f"Attention is made of real numbers, but {array.dtype} was given. Give the weights alone.")
-    numbers: np.ndarray = array
-    return numbers
+    converted: np.ndarray = array
+    return converted
 
 
 def is_low_precision(value: Any) -> bool:
-    """Whether weights have fewer than 32 bits: their rows sum to one less exactly."""
+    """Whether weights have fewer than 32 bits, so that row sums are less exact."""
     first = value[0] if isinstance(value, (list, tuple)) and value else value
     if isinstance(first, (list, tuple)):
         return is_low_precision(first)
@@ -63,7 +65,7 @@ def is_low_precision(value: Any) -> bool:
 
 
 def parse_layers(value: Any, *, what: str, numbers: Sequence[int] | None = None, sentence: int = 0) -> Layers:
-    """`given`: a list of layers, or one array `[layer, head, row, column]`; a batch may stand before the heads."""
+    """Convert a list of layers, or one array `[layer, head, row, column]`. A batch axis may precede the heads."""
     parts, first_axes = _split_layers(value, what)
     numbers = _numbers(parts, numbers, what)
     arrays, sentences = [], 1
@@ -87,7 +89,7 @@ def parse_layers(value: Any, *, what: str, numbers: Sequence[int] | None = None,
 
 
 def _split_layers(value: Any, what: str) -> tuple[list[Any], str]:
-    """The layers one by one."""
+    """Return a list of layers, and a suffix for error messages."""
     if isinstance(value, (list, tuple)):
         if not value:
             raise RecordingError(f"{what} is an empty list. Give one array for each layer.")
@@ -120,14 +122,14 @@ def _require_one_shape(arrays: Sequence[np.ndarray], numbers: Sequence[int], wha
     shapes = [array.shape for array in arrays]
     if len(set(shapes)) == 1:
         return
-    other = next(place for place, shape in enumerate(shapes) if shape != shapes[0])
-    alike = [number for number, shape in zip(numbers, shapes, strict=True) if shape == shapes[0]]
+    different = next(place for place, shape in enumerate(shapes) if shape != shapes[0])
+    same_shape = [number for number, shape in zip(numbers, shapes, strict=True) if shape == shapes[0]]
 
     def describe(place: int) -> str:
         heads, rows, columns = shapes[place]
         return f"layer {numbers[place] + 1} has {heads} heads of {rows} × {columns}"
 
     raise RecordingError(
-        f"{what}: {describe(0)}, but {describe(other)}. A view shows layers of one shape, so name some that agree, "
-        f"such as layers={alike}."
+        f"{what}: {describe(0)}, but {describe(different)}. A view shows layers of one shape, so name some that agree, "
+        f"such as layers={same_shape}."
     )

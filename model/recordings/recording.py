@@ -29,32 +29,34 @@ class Remark:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """All maps of one kind. Each layer is a separate array, so large ones are not copied."""
+    """All maps of one kind. Each layer is a separate array, so large arrays are not copied."""
 
     layers: tuple[np.ndarray, ...]  # each [head, row, column], of any real type
-    numbers: tuple[int, ...]  # of the layers in their model, counted from 0
+    numbers: tuple[int, ...]  # indices of the layers in their model, from 0
     allowed: BoolArray  # [row, column]: False if masked in all heads of all layers
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """Layers, heads, rows, columns."""
+        """Numbers of layers, heads, rows and columns."""
         return (len(self.layers), *self.layers[0].shape)
 
     def layer(self, place: int) -> FloatArray:
-        """All heads of a layer, `[head, row, column]`, float32, from 0 to 1."""
+        """Return all heads of a layer, `[head, row, column]`, as float32, clipped to the range from 0 to 1."""
         weights: FloatArray = np.clip(self.layers[place], 0.0, 1.0, dtype=np.float32, casting="unsafe")
         return weights
 
     def select(self, layer: IndexOrReduction, head: IndexOrReduction) -> FloatArray:
-        """One map `[row, column]`: a head's, or the mean or maximum of several. Of layers there is only a mean."""
+        """Return one map `[row, column]`. Several layers are reduced like the heads: by their mean or maximum."""
         result: FloatArray | None = None
-        places = range(len(self.layers)) if isinstance(layer, str) else range(layer, layer + 1)
-        for place in places:
-            heads = self.layer(place) if isinstance(head, str) else self._head(place, head)[None]
-            each = heads.max(axis=0) if head == "max" else heads.mean(axis=0, dtype=np.float32)
-            result = each if result is None else np.maximum(result, each) if head == "max" else result + each
+        indices = range(len(self.layers)) if isinstance(layer, str) else range(layer, layer + 1)
+        for index in indices:
+            heads = self.layer(index) if isinstance(head, str) else self._head(index, head)[None]
+            layer_map = heads.max(axis=0) if head == "max" else heads.mean(axis=0, dtype=np.float32)
+            result = (
+                layer_map if result is None else np.maximum(result, layer_map) if head == "max" else result + layer_map
+            )
         assert result is not None  # noqa: S101 (a kind has at least one layer)
-        return result if head == "max" else result / np.float32(len(places))
+        return result if head == "max" else result / np.float32(len(indices))
 
     def _head(self, layer: int, head: int) -> FloatArray:
         weights: FloatArray = np.clip(self.layers[layer][head], 0.0, 1.0, dtype=np.float32, casting="unsafe")
@@ -63,10 +65,10 @@ class Maps:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Attention of any model. Rows of "encoder" and "self" are source tokens, those of the others target tokens.
+    """Attention of any model. Rows of "encoder" and "self" are source tokens, rows of other kinds are target tokens.
 
-    `before` are the columns of "decoder": the tokens that the decoder reads. Without them they are the target tokens,
-    and a row stands for the token that the decoder has just read; with them it stands for the token that it writes.
+    `decoder_inputs` are the columns of "decoder": the tokens that the decoder reads. With them, a row is the token that
+    the decoder writes. Without them, the columns are the target tokens, and a row is the token that was just read.
     """
 
     maps: Mapping[MapKind, Maps]
@@ -80,11 +82,11 @@ class Recording:
 
     @property
     def kinds(self) -> tuple[MapKind, ...]:
-        """The kinds that there are, in the order of the page."""
+        """Available kinds, in the order of the page."""
         return tuple(kind for kind in MAP_KINDS if kind in self.maps)
 
     def of(self, kind: MapKind) -> Maps:
-        """The maps of a kind."""
+        """Return the maps of a kind."""
         if kind not in self.maps:
             raise RecordingError(
                 f"There is no attention of the kind {kind!r} here: choose one of {', '.join(self.kinds)}."
@@ -92,21 +94,21 @@ class Recording:
         return self.maps[kind]
 
     def rows(self, kind: MapKind) -> tuple[Token, ...]:
-        """Query tokens."""
+        """Return the query tokens."""
         return self.source if kind in ("encoder", "self") else self.target
 
     def columns(self, kind: MapKind) -> tuple[Token, ...]:
-        """Key tokens."""
+        """Return the key tokens."""
         if kind == "decoder":
             return self.target if self.decoder_inputs is None else self.decoder_inputs
         return self.source
 
     def attention_map(self, kind: MapKind, layer: int, head: int | None = None) -> AttentionMap:
-        """One head's matrix with its tokens; without a head, the average of the layer."""
+        """Return the map of one head, or without a head the average of the layer."""
         maps = self.of(kind)
-        for name, place, count in (("layer", layer, maps.shape[0]), ("head", head, maps.shape[1])):
-            if place is not None and (type(place) is not int or not 0 <= place < count):
-                raise RecordingError(f"{name} must be a whole number from 0 to {count - 1}, but {place!r} was given.")
+        for name, index, count in (("layer", layer, maps.shape[0]), ("head", head, maps.shape[1])):
+            if index is not None and (type(index) is not int or not 0 <= index < count):
+                raise RecordingError(f"{name} must be a whole number from 0 to {count - 1}, but {index!r} was given.")
         rows = self.rows(kind)
         return AttentionMap(
             weights=read_only(np.array(maps.select(layer, "mean" if head is None else head))),
@@ -121,7 +123,7 @@ class Recording:
 
     @property
     def attention(self) -> _StackedAttention:
-        """All maps of a kind in one array, as a translation has them."""
+        """All maps of each kind in one array, with the interface of a translation's attention."""
         return _StackedAttention(self)
 
 
@@ -131,7 +133,7 @@ class _StackedAttention:
 
     def of(self, kind: MapKind) -> FloatArray:
         maps = self.recording.of(kind)
-        return np.stack([maps.layer(place) for place in range(len(maps.layers))])
+        return np.stack([maps.layer(index) for index in range(len(maps.layers))])
 
     def allowed(self, kind: MapKind) -> BoolArray:
         return self.recording.of(kind).allowed

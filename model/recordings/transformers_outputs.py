@@ -1,7 +1,8 @@
-"""The outputs of a model of `transformers`, or of anything that names its attentions so, as a `Recording`.
+"""The outputs of a `transformers` model, or of any model with the same field names, as a `Recording`.
 
-Recognised by their fields: `attentions` of a model with one stack, with `cross_attentions` if it reads another one;
-`encoder_attentions`, `decoder_attentions`, `cross_attentions` of one with two. `generate` gives steps × layers.
+Outputs are recognised by their fields: `attentions` of a model with one stack, plus `cross_attentions` if it reads
+another stack; `encoder_attentions`, `decoder_attentions` and `cross_attentions` of a model with two stacks. `generate`
+returns steps × layers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from headlight.model.recordings.token_names import names_from_ids, numbered_name
 from headlight.model.records import MapKind, Token
 
 FIELDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
-FRAME_SECONDS = 0.01  # seconds of sound in a frame of a spectrogram, as Whisper and its kin cut it
+FRAME_SECONDS = 0.01  # duration of a spectrogram frame in Whisper and similar models
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,35 +34,35 @@ class ModelInputs:
     attention_mask: Any = None
     decoder_input_ids: Any = None
     decoder_attention_mask: Any = None
-    encoder_attention_mask: Any = None  # a lone decoder's name for the mask of the encoder's states
+    encoder_attention_mask: Any = None  # mask of the encoder states, if a decoder was called alone
     pixel_values: Any = None
     input_features: Any = None
-    source: Sequence[str] | None = None  # names of tokens, which count before ids
+    source: Sequence[str] | None = None  # token names; they have priority over ids
     target: Sequence[str] | None = None
-    tokens: Sequence[str] | None = None  # names of what `input_ids` are: the source's, but of a decoder alone its own
+    tokens: Sequence[str] | None = None  # names of `input_ids`: source tokens, or the tokens of a decoder called alone
 
 
 def get_field(outputs: Any, name: str) -> Any:
-    """A field of an output, which may be an object, a dictionary or both."""
-    own = getattr(outputs, name, None)
-    return outputs.get(name) if own is None and isinstance(outputs, Mapping) else own
+    """Return a field of an output, which may be an object, a dictionary or both."""
+    attribute = getattr(outputs, name, None)
+    return outputs.get(name) if attribute is None and isinstance(outputs, Mapping) else attribute
 
 
 def has_attention(outputs: Any) -> bool:
-    """Whether this names attention as outputs of `transformers` do, be it empty."""
+    """Whether a value has attention fields like the outputs of `transformers`, even if they are empty."""
     return any(hasattr(outputs, name) or (isinstance(outputs, Mapping) and name in outputs) for name in FIELDS)
 
 
 def recording_from_outputs(
     outputs: Any, inputs: ModelInputs, *, layers: Sequence[int] | None = None, batch: int | None = None, name: str = ""
 ) -> Recording:
-    """One sentence of the outputs; of `generate` one sequence."""
-    own, encoder, decoder, cross = (get_field(outputs, each) or None for each in FIELDS)  # some are empty
-    alone = own is not None and cross is not None and encoder is None and decoder is None
-    if alone:  # a decoder without its encoder, whose states it was given
-        own, decoder = None, own
-    results: dict[MapKind, Any] = {"self": own, "encoder": encoder, "decoder": decoder, "cross": cross}
-    results = {kind: each for kind, each in results.items() if each is not None}
+    """Build a recording of one sentence of the outputs, or of one sequence of `generate`."""
+    single, encoder, decoder, cross = (get_field(outputs, entry) or None for entry in FIELDS)  # some are empty
+    alone = single is not None and cross is not None and encoder is None and decoder is None
+    if alone:  # a decoder that was called with the states of an encoder
+        single, decoder = None, single
+    results: dict[MapKind, Any] = {"self": single, "encoder": encoder, "decoder": decoder, "cross": cross}
+    results = {kind: entry for kind, entry in results.items() if entry is not None}
     if not results:
         raise RecordingError(
             "These outputs hold no attention. Load the model with attn_implementation='eager' and call it with "
@@ -71,7 +72,7 @@ def recording_from_outputs(
 
 
 class _Reader:
-    """Selects one sequence of the batch and names its axes."""
+    """Reader of one sequence of the batch, with names for its axes."""
 
     def __init__(self, outputs: Any, inputs: ModelInputs, layers: Sequence[int] | None, batch: int | None) -> None:
         self.inputs = inputs
@@ -86,29 +87,29 @@ class _Reader:
 
     def read(self, found: Mapping[MapKind, Any], name: str, *, alone: bool) -> Recording:
         axes = AxisTokens(remarks=self.remarks)
-        read = {kind: self._layers(kind, value) for kind, value in found.items()}
-        self._remark_batch(read)
+        layers_by_kind = {kind: self._layers(kind, value) for kind, value in found.items()}
+        self._remark_batch(layers_by_kind)
         if alone:
-            self.inputs = self._of_decoder_alone(*read["cross"].arrays[0].shape[1:])
+            self.inputs = self._of_decoder_alone(*layers_by_kind["cross"].arrays[0].shape[1:])
         stepwise = any(is_stepwise(value) for value in found.values())
-        if "self" in read:
-            count = read["self"].arrays[0].shape[-1]
+        if "self" in layers_by_kind:
+            count = layers_by_kind["self"].arrays[0].shape[-1]
             ids = self.sequences[self._sequence()][:count] if stepwise and self.sequences is not None else None
             axes.source = self._source(count, ids)
             axes.source_mask = self._mask(self.inputs.attention_mask, count, grown=stepwise)
         else:
-            source = self._count(read, {"encoder": 1, "cross": 2})
-            if source is not None:
-                axes.source = self._source(source)
-                axes.source_mask = self._mask(self.inputs.attention_mask, source)
-            target = self._count(read, {"decoder": 1, "cross": 1})
-            if target is not None and stepwise and self.sequences is not None and self.inputs.target is None:
-                axes.target, axes.decoder_inputs = self._decoder_tokens(target)
-                axes.target_mask = np.arange(target) < self._length(target)
-            elif target is not None:
-                axes.target = self._target(target)
-                axes.target_mask = self._mask(self.inputs.decoder_attention_mask, target)
-        return build_recording(read, axes, name=name)
+            source_count = self._count(layers_by_kind, {"encoder": 1, "cross": 2})
+            if source_count is not None:
+                axes.source = self._source(source_count)
+                axes.source_mask = self._mask(self.inputs.attention_mask, source_count)
+            target_count = self._count(layers_by_kind, {"decoder": 1, "cross": 1})
+            if target_count is not None and stepwise and self.sequences is not None and self.inputs.target is None:
+                axes.target, axes.decoder_inputs = self._decoder_tokens(target_count)
+                axes.target_mask = np.arange(target_count) < self._length(target_count)
+            elif target_count is not None:
+                axes.target = self._target(target_count)
+                axes.target_mask = self._mask(self.inputs.decoder_attention_mask, target_count)
+        return build_recording(layers_by_kind, axes, name=name)
 
     # ------------------------------------------------------------ maps
 
@@ -118,13 +119,13 @@ class _Reader:
         beams = beam_rows(self.beams, self._sequence(), len(value))
         if self.beams is not None:
             self._remark("beam", {})
-        whole = join_steps(value, beams, growing_columns=kind != "cross", what=kind)
-        read = parse_layers(whole, what=kind, numbers=self.layers)
-        return read._replace(low_precision=parse_layers(value[0], what=kind, sentence=beams[0]).low_precision)
+        joined = join_steps(value, beams, growing_columns=kind != "cross", what=kind)
+        layers = parse_layers(joined, what=kind, numbers=self.layers)
+        return layers._replace(low_precision=parse_layers(value[0], what=kind, sentence=beams[0]).low_precision)
 
     def _row(self, layers: Any) -> int:
-        """The row of the sentence: an encoder that read each sentence once has fewer rows than there are sequences."""
-        first = next((each for each in layers if each is not None), None)
+        """Return the batch row. An encoder that read each sentence once has fewer rows than there are sequences."""
+        first = next((layer for layer in layers if layer is not None), None)
         shape: tuple[int, ...] = getattr(first, "shape", ())
         if self.sequences is None or len(shape) != 4:
             return self.batch
@@ -137,12 +138,12 @@ class _Reader:
         return self.batch
 
     def _remark_batch(self, read: Mapping[MapKind, Layers]) -> None:
-        count = max(each.sentences for each in read.values()) if self.sequences is None else len(self.sequences)
+        count = max(layers.sentences for layers in read.values()) if self.sequences is None else len(self.sequences)
         if count > 1 and not self.chosen:
             self._remark("batch", {"number": self.batch + 1, "count": count})
 
     def _remark(self, word: str, values: Mapping[str, Any]) -> None:
-        if all(each.word != word for each in self.remarks):
+        if all(remark.word != word for remark in self.remarks):
             self.remarks.append(Remark(word, values))
 
     @staticmethod
@@ -153,45 +154,47 @@ class _Reader:
     # ------------------------------------------------------------ names
 
     def _of_decoder_alone(self, rows: int, columns: int) -> ModelInputs:
-        """The inputs under the names of a full model: the ids of a decoder label its own rows.
+        """Rename the inputs to those of an encoder-decoder model: the ids of a decoder label its rows.
 
-        Perceiver's rows are not tokens: there the ids label the columns, as their number shows.
+        Perceiver's rows are not tokens. If the number of ids matches only the columns, they label the columns.
         """
-        value = self.inputs
-        if value.decoder_input_ids is None:
-            count = rows if value.input_ids is None else len(self._of_batch(value.input_ids))
+        inputs = self.inputs
+        if inputs.decoder_input_ids is None:
+            count = rows if inputs.input_ids is None else len(self._of_batch(inputs.input_ids))
             if count == columns != rows:
-                return value
+                return inputs
             if count != rows:
                 raise RecordingError(
                     f"input_ids has {count} tokens, but the decoder's maps have {rows} rows. Give the ids of the same "
                     "call."
                 )
-            value = replace(
-                value,
+            inputs = replace(
+                inputs,
                 input_ids=None,
-                attention_mask=value.encoder_attention_mask,
-                decoder_input_ids=value.input_ids,
-                decoder_attention_mask=value.attention_mask,
-                target=value.tokens if value.target is None else value.target,
+                attention_mask=inputs.encoder_attention_mask,
+                decoder_input_ids=inputs.input_ids,
+                decoder_attention_mask=inputs.attention_mask,
+                target=inputs.tokens if inputs.target is None else inputs.target,
                 tokens=None,
             )
-        if all(each is None for each in (value.source, value.input_ids, value.pixel_values, value.input_features)):
+        if all(
+            field is None for field in (inputs.source, inputs.input_ids, inputs.pixel_values, inputs.input_features)
+        ):
             self._remark("columns", {"count": columns})
-        return value
+        return inputs
 
     def _source(self, count: int, ids: np.ndarray | None = None) -> NamedTokens:
-        value = self.inputs
-        if (names := value.tokens if value.source is None else value.source) is not None:
+        inputs = self.inputs
+        if (names := inputs.tokens if inputs.source is None else inputs.source) is not None:
             return tokens_from_names(names)
-        if ids is None and value.input_ids is not None:
-            ids = self._of_batch(value.input_ids)[:count]
+        if ids is None and inputs.input_ids is not None:
+            ids = self._of_batch(inputs.input_ids)[:count]
         if ids is not None and len(ids) == count:
             return self._token_names(ids)
-        if value.pixel_values is not None:
-            return _image_patches(count, to_numpy(value.pixel_values).shape)
-        if value.input_features is not None:
-            return _audio_frames(count, to_numpy(value.input_features).shape)
+        if inputs.pixel_values is not None:
+            return _image_patches(count, to_numpy(inputs.pixel_values).shape)
+        if inputs.input_features is not None:
+            return _audio_frames(count, to_numpy(inputs.input_features).shape)
         if ids is not None:
             raise RecordingError(
                 f"input_ids has {len(ids)} tokens, but the maps have {count}. Give the ids of the same call."
@@ -207,17 +210,17 @@ class _Reader:
         return self._token_names(self._of_batch(ids)[:count])
 
     def _decoder_tokens(self, count: int) -> tuple[NamedTokens, tuple[Token, ...]]:
-        """The tokens that were written, and those that were read before each of them."""
-        assert self.sequences is not None  # noqa: S101 (asked before)
-        whole = self._token_names(self.sequences[self._sequence()][: count + 1])
-        read, written = whole[0][:count], whole[0][1:]
-        if len(written) < count:  # nothing was written after the last token that was read
-            written = (*written, Token("", -1, len(whole[1]), len(whole[1]), special=True))
-        return (written, whole[1]), read
+        """Return the written tokens, and the token that was read before each of them."""
+        assert self.sequences is not None  # noqa: S101 (the caller has checked)
+        named = self._token_names(self.sequences[self._sequence()][: count + 1])
+        inputs, written = named[0][:count], named[0][1:]
+        if len(written) < count:  # no token was written after the last input
+            written = (*written, Token("", -1, len(named[1]), len(named[1]), special=True))
+        return (written, named[1]), inputs
 
     def _length(self, count: int) -> int:
-        """How many tokens were written before the padding behind a sequence that ended early."""
-        assert self.sequences is not None  # noqa: S101 (asked before)
+        """Return the number of written tokens, without the padding of a sequence that ended early."""
+        assert self.sequences is not None  # noqa: S101 (the caller has checked)
         tokenizer = getattr(self.inputs.tokenizer, "tokenizer", self.inputs.tokenizer)
         padding = getattr(tokenizer, "pad_token_id", None)
         end = getattr(tokenizer, "eos_token_id", None)
@@ -229,23 +232,23 @@ class _Reader:
         return max(1, len(written))
 
     def _token_names(self, ids: Sequence[int] | np.ndarray) -> NamedTokens:
-        numbers = [int(each) for each in ids]
+        token_ids = [int(token_id) for token_id in ids]
         if self.inputs.tokenizer is None:
-            return tokens_from_names([str(each) for each in numbers], [False] * len(numbers), numbers)
-        return names_from_ids(self.inputs.tokenizer, numbers)
+            return tokens_from_names([str(token_id) for token_id in token_ids], [False] * len(token_ids), token_ids)
+        return names_from_ids(self.inputs.tokenizer, token_ids)
 
     def _of_batch(self, ids: Any) -> np.ndarray:
         array = to_numpy(ids)
         if array.ndim == 1:
             return array
-        own = self.batch if self.sequences is None else self._sequence() * len(array) // len(self.sequences)
-        if array.ndim != 2 or own >= len(array):
+        row_index = self.batch if self.sequences is None else self._sequence() * len(array) // len(self.sequences)
+        if array.ndim != 2 or row_index >= len(array):
             raise RecordingError(f"input_ids has the shape {array.shape}. Give [batch, tokens] or [tokens].")
-        row: np.ndarray = array[own]
+        row: np.ndarray = array[row_index]
         return row
 
     def _mask(self, mask: Any, count: int, *, grown: bool = False) -> np.ndarray | None:
-        """Mask of unpadded tokens. Tokens generated after the mask was made are not padding."""
+        """Return the mask of unpadded tokens. Tokens generated after the mask was made are not padding."""
         if mask is None:
             return None
         row = self._of_batch(mask)
@@ -255,16 +258,16 @@ class _Reader:
 
 
 def _image_patches(count: int, shape: Sequence[int]) -> NamedTokens:
-    """The patches of a picture: a grid of its shape, after the model's prefix tokens."""
+    """Name the patches of an image: a grid with its aspect ratio, after the model's prefix tokens."""
     height, width = shape[-2:]
-    for before in range(9):  # a class token, one more of a distilled model, four or eight registers
-        rows = isqrt((count - before) * height // width) if count > before else 0
-        if rows and (count - before) % rows == 0 and (count - before) // rows * height == rows * width:
-            return patch_names(rows, (count - before) // rows, before)
+    for prefix_count in range(9):  # a class token, the second token of a distilled model, four or eight registers
+        rows = isqrt((count - prefix_count) * height // width) if count > prefix_count else 0
+        if rows and (count - prefix_count) % rows == 0 and (count - prefix_count) // rows * height == rows * width:
+            return patch_names(rows, (count - prefix_count) // rows, prefix_count)
     return numbered_names(count)
 
 
 def _audio_frames(count: int, shape: Sequence[int]) -> NamedTokens:
-    """Names of audio frames: seconds from the start."""
+    """Name audio frames by their seconds from the start."""
     step = shape[-1] * FRAME_SECONDS / count
-    return tokens_from_names([f"{place * step:.2f}" for place in range(count)], [False] * count)
+    return tokens_from_names([f"{index * step:.2f}" for index in range(count)], [False] * count)

@@ -1,7 +1,7 @@
-"""Byte-level byte-pair encoding as GPT-2, BART and RoBERTa cut text, and plain bytes as ByT5 does: text ↔ ids.
+"""Byte-level byte-pair encoding as in GPT-2, BART and RoBERTa, and plain bytes as in ByT5: text ↔ ids.
 
-Unlike our own `tokenizer.py`, a third-party vocabulary has its own ids, added tokens, and GPT-2's rules for
-where a word ends. Special tokens are not recognised in input: a typed "</s>" is text.
+Unlike Headlight's `tokenizer.py`, a third-party vocabulary has its own ids, added tokens, and GPT-2's rules for word
+boundaries. Special tokens are not recognised in input: a typed "</s>" is text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KINDS = (LETTERS, WHOLE, SPECIAL)
 
 
 class ByteEntry(NamedTuple):
-    """What one id stands for: bytes as letters, a text that stays whole wherever it stands, or a special token."""
+    """A vocabulary entry: bytes as letters, a text that is never split, or a special token."""
 
     text: str
     kind: str = LETTERS
@@ -37,8 +37,8 @@ class BytePairVocabulary:
 
     entries: tuple[ByteEntry, ...]
     merges: tuple[tuple[str, str], ...]
-    splits: bool = True  # words are cut apart first, by GPT-2's rules; False: merges may join any bytes
-    spaced: bool = False  # a text that begins with a word gets a space in front
+    splits: bool = True  # True: GPT-2's rules first split text into words; False: merges may join any bytes
+    spaced: bool = False  # True: a space is inserted before a text that begins with a word
     pad_id: int
     start_id: int
     end_id: int
@@ -51,7 +51,7 @@ class BytePairTokenizer(LibraryVocabulary, ByteTokens):
         _check(rules)
         super().__init__(
             [_entry_bytes(entry) for entry in rules.entries],
-            {place: entry.text for place, entry in enumerate(rules.entries) if entry.kind == SPECIAL},
+            {token_id: entry.text for token_id, entry in enumerate(rules.entries) if entry.kind == SPECIAL},
         )
         self.rules = rules
         self.spaced = rules.spaced
@@ -59,13 +59,13 @@ class BytePairTokenizer(LibraryVocabulary, ByteTokens):
         self._library = _library(rules)
 
     def source_tokens(self, text: str) -> tuple[Token, ...]:
-        """The tokens of a sentence and the end token, each with its place in the sentence and its word."""
+        """Return the tokens of a sentence and the end token, each with its position in the sentence and its word."""
         return self.written_tokens([*self.encode(text), self.end_id])
 
-    # ------------------------------------------------------------ stored, loaded
+    # ------------------------------------------------------------ serialisation
 
     def to_json(self) -> str:
-        """All of it as text: what `save` writes."""
+        """Return the vocabulary as JSON, which `save` writes."""
         rules = self.rules
         content = {
             "format": FORMAT_NAME,
@@ -78,12 +78,12 @@ class BytePairTokenizer(LibraryVocabulary, ByteTokens):
 
     @classmethod
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> BytePairTokenizer:
-        """From what `to_json` gave; `name` is what complaints call it."""
+        """Parse the output of `to_json`. `name` is the name of the file in error messages."""
         with reading_vocabulary(name, "bytes"):
             content = json.loads(text)
             rules = BytePairVocabulary(
-                entries=tuple(_entry(*each) for each in content["entries"]),
-                merges=tuple(_pair(each) for each in content["merges"]),
+                entries=tuple(_entry(*item) for item in content["entries"]),
+                merges=tuple(_pair(item) for item in content["merges"]),
                 **{setting: content[setting] for setting in SETTINGS},
             )
             return cls(rules)
@@ -93,12 +93,12 @@ SETTINGS = ("pad_id", "start_id", "end_id", "splits", "spaced")
 
 
 def _check(rules: BytePairVocabulary) -> None:
-    """A damaged vocabulary can crash the library, so this comes first."""
+    """Validate a vocabulary before the library reads it, because a damaged one can crash the library."""
     letters = {entry.text for entry in rules.entries if entry.kind == LETTERS}
     if not letters.issuperset(BYTE_CHARACTERS) or not all(BYTE_BY_CHARACTER.keys() >= set(text) for text in letters):
         raise TokenizerError("The vocabulary is not one of bytes. Download it again.")
-    cut = [entry.text for entry in rules.entries if entry.kind != SPECIAL]
-    if len(set(cut)) != len(cut) or not all(cut):
+    texts = [entry.text for entry in rules.entries if entry.kind != SPECIAL]
+    if len(set(texts)) != len(texts) or not all(texts):
         raise TokenizerError("The vocabulary has an entry that is empty or there twice. Download it again.")
     if not all({left, right, left + right} <= letters for left, right in rules.merges):
         raise TokenizerError("The vocabulary merges pieces that it does not have. Download it again.")
@@ -108,7 +108,7 @@ def _check(rules: BytePairVocabulary) -> None:
 
 
 def _library(rules: BytePairVocabulary) -> tokenizers.Tokenizer:
-    vocabulary = {entry.text: place for place, entry in enumerate(rules.entries) if entry.kind != SPECIAL}
+    vocabulary = {entry.text: token_id for token_id, entry in enumerate(rules.entries) if entry.kind != SPECIAL}
     library = tokenizers.Tokenizer(models.BPE(vocabulary, list(rules.merges)))
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=rules.spaced, use_regex=rules.splits)
     library.add_tokens([AddedToken(text, normalized=False) for text, kind in rules.entries if kind == WHOLE])

@@ -1,4 +1,4 @@
-"""Byte-level tokens: their text, their spans and their names."""
+"""Byte-level tokens: their text, spans and names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight.model.text.vocabulary import require_id
 
 
 def _bytes_to_unicode() -> list[str]:
-    """One visible letter for each byte, as GPT-2 chose them: a printable byte stands for itself."""
+    """Return a visible letter for each byte, as in GPT-2. A printable byte is its own letter."""
     printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
     spare = iter(range(256, 512))
     return [chr(byte if byte in printable else next(spare)) for byte in range(256)]
@@ -21,18 +21,18 @@ BYTE_BY_CHARACTER = {letter: byte for byte, letter in enumerate(BYTE_CHARACTERS)
 
 
 def byte_characters(text: str) -> str:
-    """A text's bytes, each as its letter."""
+    """Convert the bytes of a text to their letters."""
     return "".join(BYTE_CHARACTERS[byte] for byte in text.encode("utf-8"))
 
 
 class ByteTokens:
-    """The bytes of each id. What turns text into ids is a subclass's own."""
+    """Base class of byte-level vocabularies: the bytes of each id. Subclasses convert text to ids."""
 
-    unknown_id: int | None = None  # every text has bytes
-    spaced = True  # whether a space was put in front of every text, which no written text keeps
+    unknown_id: int | None = None  # no token is unknown, because every text has bytes
+    spaced = True  # whether encoding inserts a space before the text, which decoding removes
 
     def __init__(self, written: Sequence[bytes], special: Mapping[int, str]) -> None:
-        """`written`: of each id, its bytes; those of `special` ids, which have names, are empty."""
+        """Create the vocabulary from the bytes of each id and the names of special ids, whose bytes are empty."""
         self.vocabulary_size = len(written)
         self._bytes = written
         self._special = special
@@ -40,21 +40,21 @@ class ByteTokens:
     def decode(self, ids: Iterable[int]) -> str:
         """Decode ids. Special tokens are skipped; invalid bytes become U+FFFD."""
         text = b"".join(map(self._piece, ids)).decode("utf-8", errors="replace")
-        return text[1:] if self.spaced and text.startswith(" ") else text  # only the space put in front can come first
+        return text[1:] if self.spaced and text.startswith(" ") else text  # only the inserted space can be first
 
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """The tokens of ids, each with its place in `decode(ids)` and its word.
+        """Return the tokens of ids, each with its position in `decode(ids)` and its word.
 
-        `text[start:end]` is each token's own text, without the space before a word. Pieces of one character share its
-        text and span. The space put in front of a sentence has no place: alone, it is a piece of the token after it.
+        `text[start:end]` is the text of a token without the space before a word. Pieces of one character share its text
+        and span. The inserted space has no position: if it is a token, it is a piece of the next token.
         """
-        text, places = byte_offsets(b"".join(map(self._piece, ids)), spaced=self.spaced)
-        groups: list[tuple[int, int, list[int]]] = []  # start, end, the ids of the characters between
+        text, positions = byte_offsets(b"".join(map(self._piece, ids)), spaced=self.spaced)
+        groups: list[tuple[int, int, list[int]]] = []  # start, end, ids of the characters in between
         start, offset, group = 0, 0, list[int]()
         for token_id in ids:
             group.append(token_id)
             offset += len(self._bytes[token_id])
-            end = places.get(offset, start)  # inside a character: not yet
+            end = positions.get(offset, start)  # inside a character: no end yet
             if end > start:
                 start += text[start] == " " and not text[start:end].isspace()
                 groups.append((start, end, group))
@@ -65,7 +65,7 @@ class ByteTokens:
         return tuple(token for group in groups for token in self._tokens(text, *group, words))
 
     def _tokens(self, text: str, start: int, end: int, ids: list[int], words: Iterator[int]) -> Iterator[Token]:
-        """One token, or all pieces of one character; special tokens among them stand where these begin."""
+        """Yield one token, or all pieces of one character. Special tokens among them are at its start."""
         pieces = sum(token_id not in self._special for token_id in ids)
         piece = 0
         for token_id in ids:
@@ -78,7 +78,7 @@ class ByteTokens:
             piece += 1
 
     def label(self, token_id: int) -> str:
-        """What one entry of the vocabulary reads, with its leading space: " want" is not "want".
+        """Return the text of a vocabulary entry with its leading space: " want" is not "want".
 
         Partial characters are shown as bytes: "⟨E4⟩".
         """
@@ -88,10 +88,10 @@ class ByteTokens:
         try:
             return piece.decode("utf-8")
         except UnicodeDecodeError:
-            pass  # some bytes are not a whole character
+            pass  # the bytes contain a partial character
         return "".join(
-            character if character.encode("utf-8") == own else "".join(f"⟨{byte:02X}⟩" for byte in own)
-            for character, own in characters(piece)
+            character if character.encode("utf-8") == encoded else "".join(f"⟨{byte:02X}⟩" for byte in encoded)
+            for character, encoded in characters(piece)
         )
 
     def _piece(self, token_id: int) -> bytes:

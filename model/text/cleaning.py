@@ -1,4 +1,4 @@
-"""Cleans user input before tokenisation."""
+"""Cleaning of user input before tokenisation."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import unicodedata
 
 from headlight.model.errors import RequestError, repr_short
 
-# Invisible characters in copied text. Joiners stay, because emoji and several scripts need them.
+# Invisible characters in copied text. Joiners are kept, because emoji and several scripts need them.
 _INVISIBLE = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
-_UNSEEN = ("Cc", "Cf")  # Unicode's categories of control and formatting characters, joiners among them
+_UNSEEN = ("Cc", "Cf")  # Unicode categories of control and format characters, including joiners
 
-# The Stanford parser's spelling of brackets and quotes, and the usual one.
+# The Stanford parser's spelling of brackets and quotes → the usual spelling.
 _DETOKENISE_RULES = [
     (re.compile(pattern), written)
     for pattern, written in (
@@ -27,7 +27,11 @@ _DETOKENISE_RULES = [
 
 
 def clean_text(text: object, *, field: str = "text") -> str:
-    """One line in Unicode's composed form, without stray invisible characters; an empty one is an error."""
+    """Return a text as one line in Unicode's composed form, without invisible characters.
+
+    Raises:
+        RequestError: the text is blank or invalid.
+    """
     if not isinstance(text, str):
         raise RequestError("not_text", field=field, name=field, given=repr_short(text))
     try:
@@ -38,18 +42,18 @@ def clean_text(text: object, *, field: str = "text") -> str:
         if field in ("target", "prefix"):
             raise RequestError("blank_words", field=field, name=field)
         raise RequestError("blank_text", field=field)
-    # Composed last: a stray character may have stood between a letter and its accent.
+    # Compose last: an invisible character may have separated a letter from its accent.
     return " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).split())
 
 
 def normalise_review(text: str) -> str:
-    """Lower case, and text that a corpus has cut into words ("it 's", "-lrb-") put together as people write it."""
+    """Convert a text to lower case and undo a corpus's tokenisation ("it 's", "-lrb-")."""
     text = text.lower()
-    for pattern, written in _DETOKENISE_RULES:
-        text = pattern.sub(written, text)
+    for pattern, replacement in _DETOKENISE_RULES:
+        text = pattern.sub(replacement, text)
     return text
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text has no visible character: only white space, control characters and joiners."""
+    """Whether a text has only white space, control characters and joiners."""
     return all(character.isspace() or unicodedata.category(character) in _UNSEEN for character in text)

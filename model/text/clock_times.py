@@ -1,4 +1,4 @@
-"""Clock times of a text as minutes of half a day, so that "halb neun", "8:30" and 八点半 are equal."""
+"""Clock times in a text, in minutes modulo half a day, so that "halb neun", "8:30" and 八点半 are equal."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ CLOCK = {
         rf"(?P<whole>[\d{HAN}]+)点(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<rest>[\d{HAN}]+)分?)?(?!儿|心)"
     ),
 }
-SPOKEN = (5, 10, 15, 20, 25, 30)  # minutes before or after an hour, as people say them
+SPOKEN = (5, 10, 15, 20, 25, 30)  # minutes before or after an hour in spoken times
 QUARTERS = {"viertel": 15, "quarter": 15, "a quarter": 15, "half": 30, "quart": 15, "demi": 30, "demie": 30}
 TIMES_OF_DAY = frozenset(["上午", "中午", "下午", "早上", "晚上", "凌晨", "清晨", "夜里", "半夜", "午夜", "深夜"])
 
 
 class ClockTime(NamedTuple):
-    """A time of day with its place; `sure`: whether it is certainly one, and named as one in any language."""
+    """A time of day with its position. `sure` is False if it may not be a time, or not in every language."""
 
     minutes: int
     start: int
@@ -46,7 +46,7 @@ class ClockTime(NamedTuple):
 
 
 def clock_times(text: str, language: str) -> Iterator[ClockTime]:
-    """All times of day that a text names."""
+    """Yield all times of day in a text."""
     if language not in CLOCK:
         return
     for match in CLOCK[language].finditer(text):
@@ -58,27 +58,27 @@ def clock_times(text: str, language: str) -> Iterator[ClockTime]:
 
 
 def _is_a_little(match: re.Match[str], text: str) -> bool:
-    """Whether 一点 more likely means "a little": if its context does not indicate one o'clock."""
-    before, after = text[max(0, match.start() - 2) : match.start()], text[match.end() : match.end() + 1]
-    is_time = after in ("钟", "整") or (before in TIMES_OF_DAY and after not in ("都", "也", "不"))
+    """Whether 一点 probably means "a little", because its context does not indicate one o'clock."""
+    preceding, following = text[max(0, match.start() - 2) : match.start()], text[match.end() : match.end() + 1]
+    is_time = following in ("钟", "整") or (preceding in TIMES_OF_DAY and following not in ("都", "也", "不"))
     return match.group() == "一点" and not is_time
 
 
 def _is_an_hour(parts: Mapping[str, str]) -> bool:
-    """Whether French "une heure" may be how long something takes."""
+    """Whether French "une heure" may be a duration."""
     return list(parts) == ["said"] and parts["said"].lower() in UNSURE["fr"]
 
 
 def _minutes(parts: dict[str, str], language: str) -> int | None:
-    """The time that a match of `CLOCK` names, if its words are numbers."""
+    """Return the time of a match of `CLOCK`, or None if its words are not numbers."""
 
     def number(name: str) -> int | None:
-        written = parts.get(name, "")
-        if written.lower() in QUARTERS:
-            return QUARTERS[written.lower()]
-        if re.fullmatch(r"\d{1,2}", written):
-            return int(written)
-        value = han_value(written) if language == "zh" else word_value(written.lower(), language)
+        digits_or_word = parts.get(name, "")
+        if digits_or_word.lower() in QUARTERS:
+            return QUARTERS[digits_or_word.lower()]
+        if re.fullmatch(r"\d{1,2}", digits_or_word):
+            return int(digits_or_word)
+        value = han_value(digits_or_word) if language == "zh" else word_value(digits_or_word.lower(), language)
         return None if value is None else int(value)
 
     if "noon" in parts:
@@ -111,5 +111,5 @@ def _french(parts: Mapping[str, str], number: Callable[[str], int | None]) -> in
         return None
     if "less" in parts:
         return 60 * hour - (number("less") or 0)
-    minutes = number("minutes")  # "à huit heures deux hommes" is eight o'clock
+    minutes = number("minutes")  # in "à huit heures deux hommes", "deux" is not a minute
     return 60 * hour + (number("and") or number("rest") or (minutes if minutes in SPOKEN else 0) or 0)

@@ -1,14 +1,13 @@
-"""Function words of some languages: articles, pronouns, prepositions, conjunctions, auxiliary verbs, particles.
+"""Function words of several languages: articles, pronouns, prepositions, conjunctions, auxiliary verbs, particles.
 
-All others are content words, which name things, deeds and qualities. `identification.py` has other lists: the words
-that are frequent in a language, whatever they mean.
+All other words are content words. `identification.py` has different lists: the most frequent words of each language.
 """
 
 from __future__ import annotations
 
 from headlight.model.text.languages import two_letters
 
-# Closed classes, with the forms that a translator writes. Verbs are included if they are mostly auxiliary.
+# Closed word classes, with their inflected forms. Verbs are included if they are mostly auxiliary.
 FUNCTION_WORDS = {
     "de": "ab aber alle allem allen aller alles als also am an ans auch auf aus außer bei beim bevor bin bis bist da dabei dadurch dafür dagegen daher damit danach dann daran darauf darin darüber das dass davon davor dazu dein deine deinem deinen deiner deines dem den denen denn der deren des dessen dich die dies diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen einer eines einige er es etwas euch euer eure für gegen gewesen geworden hab habe haben habt hast hat hatte hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer ihres im in indem ins ist ja jede jedem jeden jeder jedes jene jetzt kann kannst kein keine keinem keinen keiner können könnte man mein meine meinem meinen meiner meines mich mir mit muss müssen nach neben nicht nichts noch nun nur ob obwohl oder ohne sehr seid sein seine seinem seinen seiner seines seit sich sie sind sobald sogar soll sollen sollte sondern so über um und uns unser unsere unserem unseren unter vom von vor war waren warst was weil welche welcher welches wem wen wenn wer werde werden wie will wir wird wirst wo wollen worden wurde wurden während würde würden zu zum zur zwar zwischen",  # noqa: E501
     "en": "a about above after against all also am an and any are as at be because been before being below between both but by can can't could couldn't did didn't do does doesn't doing don't down during each either every few for from had hadn't has hasn't have haven't having he he'll he's her here hers herself him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just let's may me might mine more most must my myself neither no nor not of off on once one only onto or our ours ourselves out over own same shall she she'll she's should shouldn't since so some such than that that's the their theirs them themselves then there there's these they they'll they're this those though through to too under until up upon us very was wasn't we we'll we're were weren't what what's when where where's whether which while who whom whose why will with within without won't would wouldn't yet you you'll you're your yours yourself",  # noqa: E501
@@ -21,11 +20,11 @@ _NONE: frozenset[str] = frozenset()
 
 
 def is_content(word: str, language: str) -> bool:
-    """Whether a word names something: it has letters or digits, and is not a function word of the language.
+    """Whether a word has letters or digits and is not a function word of the language.
 
     Args:
-        word: A word as it stands in a text, with or without spaces around it.
-        language: Its code, as a model names it: "de", "deu_Latn". Of others than these every word with letters counts.
+        word: A word of a text, with or without surrounding spaces.
+        language: A model's language code: "de", "deu_Latn". Languages that are not listed have no function words.
     """
     folded = word.strip().casefold().replace("’", "'")
     return any(map(str.isalnum, folded)) and folded not in _SETS.get(two_letters(language), _NONE)

@@ -1,7 +1,7 @@
-"""Tables of sentence pairs whose words people have linked.
+"""Tables of sentence pairs with word links by annotators.
 
-The first column is the source and the second the target, each named by its language; `links` has their links as
-`0-0 1?2` (see `measures/alignment.py`), by numbers of words. A word is what `segmentation.py` calls one; in scripts
+The first column is the source and the second the target, each named by its language. The column `links` contains links
+between word indices, such as `0-0 1?2` (see `measures/alignment.py`). `segmentation.py` defines the words; in scripts
 without spaces, a space in the table marks a word boundary and is not part of the sentence.
 """
 
@@ -18,7 +18,7 @@ from headlight.model.measures.alignment import GoldLinks, parse_links
 from headlight.model.text.segmentation import word_indices
 
 LINKS_COLUMN = "links"
-LENGTH_BANDS = ((8, 12), (13, 18), (19, 25))  # words of the longer side
+LENGTH_BANDS = ((8, 12), (13, 18), (19, 25))  # number of words on the longer side
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class SegmentedText:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words, in order."""
+        """Words in order."""
         return tuple(self.text[start:end] for start, end in self.spans)
 
     @property
     def length(self) -> int:
-        """How many words there are, marks not counted."""
+        """Number of words, without punctuation."""
         return sum(any(character.isalnum() for character in word) for word in self.words)
 
 
@@ -49,16 +49,16 @@ class AlignedPair:
 
     @property
     def length(self) -> int:
-        """Words of the longer side, which is the same for both directions."""
+        """Number of words on the longer side, which is the same in both directions."""
         return max(self.source.length, self.target.length)
 
     def reversed(self) -> AlignedPair:
-        """The same pair from target to source."""
+        """Return the same pair from target to source."""
         return AlignedPair(self.target, self.source, self.gold.reversed())
 
 
 def parse_segmented(marked: str) -> SegmentedText:
-    """The sentence and its words, of text in which spaces mark also those borders that people do not write."""
+    """Parse a sentence in which spaces also mark word boundaries that are not written."""
     text, borders = "", set[int]()
     for part in marked.split():
         if text and not (_is_east_asian(text[-1]) or _is_east_asian(part[0])):
@@ -67,34 +67,37 @@ def parse_segmented(marked: str) -> SegmentedText:
         text += part
     if not text:
         return SegmentedText("", ())
-    places = [place for place, character in enumerate(text) if character != " "]
-    indices = word_indices(text, [(place, place + 1) for place in places])
+    positions = [position for position, character in enumerate(text) if character != " "]
+    indices = word_indices(text, [(position, position + 1) for position in positions])
     starts = [0]
-    for (before, number), (place, next_number) in pairwise(zip(places, indices, strict=True)):
-        # Only the table defines word boundaries.
-        unseen = _is_east_asian_letter(text[before]) and _is_east_asian_letter(text[place])
-        if place in borders or (number != next_number and not unseen):
-            starts.append(place)
-    ends = [max(place for place in places if place < after) + 1 for after in [*starts[1:], len(text) + 1]]
+    for (previous, word), (position, next_word) in pairwise(zip(positions, indices, strict=True)):
+        # Between East Asian letters, only the table defines word boundaries.
+        unwritten = _is_east_asian_letter(text[previous]) and _is_east_asian_letter(text[position])
+        if position in borders or (word != next_word and not unwritten):
+            starts.append(position)
+    ends = [
+        max(position for position in positions if position < next_start) + 1
+        for next_start in [*starts[1:], len(text) + 1]
+    ]
     return SegmentedText(text, tuple(zip(starts, ends, strict=False)))
 
 
 def read_links(path: Path, source: str, target: str, column: str = LINKS_COLUMN) -> list[AlignedPair]:
-    """The pairs of a table, from the one language to the other, whichever of the two is its first column."""
+    """Read the pairs of a table from `source` to `target`. Either of the two may be the first column."""
     names, rows = _table(path)
     for name in (source, target, column):
         if name not in names:
-            there = ", ".join(names) or "none"
-            raise CommandError(f"{path} has no column {name!r}. Its columns are: {there}.")
+            available = ", ".join(names) or "none"
+            raise CommandError(f"{path} has no column {name!r}. Its columns are: {available}.")
     reverse = names.index(target) < names.index(source)
     first, second = (target, source) if reverse else (source, target)
     pairs = []
-    for number, row in enumerate(rows, start=2):  # line 1 names the columns
+    for line_number, row in enumerate(rows, start=2):  # line 1 has the column names
         sides = parse_segmented(row[first] or ""), parse_segmented(row[second] or "")
         try:
             gold = parse_links(row[column] or "", len(sides[0].spans), len(sides[1].spans))
         except CommandError as error:
-            raise CommandError(f"{path}, line {number}: {error}") from error
+            raise CommandError(f"{path}, line {line_number}: {error}") from error
         pairs.append(AlignedPair(*sides, gold))
     return [pair.reversed() for pair in pairs] if reverse else pairs
 

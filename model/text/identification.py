@@ -1,8 +1,8 @@
 """Language identification by script and frequent words; None if uncertain.
 
-A script of a single language decides. If several languages share a script, each word of a text that is frequent
-in a language speaks for it, and a word of many languages speaks less for each: it counts one over their number. Letters
-that few languages have count likewise. The best language must be plainly ahead of the next.
+A script of a single language decides. If several languages share a script, each word that is frequent in a language
+votes for it; a word that is frequent in n languages counts 1/n for each. Letters and endings that few languages have
+vote in the same way. The best language must be clearly ahead of the second.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from functools import cache
 
-# Function words that are frequent in running text: articles, pronouns, prepositions, auxiliaries.
+# Words that are frequent in running text, mostly articles, pronouns, prepositions and auxiliaries.
 FREQUENT = {
     "cs": "a aby ale ani asi by byl byla bylo být co což do ho jak jako je jeho jej jen ještě jsem jsi jsme jsou já k kde když která které který mi mne má mám mě může na nebo není než o od on ona oni po pod pro proto při s se si tak také tam ten to tu ty u v ve vy však z za ze že",  # noqa: E501
     "da": "af alle at blev da de dem den der deres det dig din dit du efter eller en end er et for fra få går han hans har hende her hun hvad hvis hvor i ikke ind jeg kan kom kunne man med meget men mig min mit ned når og også om op os over på sig sin skal som så til ud under var ved vi vil ville være",  # noqa: E501
@@ -32,7 +32,7 @@ FREQUENT = {
     "tr": "ama ancak aynı bana bazı ben beni benim bir biz bize bu bunu da daha de değil diye en et gibi hem hep her hiç ile ise için kadar kendi ki kim mi mu mü mı nasıl ne neden nerede o olan olarak oldu olduğu onlar onu onun sana sen seni senin siz sonra tüm var ve veya ya yok çok şey şimdi şu",  # noqa: E501
     "vi": "anh bạn bị các cái cho chúng có con của cũng cô đã đang để đi đến được em gì hay họ khi không là làm lại mà mình một này nhưng những nó ở ông phải ra rất sẽ ta thì tôi trong từ và vào về với",  # noqa: E501
 }
-# Letters that few of these languages write, and which.
+# Letters of few languages → these languages.
 LETTERS = {
     "ß": "de", "ä": "de sv fi", "ö": "de sv fi hu tr", "ü": "de tr hu", "ñ": "es", "¿": "es", "¡": "es", "å": "sv da",
     "ø": "da", "æ": "da", "ã": "pt", "õ": "pt", "ç": "fr pt tr", "ê": "fr pt vi", "è": "fr it", "ù": "fr it", "ò": "it",
@@ -41,7 +41,7 @@ LETTERS = {
     "ă": "ro vi", "ș": "ro", "ț": "ro", "ş": "tr ro", "ğ": "tr", "ı": "tr", "ő": "hu", "ű": "hu", "đ": "vi", "ơ": "vi",
     "ư": "vi",
 }  # fmt: skip
-# How many words of one language end.
+# Frequent endings of words → their languages.
 ENDINGS = {
     "ing": "en", "ly": "en", "tion": "en fr", "ness": "en", "ung": "de", "lich": "de", "isch": "de", "keit": "de",
     "heit": "de", "schen": "de", "chen": "de", "ción": "es", "dad": "es", "mente": "es it pt", "ando": "es it pt",
@@ -49,7 +49,7 @@ ENDINGS = {
     "lijk": "nl", "heid": "nl", "tje": "nl", "ować": "pl", "ość": "pl", "ych": "pl cs", "lar": "tr", "ler": "tr",
     "yor": "tr", "ssa": "fi", "ssä": "fi", "lla": "fi", "een": "fi nl",
 }  # fmt: skip
-# Scripts, by a range of their letters, that this module takes for one language; Cyrillic and Arabic ask further.
+# Scripts with their characters. Most scripts decide the language; Cyrillic and Arabic need another test.
 SCRIPTS = (
     ("ja", "\u3041-\u30ff\uff66-\uff9f"),
     ("ko", "\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e"),
@@ -64,32 +64,28 @@ SCRIPTS = (
 )
 LANGUAGES = (*sorted(FREQUENT), "ar", "el", "fa", "he", "hi", "ja", "ko", "ru", "th", "uk", "zh")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]*)?")
-MAX_WORDS = 400  # characters read: a page identifies the language as well as a book
-LETTER_WEIGHT = 1.0  # of the votes of a frequent word
-ENDING_WEIGHT = 0.4
-MIN_STEM_LETTERS = 3  # letters that a word has before its ending
-MIN_WORDS = 2  # one alone may be a name, or of any language
-MIN_VOTE = 0.9  # of votes, below which nothing is said: one sure word
-MIN_VOTE_PER_WORD = 0.12  # of votes a word: names and foreign words have none
-MIN_LEAD = 1.5  # times the votes of the next language
-MIN_KANA_SHARE = 0.1  # of kana among the letters in squares: less is a quotation
+MAX_WORDS = 400  # words read: one page is enough to identify a language
+LETTER_WEIGHT = 1.0  # votes of a letter, relative to a frequent word
+ENDING_WEIGHT = 0.4  # votes of an ending, relative to a frequent word
+MIN_STEM_LETTERS = 3  # minimum number of letters before an ending
+MIN_WORDS = 2  # a single word may be a name, or exist in several languages
+MIN_VOTE = 0.9  # minimum number of votes: one unambiguous word
+MIN_VOTE_PER_WORD = 0.12  # minimum number of votes per word; names and foreign words have no votes
+MIN_LEAD = 1.5  # minimum ratio to the votes of the second language
+MIN_KANA_SHARE = 0.1  # minimum share of kana in Japanese text; Chinese text may quote some
 
 
 def identify(text: str) -> str | None:
-    """Language of a text as a two-letter code; None if the text is too short, mixed or in an unknown language.
-
-    Args:
-        text: Any text.
-    """
+    """Return the two-letter code of a text's language, or None if it is too short, mixed or in an unknown language."""
     text = unicodedata.normalize("NFC", text[:20_000])
-    counts = Counter({name: len(result.findall(text)) for name, result in _scripts().items()})
-    squares = counts["ja"] + counts["zh"]
-    if squares:
-        name = "ja" if counts["ja"] >= MIN_KANA_SHARE * squares else "zh"
+    counts = Counter({name: len(pattern.findall(text)) for name, pattern in _scripts().items()})
+    cjk_count = counts["ja"] + counts["zh"]
+    if cjk_count:
+        name = "ja" if counts["ja"] >= MIN_KANA_SHARE * cjk_count else "zh"
         counts["ja"] = counts["zh"] = 0
-        counts[name] = 3 * squares  # one character says as much as a few letters
-    script, most = counts.most_common(1)[0]
-    if not most or 2 * most < sum(counts.values()) or (most == sum(counts.values()) < 2):
+        counts[name] = 3 * cjk_count  # one character counts as much as three letters
+    script, highest = counts.most_common(1)[0]
+    if not highest or 2 * highest < sum(counts.values()) or (highest == sum(counts.values()) < 2):
         return None
     if script == "latin":
         return _vote_by_words(text)
@@ -106,26 +102,26 @@ def _vote_by_words(text: str) -> str | None:
         return None
     votes: defaultdict[str, float] = defaultdict(float)
     for word in words:
-        for language in (result := _languages_of_words().get(word, ())):
-            votes[language] += 1 / len(result)
+        for language in (languages := _languages_of_words().get(word, ())):
+            votes[language] += 1 / len(languages)
         for letter in set(word) & LETTERS.keys():
-            known = LETTERS[letter].split()
-            for language in known:
-                votes[language] += LETTER_WEIGHT / len(known)
+            candidates = LETTERS[letter].split()
+            for language in candidates:
+                votes[language] += LETTER_WEIGHT / len(candidates)
         for size in (5, 4, 3, 2):
             if len(word) >= size + MIN_STEM_LETTERS and (ending := word[-size:]) in ENDINGS:
-                known = ENDINGS[ending].split()
-                for language in known:
-                    votes[language] += ENDING_WEIGHT / len(known)
+                candidates = ENDINGS[ending].split()
+                for language in candidates:
+                    votes[language] += ENDING_WEIGHT / len(candidates)
                 break
-    for sign in "¿¡":
-        votes["es"] += sign in text
+    for mark in "¿¡":
+        votes["es"] += mark in text
     if not votes:
         return None
-    (most, language), (second, _), *_ = sorted(
-        [*((number, code) for code, number in votes.items()), (0.0, "")], reverse=True
+    (highest, language), (second_highest, _), *_ = sorted(
+        [*((count, code) for code, count in votes.items()), (0.0, "")], reverse=True
     )
-    if most < max(MIN_VOTE, MIN_VOTE_PER_WORD * len(words)) or most < MIN_LEAD * second:
+    if highest < max(MIN_VOTE, MIN_VOTE_PER_WORD * len(words)) or highest < MIN_LEAD * second_highest:
         return None
     return language
 

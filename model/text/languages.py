@@ -1,8 +1,8 @@
 """The languages that a model reads and writes, and the marks that select them, as frozen data.
 
-Marks select the language of a multilingual model: tokens before or after the source, words in front of it, or
-the first token of the translation. A `Language` has its own marks; `Languages` has all of them,
-and gives the `Route` of one translation.
+Marks select the language of a multilingual model: tokens before or after the source, words before the source, or the
+first tokens of the translation. A `Language` has the marks of one language; `Languages` combines the marks of source
+and target into the `LanguageTokens` of a translation.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from headlight.model.errors import CheckpointError, RequestError, repr_short
 from headlight.model.records import Token
 
 LANGUAGES_FILE = "languages.json"
-MAX_LISTED = 12  # choices that an error lists at most
+MAX_LISTED = 12  # maximum number of choices in an error message
 PAIR = re.compile(r"(?:opus-(?:mt-)?(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
-OTHER_CODES = {"jap": "ja"}  # other codes of a language → the code that is used here
-# Codes of three letters → those of two, as `identification.py` and `function_words.py` name languages.
+OTHER_CODES = {"jap": "ja"}  # alternative code → code in this project
+# Three-letter code → two-letter code, which `identification.py` and `function_words.py` use.
 CODES = """
 deu-de eng-en zho-zh cmn-zh fra-fr spa-es ita-it por-pt nld-nl swe-sv dan-da fin-fi ces-cs pol-pl ron-ro tur-tr vie-vi
 rus-ru ukr-uk arb-ar hin-hi jpn-ja kor-ko hun-hu ind-id tha-th ell-el heb-he pes-fa jap-ja
@@ -30,13 +30,13 @@ TWO_LETTERS: dict[str, str] = dict(pair.split("-") for pair in CODES.split())
 
 
 def languages_from_name(name: str) -> tuple[str, ...]:
-    """Source and target in a name such as de-en or owner/opus-mt-de-en, or empty."""
+    """Return source and target of a name such as de-en or owner/opus-mt-de-en, or an empty tuple."""
     pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
     return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
 
 
 def two_letters(code: str) -> str:
-    """A model's language code as `identify` names it: "deu_Latn" → "de"."""
+    """Convert a model's language code to the two-letter code of `identify`: "deu_Latn" → "de"."""
     plain = code.lower().replace("-", "_").partition("_")[0]
     return TWO_LETTERS.get(plain, plain)
 
@@ -45,11 +45,11 @@ def two_letters(code: str) -> str:
 class Language:
     """One language on one side, with its marks."""
 
-    code: str  # as the model calls it: "fra", "deu_Latn", "German"
-    before: tuple[int, ...] = ()  # tokens in front of the source
-    after: tuple[int, ...] = ()  # tokens behind its end
-    text: str = ""  # words in front of the source
-    first: tuple[int, ...] = ()  # tokens that the translation begins with
+    code: str  # the model's name for it: "fra", "deu_Latn", "German"
+    before: tuple[int, ...] = ()  # tokens before the source
+    after: tuple[int, ...] = ()  # tokens after the source
+    text: str = ""  # words before the source
+    first: tuple[int, ...] = ()  # first tokens of the translation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +64,13 @@ class LanguageTokens:
 
 @dataclass(frozen=True, kw_only=True)
 class Languages:
-    """The choices that a model offers; empty for a model of one pair of languages."""
+    """The languages that a model offers; empty for a model of a single language pair."""
 
     sources: tuple[Language, ...] = ()
     targets: tuple[Language, ...] = ()
     source: str = ""  # the default; empty: no language tokens
     target: str = ""
-    before: tuple[int, ...] = ()  # tokens in front of every source, whatever its language
+    before: tuple[int, ...] = ()  # tokens before every source, in any language
 
     def __post_init__(self) -> None:
         for side in ("source", "target"):
@@ -82,20 +82,22 @@ class Languages:
                 )
 
     def tokens_for(self, source: str = "", target: str = "") -> LanguageTokens:
-        """The marks of a translation; "" is the model's default."""
-        read, written = self._find("source", source), self._find("target", target)
+        """Return the marks of a translation; "" is the model's default."""
+        source_language, target_language = self._find("source", source), self._find("target", target)
         return LanguageTokens(
-            before=self.before + read.before + written.before,
-            after=read.after + written.after,
-            text=read.text + written.text,
-            first=read.first + written.first,
+            before=self.before + source_language.before + target_language.before,
+            after=source_language.after + target_language.after,
+            text=source_language.text + target_language.text,
+            first=source_language.first + target_language.first,
         )
 
     def missing_tokens(self, route: LanguageTokens, text: str) -> LanguageTokens:
-        """The marks that a text still needs: a text that begins with ">>fra<<" or the words of a task has its own."""
-        if any(each.text and text.startswith(each.text) for each in self.targets):
+        """Return the marks that a text lacks. A text that begins with ">>fra<<" or the words of a task has a mark."""
+        if any(language.text and text.startswith(language.text) for language in self.targets):
             return dataclasses.replace(route, text="")
-        if text.startswith(">>") and any(each.before and text.startswith(f">>{each.code}<<") for each in self.targets):
+        if text.startswith(">>") and any(
+            language.before and text.startswith(f">>{language.code}<<") for language in self.targets
+        ):
             return dataclasses.replace(route, before=self.before)
         return route
 
@@ -110,19 +112,19 @@ class Languages:
         field = f"{side}_language"
         if not choices:
             raise RequestError("no_languages", field=field, name=field, given=repr_short(code))
-        named = ", ".join(language.code for language in choices[:MAX_LISTED])
-        more = f", … ({len(choices)} in all)" if len(choices) > MAX_LISTED else ""
-        raise RequestError("not_choice", field=field, name=field, choices=named + more, given=repr_short(code))
+        listed = ", ".join(language.code for language in choices[:MAX_LISTED])
+        remainder = f", … ({len(choices)} in all)" if len(choices) > MAX_LISTED else ""
+        raise RequestError("not_choice", field=field, name=field, choices=listed + remainder, given=repr_short(code))
 
     def to_json(self) -> str:
-        """All of it as indented JSON."""
+        """Return all fields as indented JSON."""
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, origin: str = LANGUAGES_FILE) -> Self:
-        """Read what `to_json` wrote."""
+        """Parse the output of `to_json`."""
         try:
-            values = {"before": []} | json.loads(text)  # younger than the others
+            values = {"before": []} | json.loads(text)  # older files lack this field
             if set(values) != {field.name for field in dataclasses.fields(cls)}:
                 raise ValueError("a field is missing or unknown")
             return cls(
@@ -139,38 +141,38 @@ class Languages:
 
 
 def load_languages(folder: Path) -> Languages:
-    """The languages of one of our model folders, or empty."""
+    """Load the languages of a model folder; without a file, return an empty `Languages`."""
     path = folder / LANGUAGES_FILE
     return Languages.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else Languages()
 
 
 def source_with_tokens(tokens: tuple[Token, ...], route: LanguageTokens, label: Any) -> tuple[Token, ...]:
-    """The tokens of `route.text` + sentence → those of the sentence, among all marks of the route.
+    """Convert the tokens of `route.text` + sentence to tokens of the sentence, together with all marks of the route.
 
-    Marks are special tokens without a place: they stand at 0, or at the end if they follow it.
+    Marks are special tokens with an empty span at 0, or at the end of the sentence if they follow it.
     """
     length = len(route.text)
-    moved: list[Token] = []
+    shifted: list[Token] = []
     first_word: int | None = None
     for token in tokens:
         if token.end <= length and not token.special:
-            moved.append(Token(label(token.id), token.id, 0, 0, special=True))
+            shifted.append(Token(label(token.id), token.id, 0, 0, special=True))
             continue
         if token.word is not None and first_word is None:
             first_word = token.word
         word = None if token.word is None or first_word is None else token.word - first_word
         start, end = max(0, token.start - length), max(0, token.end - length)
-        moved.append(dataclasses.replace(token, start=start, end=end, word=word))
-    last = moved[-1].end if moved else 0
+        shifted.append(dataclasses.replace(token, start=start, end=end, word=word))
+    last = shifted[-1].end if shifted else 0
     return (
         *(Token(label(mark), mark, 0, 0, special=True) for mark in route.before),
-        *moved,
+        *shifted,
         *(Token(label(mark), mark, last, last, special=True) for mark in route.after),
     )
 
 
 def _language(values: dict[str, Any]) -> Language:
-    numbers = {name: tuple(int(number) for number in values[name]) for name in ("before", "after", "first")}
+    numbers = {name: tuple(int(token) for token in values[name]) for name in ("before", "after", "first")}
     return Language(code=_text(values["code"]), text=_text(values["text"]), **numbers)
 
 

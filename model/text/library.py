@@ -1,4 +1,4 @@
-"""Shared base classes of vocabularies that use the `tokenizers` library."""
+"""Base classes of vocabularies in JSON files and of vocabularies that use the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from headlight.model.text.vocabulary import require_valid_unicode
 
 
 class JsonVocabulary:
-    """A vocabulary that one file holds."""
+    """A vocabulary that is stored in one JSON file."""
 
     def to_json(self) -> str:
-        """All of it as text: what `save` writes."""
+        """Return the vocabulary as JSON, which `save` writes."""
         raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
@@ -27,21 +27,21 @@ class JsonVocabulary:
 
 
 class LibraryVocabulary(JsonVocabulary):
-    """A vocabulary whose texts a tokenizer of the library cuts."""
+    """A vocabulary that encodes texts with a tokenizer of the library."""
 
     _library: tokenizers.Tokenizer
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without special tokens."""
+        """Return the ids of a text, without special tokens."""
         ids: list[int] = self._library.encode(require_valid_unicode(text), add_special_tokens=False).ids
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, on all cores."""
+        """Return the ids of several texts, using all cores."""
         return encode_with(self._library, texts)
 
 
 def encode_with(library: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    """The ids of many texts by this tokenizer of the library, without special tokens."""
-    result = library.encode_batch_fast([require_valid_unicode(text) for text in texts], add_special_tokens=False)
-    return [encoding.ids for encoding in result]
+    """Encode several texts with a tokenizer of the library, without special tokens."""
+    encodings = library.encode_batch_fast([require_valid_unicode(text) for text in texts], add_special_tokens=False)
+    return [encoding.ids for encoding in encodings]

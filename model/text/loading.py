@@ -1,4 +1,4 @@
-"""Loads any of our vocabulary files."""
+"""Loading of Headlight's vocabulary files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight.model.text.vocabulary import Vocabulary
 
 
 def load_vocabulary(path: Path) -> Vocabulary:
-    """A vocabulary's file."""
+    """Load a vocabulary file in any of Headlight's formats."""
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
     except (OSError, UnicodeDecodeError):

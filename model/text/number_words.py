@@ -1,4 +1,4 @@
-"""What single words count: German, English and French numerals, ordinals among them, and Chinese signs."""
+"""Values of number words: German, English and French numerals, including ordinals, and Chinese numerals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENGLISH_ORDINALS = {
     "first": "one",
 }  # fmt: skip
 FRENCH_ORDINALS = {"cinqu": "cinq", "neuv": "neuf"}
-UNSURE: dict[str, dict[str, float]] = {  # often no number, or one that the other language does not name
+UNSURE: dict[str, dict[str, float]] = {  # often not a number, or one that the other language may omit
     "de": {"ein": 1, "eins": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1, "dutzend": 12, "beide": 2, "beiden": 2,
            "zweimal": 2, "hundert": 100, "tausend": 1000, "hunderte": 100, "tausende": 1000, "erste": 1, "ersten": 1,
            "achte": 8, "achten": 8, "zweite": 2, "zweiten": 2, "zweiter": 2, "zweites": 2, "millionen": 10**6,
@@ -35,7 +35,7 @@ UNSURE: dict[str, dict[str, float]] = {  # often no number, or one that the othe
            "vingtaine": 20, "trentaine": 30, "cinquantaine": 50, "centaine": 100, "centaines": 100, "cent": 100,
            "cents": 100, "mille": 1000, "millier": 1000, "milliers": 1000},
 }  # fmt: skip
-SCALES = {  # words that multiply the number before them
+SCALES = {  # words that multiply the preceding number
     "de": {"mio": 10**6, "million": 10**6, "millionen": 10**6, "mrd": 10**9, "milliarde": 10**9, "milliarden": 10**9,
            "billion": 10**12, "billionen": 10**12},
     "en": {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12},
@@ -50,28 +50,28 @@ HAN_SCALES = {"万": 10**4, "亿": 10**8}
 
 @cache
 def word_value(word: str, language: str) -> float | None:
-    """The value of one word; None if it is not a number."""
+    """Return the value of a word, or None if it is not a number."""
     if word in UNSURE[language]:
         return UNSURE[language][word]
     return {"de": _german, "en": _english, "fr": _french}[language](word)
 
 
 def han_value(signs: str) -> float | None:
-    """The value of Chinese numerals, digit by digit or with units; None if they are not a number."""
+    """Return the value of Chinese numerals, digit by digit or with units, or None if they are not a number."""
     if not signs or not set(signs) <= set(HAN):
         return None
     if not set(signs) & set("十百千万亿"):
-        return float("".join(str(HAN_DIGITS[sign]) for sign in signs))
+        return float("".join(str(HAN_DIGITS[numeral]) for numeral in signs))
     total, section, digit = 0.0, 0.0, 0.0
-    for sign in signs:
-        if sign in HAN_DIGITS:
-            digit = HAN_DIGITS[sign]
-        elif sign in HAN_UNITS:
-            section, digit = section + (digit or 1) * HAN_UNITS[sign], 0
+    for numeral in signs:
+        if numeral in HAN_DIGITS:
+            digit = HAN_DIGITS[numeral]
+        elif numeral in HAN_UNITS:
+            section, digit = section + (digit or 1) * HAN_UNITS[numeral], 0
         else:
-            total, section, digit = (total + section + digit or 1) * HAN_SCALES[sign], 0, 0
+            total, section, digit = (total + section + digit or 1) * HAN_SCALES[numeral], 0, 0
     unit = (HAN_UNITS | HAN_SCALES).get(signs[-2:-1], 0)
-    if digit and unit >= 100:  # 一百五: the next smaller unit is not said
+    if digit and unit >= 100:  # 一百五: the next smaller unit is omitted
         digit *= unit / 10
     return total + section + digit
 
@@ -93,13 +93,13 @@ def _german(word: str) -> float | None:
         if stem != word and (value := _german(stem)) is not None and value != 1:
             return value
     for unit, size in (("tausend", 1000), ("hundert", 100)):
-        before, result, after = word.partition(unit)
-        if result:
-            most = 1 if before in ("", "ein") else _german(before)
-            rest = 0 if not after else 1 if after in ("ein", "eins") else _german(after.removeprefix("und"))
-            return None if most is None or rest is None else most * size + rest
-    unit, und, ten = word.partition("und")
-    if und and unit in table and table[unit] < 10 and ten in table and table[ten] >= 20:
+        prefix, separator, suffix = word.partition(unit)
+        if separator:
+            factor = 1 if prefix in ("", "ein") else _german(prefix)
+            rest = 0 if not suffix else 1 if suffix in ("ein", "eins") else _german(suffix.removeprefix("und"))
+            return None if factor is None or rest is None else factor * size + rest
+    unit, conjunction, ten = word.partition("und")
+    if conjunction and unit in table and table[unit] < 10 and ten in table and table[ten] >= 20:
         return table[unit] + table[ten]
     return None
 
@@ -124,15 +124,15 @@ def _english(word: str) -> float | None:
 
 
 def _french(word: str) -> float | None:
-    """One word, or several with hyphens between them: "quatre-vingt-dix-sept"."""
+    """Return the value of a word, or of several words joined by hyphens: "quatre-vingt-dix-sept"."""
     table, total, part = _table("fr"), 0.0, 0.0
     ordinal = word.removesuffix("s").removesuffix("ième")
     if ordinal != word.removesuffix("s"):
-        word = next((each for each in (ordinal, f"{ordinal}e") if _french(each) is not None), ordinal)
+        word = next((component for component in (ordinal, f"{ordinal}e") if _french(component) is not None), ordinal)
         head, hyphen, last = word.rpartition("-")
         word = f"{head}{hyphen}{FRENCH_ORDINALS.get(last, last)}"
-    for each in word.split("-"):
-        atom = "vingt" if each == "vingts" else each
+    for component in word.split("-"):
+        atom = "vingt" if component == "vingts" else component
         if atom == "et" and part:
             continue
         value = table.get("un" if atom == "une" else atom, SCALES["fr"].get(atom))
@@ -152,7 +152,7 @@ def _french(word: str) -> float | None:
 
 
 def adds_in_french(part: float, value: float) -> bool:
-    """Whether the next word goes on with a number below a thousand: "soixante dix", but not "deux deux"."""
+    """Whether the next word continues a number below a thousand: "soixante dix", but not "deux deux"."""
     rest = part % 100
     if rest in (60, 80):
         return value < 20

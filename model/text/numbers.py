@@ -1,7 +1,7 @@
-"""Finds the numbers of a text, in digits or in words (German, English, French, Chinese), and compares both sides.
+"""Numbers in a text, in digits or in words (German, English, French, Chinese), and their comparison between texts.
 
-A number has a value and its place in the text. Words that are numbers only sometimes ("ein", "second", 一) are unsure:
-they may answer a number of the other side, but none has to answer them. Clock times are one number each.
+A number has a value and a position in the text. Words that are only sometimes numbers ("ein", "second", 一) are unsure:
+they may match a number on the other side, but they do not need a match. A clock time is one number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headlight.model.text.number_words import (
 )
 
 LANGUAGES = ("de", "en", "fr", "zh")
-HAN_OTHER = re.compile(  # signs of numbers that name none, or one of another kind: weekdays, months, set phrases
+HAN_OTHER = re.compile(  # numerals that are not numbers, or numbers of another kind: weekdays, months, idioms
     f"(?:星期|周|礼拜)[一二三四五六]|百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分)(?![{HAN}])|三明治|四川|四周|百货"
 )
 HAN_DECIMAL = re.compile(f"[{HAN}]+点[一二三四五六七八九][零〇一二三四五六七八九]*(?![{HAN}分刻半个位名人])")
@@ -33,9 +33,9 @@ DIGITS = re.compile(
     r"\d+ (?:Euro|euros?|Dollars?|dollars?) \d\d(?!\d)|\d{1,2}:\d{2}"
     r"|(?<!\d)\d{1,3}(?P<mark>[.,'’ \u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?!\d)(?P<tail>[.,]\d+)?|\d+(?:[.,]\d+)?"
 )
-DECIMAL_MARKS = {"de": ",", "fr": ","}  # of all others a point
+DECIMAL_MARKS = {"de": ",", "fr": ","}  # in all other languages a point
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-HALVES = {  # what adds a half to the number before it
+HALVES = {  # expressions that add a half to the preceding number
     "de": re.compile("½"),
     "en": re.compile(r"½|\s+and\s+a\s+half\b", re.IGNORECASE),
     "fr": re.compile(r"½|(?:\s+an(?:née)?s|\s+kilos?|\s+mois)?\s+et\s+demie?\b", re.IGNORECASE),
@@ -51,7 +51,7 @@ FULL_WIDTH = re.compile("[０-９](?:[０-９，．：]*[０-９])?")
 
 
 class Number(NamedTuple):
-    """One number of a text, its position, and whether the other side must have it."""
+    """A number in a text: its value, its position, and whether the other side must have it."""
 
     value: float
     start: int
@@ -61,30 +61,34 @@ class Number(NamedTuple):
 
 
 def find_numbers(text: str, language: str) -> list[Number]:
-    """All numbers of a text, in order. Of other languages than `LANGUAGES` digits alone."""
-    text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(sign) - 0xFEE0) for sign in match.group()), text)
+    """Find all numbers of a text, in order. In languages other than `LANGUAGES`, only digits are found."""
+    text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(digit) - 0xFEE0) for digit in match.group()), text)
     results = list(_han_decimals(text)) if language == "zh" else []
-    for numbers in (_clocks, _digits, _han if language == "zh" else _words):
-        taken = [(each.start, each.end) for each in results]
-        for number in numbers(text, language):
-            if not any(start < number.end and number.start < end for start, end in taken):
+    for finder in (_clocks, _digits, _han if language == "zh" else _words):
+        occupied = [(earlier.start, earlier.end) for earlier in results]
+        for number in finder(text, language):
+            if not any(start < number.end and number.start < end for start, end in occupied):
                 results.append(number)
     return sorted(results, key=lambda number: number.start)
 
 
 def unmatched_numbers(source: Sequence[Number], target: Sequence[Number]) -> tuple[list[Number], list[Number]]:
-    """The sure numbers of each side that the other side does not have, counted as often as they stand."""
-    left, here = list(target), list[Number]()
-    for number in sorted(source, key=lambda each: not each.required):
-        answer = next((other for other in left if _same_number(number, other)), None)
-        if answer is not None:
-            left.remove(answer)
+    """Return the required numbers of each side that the other side lacks, once per occurrence."""
+    remaining, source_only = list(target), list[Number]()
+    for number in sorted(source, key=lambda item: not item.required):
+        match = next((candidate for candidate in remaining if _same_number(number, candidate)), None)
+        if match is not None:
+            remaining.remove(match)
         elif number.required:
-            here.append(number)
+            source_only.append(number)
     # One side may repeat a number or split it: any occurrence on the other side counts as a match.
-    here = [number for number in here if not any(_same_number(number, other) for other in target)]
-    there = [number for number in left if number.required and not any(_same_number(number, other) for other in source)]
-    return sorted(here, key=lambda each: each.start), sorted(there, key=lambda each: each.start)
+    source_only = [number for number in source_only if not any(_same_number(number, candidate) for candidate in target)]
+    target_only = [
+        number
+        for number in remaining
+        if number.required and not any(_same_number(number, candidate) for candidate in source)
+    ]
+    return sorted(source_only, key=lambda item: item.start), sorted(target_only, key=lambda item: item.start)
 
 
 def _same_number(one: Number, other: Number) -> bool:
@@ -95,41 +99,41 @@ def _same_number(one: Number, other: Number) -> bool:
 
 
 def _clocks(text: str, language: str) -> Iterator[Number]:
-    for each in clock_times(text, language):
-        yield Number(each.minutes, each.start, each.end, each.sure, clock=True)
+    for clock_time in clock_times(text, language):
+        yield Number(clock_time.minutes, clock_time.start, clock_time.end, clock_time.sure, clock=True)
 
 
 def _digits(text: str, language: str) -> Iterator[Number]:
     last = 0
     for match in DIGITS.finditer(text):
-        written = match.group()
-        if match.start() < last:  # part of the number before it
+        digits = match.group()
+        if match.start() < last:  # part of the previous number
             continue
-        if ":" in written:
-            hour, minute = map(int, written.split(":"))
+        if ":" in digits:
+            hour, minute = map(int, digits.split(":"))
             yield Number((60 * hour + minute) % HALF_DAY, *match.span(), clock=True)
             continue
-        if " " in written and written.split()[1].isalpha():  # "3 Euro 20"
-            whole, _, cents = written.split()
+        if " " in digits and digits.split()[1].isalpha():  # "3 Euro 20"
+            whole, _, cents = digits.split()
             yield Number(float(f"{whole}.{cents}"), *match.span())
             continue
         value, last = _followed(text, match.end(), _digits_value(match, language), language)
-        yield Number(value, match.start(), last, required=written != "1" or last > match.end())
+        yield Number(value, match.start(), last, required=digits != "1" or last > match.end())
 
 
 def _digits_value(match: re.Match[str], language: str) -> float:
-    """What groups thousands in German marks decimals in English, and the other way round."""
-    written, mark, tail = match.group(), match["mark"], match["tail"]
+    """Convert digits to a value. Thousands separators in German are decimal marks in English, and vice versa."""
+    digits, mark, tail = match.group(), match["mark"], match["tail"]
     if mark is None:
-        return float(written.replace(",", "."))
-    whole = written.removesuffix(tail or "")
+        return float(digits.replace(",", "."))
+    whole = digits.removesuffix(tail or "")
     if mark == DECIMAL_MARKS.get(language, ".") and whole.count(mark) == 1 and not tail:
         return float(whole.replace(mark, "."))
     return float(whole.replace(mark, "") + (tail or "").replace(",", "."))
 
 
 def _followed(text: str, end: int, value: float, language: str) -> tuple[float, int]:
-    """The number with its continuation (an added half, a word like "million"), and its end position."""
+    """Return the number with its continuation (an added half, a word like "million"), and its end position."""
     if half := language in HALVES and HALVES[language].match(text, end):
         value, end = value + 0.5, half.end()
     if language == "zh":
@@ -140,16 +144,16 @@ def _followed(text: str, end: int, value: float, language: str) -> tuple[float, 
 
 
 def _han_followed(text: str, end: int, value: float) -> tuple[float, int]:
-    """3万5千, 1亿2000万."""
+    """Continue a number with Chinese units: 3万5千, 1亿2000万."""
     total, part = 0.0, value
     while scale := HAN_SCALE.match(text, end):
-        for sign in scale.group():
-            part *= (HAN_UNITS | HAN_SCALES)[sign]
+        for numeral in scale.group():
+            part *= (HAN_UNITS | HAN_SCALES)[numeral]
         total, part, end = total + part, 0.0, scale.end()
-        more = re.compile(r"(\d+)[百千万]").match(text, end)
-        if more is None:
+        next_digits = re.compile(r"(\d+)[百千万]").match(text, end)
+        if next_digits is None:
             break
-        part, end = float(more[1]), more.end(1)
+        part, end = float(next_digits[1]), next_digits.end(1)
     return total + part, end
 
 
@@ -191,12 +195,12 @@ def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]
     while run and run[-1].group().lower() in AND[language]:
         run.pop()
     total, part, start = 0.0, 0.0, 0
-    for place, match in enumerate(run):
+    for index, match in enumerate(run):
         word = match.group().lower()
         value = word_value(word, language)
         if value is None:
             continue
-        if word in SCALES[language] and (place > start or value > 100):
+        if word in SCALES[language] and (index > start or value > 100):
             if value > 100:
                 total, part = total + max(part, 1) * value, 0
             else:
@@ -204,15 +208,15 @@ def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]
         elif language == "fr" and word in ("vingt", "vingts") and part % 100 == 4:
             part += 76
         elif part and not _adds(part, value, language):  # "two two": a telephone number, a score
-            yield Number(total + part, run[start].start(), run[place - 1].end(), required=total + part != 1)
-            total, part, start = 0.0, value, place
+            yield Number(total + part, run[start].start(), run[index - 1].end(), required=total + part != 1)
+            total, part, start = 0.0, value, index
         else:
             part += value
     if run:
-        whole = text[run[start].start() : run[-1].end()].lower()
+        words = text[run[start].start() : run[-1].end()].lower()
         value, end = _followed(text, run[-1].end(), total + part, language)
-        # "an hour and a half" names no number.
-        sure = value != 1.5 if end > run[-1].end() else whole not in UNSURE[language]
+        # "an hour and a half" is not a required number.
+        sure = value != 1.5 if end > run[-1].end() else words not in UNSURE[language]
         yield Number(value, run[start].start(), end, required=sure)
 
 
@@ -221,26 +225,26 @@ def _adds(part: float, value: float, language: str) -> bool:
 
 
 def _joins(word: str) -> bool:
-    """Whether "and" or "et" may stand between this word and the rest of its number."""
+    """Whether "and" or "et" may join this word to the rest of its number."""
     return word.lower() in ("hundred", "thousand", "million", "vingt", "trente", "quarante", "cinquante", "soixante")
 
 
 def _han_decimals(text: str) -> Iterator[Number]:
-    """三点五, unless it is a time of day."""
+    """Yield decimals such as 三点五, unless they are times of day."""
     for match in HAN_DECIMAL.finditer(text):
         whole, _, rest = match.group().partition("点")
         value = han_value(whole)
         if value is not None:
-            yield Number(float(f"{value:.0f}.{''.join(str(HAN_DIGITS[sign]) for sign in rest)}"), *match.span())
+            yield Number(float(f"{value:.0f}.{''.join(str(HAN_DIGITS[numeral]) for numeral in rest)}"), *match.span())
 
 
 def _han(text: str, language: str) -> Iterator[Number]:
-    hidden = HAN_OTHER.sub(lambda match: "·" * len(match.group()), text)
-    for match in re.finditer(f"[{HAN}]+", hidden):
+    masked = HAN_OTHER.sub(lambda match: "·" * len(match.group()), text)
+    for match in re.finditer(f"[{HAN}]+", masked):
         value = han_value(match.group())
         if value is not None:
-            # One sign alone often belongs to a word or to a name: 一 most of all.
-            next_to = hidden[match.end() : match.end() + 1]
-            sure = match.group() not in "一万千百十" and next_to not in {"些", "边"}
-            value, end = _followed(hidden, match.end(), value, language)
+            # A single numeral, above all 一, often belongs to a word or a name.
+            next_character = masked[match.end() : match.end() + 1]
+            sure = match.group() not in "一万千百十" and next_character not in {"些", "边"}
+            value, end = _followed(masked, match.end(), value, language)
             yield Number(value, match.start(), end, required=sure)

@@ -1,4 +1,4 @@
-"""Turns ids with character offsets into tokens with word indices."""
+"""Conversion of ids with character offsets to tokens with word indices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight.model.text.segmentation import word_indices
 
 
 class OffsetId(NamedTuple):
-    """An id with the characters of the text that it was made of; none for an inserted space."""
+    """An id with the range of its characters in the text, which is empty for an inserted space."""
 
     token_id: int
     start: int
@@ -19,7 +19,7 @@ class OffsetId(NamedTuple):
 
 
 def tokens_from_offsets(text: str, placed: Sequence[OffsetId], name: Callable[[int], str]) -> tuple[Token, ...]:
-    """The tokens of a text; `name` maps a special id to its name."""
+    """Return the tokens of a text. `name` maps a special id to its name."""
     groups = list(_groups(len(text), placed))
     spans = [(start, end) for start, end, group in groups for token in group if not token.special]
     words = iter(word_indices(text, spans))
@@ -38,7 +38,7 @@ def tokens_from_offsets(text: str, placed: Sequence[OffsetId], name: Callable[[i
 
 
 def _groups(length: int, placed: Sequence[OffsetId]) -> Iterator[tuple[int, int, list[OffsetId]]]:
-    """Tokens that share characters, with these; a token without any belongs to the one after it."""
+    """Yield groups of tokens that share characters, with their span. Tokens without characters join the next group."""
     group: list[OffsetId] = []
     start, end = 0, 0
     for token in placed:

@@ -1,7 +1,7 @@
 """SentencePiece vocabulary with custom ids: text ↔ ids, with the span and word of every token.
 
-`subwords` cuts a text into pieces; here pieces get ids, and tokens their places in the text as it was typed, however
-much of it was replaced on the way.
+`subwords` splits a text into pieces. This module maps pieces to ids, and tokens to positions in the original text,
+before normalisation.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from headlight.model.text.vocabulary import reading_vocabulary, require_id
 
 FORMAT = "headlight-pieces"
 Kind = Literal["text", "byte", "silent", "special"]
-# Spaces removed by "clean up" folders, in this order.
+# Spaces that folders with "clean up" remove, in this order.
 CLEAN_UP_RULES = tuple(
     (f" {kept}", kept) for kept in (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re")
-)  # of "' ", the space after it goes, too
+)  # for "' ", the space after it is removed, too
 
 
 class Entry(NamedTuple):
-    """What one id stands for. `silent` ones are plain entries that write nothing."""
+    """A vocabulary entry. `silent` entries are ordinary tokens that decode to an empty text."""
 
     text: str
     kind: Kind
@@ -51,10 +51,10 @@ class PieceTokenizer(JsonVocabulary):
         cleans: bool = False,
         codes: bool = False,
     ) -> None:
-        """`entries` are the vocabulary entries by id.
+        """Create the tokenizer from vocabulary entries by id.
 
-        `trims`: a written text loses the spaces at its ends, or the mark of a space of its first token alone.
-        `cleans`: spaces before punctuation go. `codes`: a text may begin with ">>code<<", which is one token.
+        `trims`: decoding removes the spaces at both ends, or only the space of the first token. `cleans`: decoding
+        removes spaces before punctuation. `codes`: a text may begin with ">>code<<", which is one token.
         """
         self.model = model
         self.entries = tuple(entries)
@@ -63,40 +63,41 @@ class PieceTokenizer(JsonVocabulary):
         self.trims, self.cleans, self.codes = trims, cleans, codes
         for name in ("pad_id", "start_id", "end_id", "unknown_id"):
             self.entry(getattr(self, name))
-        self._ids = {entry.text: place for place, entry in enumerate(self.entries) if entry.kind != "special"}
+        self._ids = {entry.text: token_id for token_id, entry in enumerate(self.entries) if entry.kind != "special"}
         self._subwords = SentencePieceSegmenter(model)
 
     # ------------------------------------------------------------ text to ids
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text without special tokens. Unknown pieces become `unknown_id`."""
+        """Return the ids of a text without special tokens. Unknown pieces become `unknown_id`."""
         code, rest = self._split_code(text)
         pieces = self._subwords.pieces(rest)
         return [self._id(piece) for piece in ([code, *pieces] if code else pieces)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts."""
+        """Return the ids of several texts."""
         return [self.encode(text) for text in texts]
 
     def source_tokens(self, text: str) -> tuple[Token, ...]:
-        """The tokens of a sentence and the end token, each with its place in the sentence and its word.
+        """Return the tokens of a sentence and the end token, each with its position in the sentence and its word.
 
-        `text[start:end]` is the source of a token. Tokens made of one character ("½" is three) share its span, and
-        an unknown character is one token with the text of the character.
+        `text[start:end]` is the source of a token. Several tokens of one character ("½" has three) share its span. An
+        unknown character is one token with the character as its text.
         """
         end = OffsetId(self.end_id, len(text), len(text), special=True)
         return tokens_from_offsets(text, [*self._encode_with_offsets(text), end], self._name)
 
     def _encode_with_offsets(self, text: str) -> list[OffsetId]:
         code, rest = self._split_code(text)
-        begin = len(code)
-        marks = [OffsetId(self._id(code), 0, begin, special=True)] if code else []
-        return marks + [
-            OffsetId(self._id(piece), begin + start, begin + end) for piece, start, end in self._subwords.segment(rest)
+        code_length = len(code)
+        code_tokens = [OffsetId(self._id(code), 0, code_length, special=True)] if code else []
+        return code_tokens + [
+            OffsetId(self._id(piece), code_length + start, code_length + end)
+            for piece, start, end in self._subwords.segment(rest)
         ]
 
     def _split_code(self, text: str) -> tuple[str, str]:
-        """The language code at the beginning of a text, or empty, and the rest."""
+        """Split a text into its leading language code, which may be empty, and the rest."""
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -104,8 +105,8 @@ class PieceTokenizer(JsonVocabulary):
                 f"The text has half a character (U+{ord(text[error.start]):04X}) at place {error.start + 1}. "
                 "Remove it, or paste the text again."
             ) from error
-        begin = text.find("<<") + 2 if self.codes and text.startswith(">>") and "<<" in text else 0
-        return text[:begin], text[begin:]
+        code_length = text.find("<<") + 2 if self.codes and text.startswith(">>") and "<<" in text else 0
+        return text[:code_length], text[code_length:]
 
     def _id(self, piece: str) -> int:
         return self._ids.get(piece, self.unknown_id)
@@ -117,35 +118,35 @@ class PieceTokenizer(JsonVocabulary):
         return self._decode_with_spans(list(ids))[0]
 
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """The tokens of ids, each with its place in `decode(ids)`, without the space before a word, and its word."""
+        """Return the tokens of ids with their words and spans in `decode(ids)`, without the space before a word."""
         text, spans = self._decode_with_spans(ids)
         placed = []
-        for place, (token_id, (start, end)) in enumerate(zip(ids, spans, strict=True)):
+        for index, (token_id, (start, end)) in enumerate(zip(ids, spans, strict=True)):
             special = self.entries[token_id].kind == "special"
-            if special:  # start of the next token
-                start = end = next((begin for begin, stop in spans[place:] if stop > begin), len(text))
+            if special:  # position of the next token
+                start = end = next((begin for begin, stop in spans[index:] if stop > begin), len(text))
             placed.append(OffsetId(token_id, start, end, special))
         return tokens_from_offsets(text, placed, self._name)
 
     def _decode_with_spans(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
-        """The text, and the span of each id in it, without the space before a word."""
+        """Return the text, and the span of each id in it without the space before a word."""
         characters: list[str] = []
-        owners: list[list[int]] = []  # of each character: the places of the ids that write it
-        for text, places in self._units(ids):
+        owners: list[list[int]] = []  # per character: indices of the ids that write it
+        for text, indices in self._units(ids):
             characters += text
-            owners += [places] * len(text)
+            owners += [indices] * len(text)
         if self.trims == "ends":
-            whole = "".join(characters)
-            begin, end = len(whole) - len(whole.lstrip()), len(whole.rstrip())
+            joined = "".join(characters)
+            begin, end = len(joined) - len(joined.lstrip()), len(joined.rstrip())
             characters, owners = characters[begin:end], owners[begin:end]
         if self.cleans:
             _clean_up(characters, owners)
         text = "".join(characters)
         spans: list[tuple[int, int]] = [(0, 0)] * len(ids)
-        for place, writers in enumerate(owners):
+        for position, writers in enumerate(owners):
             for writer in writers:
                 start, end = spans[writer]
-                spans[writer] = (start if end > start else place), place + 1
+                spans[writer] = (start if end > start else position), position + 1
         for writer, (start, end) in enumerate(spans):
             if text[start:end].strip(" "):
                 start += len(text[start:end]) - len(text[start:end].lstrip(" "))
@@ -153,25 +154,25 @@ class PieceTokenizer(JsonVocabulary):
         return text, spans
 
     def _units(self, ids: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
-        """Text with the places of the ids that write it: one, or all bytes of a character."""
-        run: list[tuple[int, int]] = []  # byte, place
+        """Yield text with the indices of the ids that write it: one id, or all bytes of a character."""
+        run: list[tuple[int, int]] = []  # byte, index
         first = True
-        for place, token_id in enumerate(ids):
+        for index, token_id in enumerate(ids):
             text, kind = self.entry(token_id)
             if kind == "byte":
-                run.append((int(text[3:5], 16), place))
+                run.append((int(text[3:5], 16), index))
                 continue
             if kind == "special":
                 continue
             yield from _decode_bytes(run)
             run = []
             if kind == "text":
-                yield text.replace(SPACE, "" if first and self.trims == "first" else " "), [place]
+                yield text.replace(SPACE, "" if first and self.trims == "first" else " "), [index]
             first = False
         yield from _decode_bytes(run)
 
     def label(self, token_id: int) -> str:
-        """What one entry of the vocabulary reads, with its leading space; a byte as such: "⟨E4⟩"."""
+        """Return the text of a vocabulary entry with its leading space, or a byte as "⟨E4⟩"."""
         text, kind = self.entry(token_id)
         return f"⟨{text[3:5]}⟩" if kind == "byte" else text.replace(SPACE, " ")
 
@@ -179,14 +180,14 @@ class PieceTokenizer(JsonVocabulary):
         return self.entries[token_id].text
 
     def entry(self, token_id: int) -> Entry:
-        """What an id stands for."""
+        """Return the vocabulary entry of an id."""
         require_id(token_id, self.vocabulary_size)
         return self.entries[token_id]
 
-    # ------------------------------------------------------------ stored, loaded
+    # ------------------------------------------------------------ serialisation
 
     def to_json(self) -> str:
-        """All of it as text: what `save` writes."""
+        """Return the vocabulary as JSON, which `save` writes."""
         rules = dataclasses.asdict(self.model.normalisation)
         content = {
             "format": FORMAT,
@@ -202,7 +203,7 @@ class PieceTokenizer(JsonVocabulary):
 
     @classmethod
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> PieceTokenizer:
-        """From what `to_json` gave; `name` is what complaints call it."""
+        """Parse the output of `to_json`. `name` is the name of the file in error messages."""
         with reading_vocabulary(name, "pieces"):
             content = json.loads(text)
             return cls(_model(content), _entries(content), **{setting: content[setting] for setting in SETTINGS})
@@ -238,29 +239,29 @@ def _check_choice(value: Any, choices: Sequence[str]) -> Any:
 
 
 def _decode_bytes(run: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list[int]]]:
-    """Bytes as characters, each with the places of its bytes; a byte that belongs to none is U+FFFD."""
-    data, places = bytes(byte for byte, _ in run), [place for _, place in run]
+    """Decode bytes to characters, each with the indices of its bytes. An invalid byte becomes U+FFFD."""
+    data, indices = bytes(byte for byte, _ in run), [index for _, index in run]
     begin = 0
     while begin < len(data):
         for length in (1, 2, 3, 4):
             try:
-                yield data[begin : begin + length].decode("utf-8"), places[begin : begin + length]
+                yield data[begin : begin + length].decode("utf-8"), indices[begin : begin + length]
                 break
             except UnicodeDecodeError:
                 continue
         else:
             length = 1
-            yield "\ufffd", places[begin : begin + 1]
+            yield "\ufffd", indices[begin : begin + 1]
         begin += length
 
 
 def _clean_up(characters: list[str], owners: list[list[int]]) -> None:
     """Remove the spaces before punctuation, in place."""
-    for result, remaining in CLEAN_UP_RULES:
-        text, place = "".join(characters), 0
-        doomed: list[int] = []
-        while (place := text.find(result, place)) >= 0:
-            doomed += [place] if remaining != "' " else [place, place + 2]
-            place += len(result)
-        for place in reversed(doomed):
-            del characters[place], owners[place]
+    for pattern, replacement in CLEAN_UP_RULES:
+        text, position = "".join(characters), 0
+        removed: list[int] = []
+        while (position := text.find(pattern, position)) >= 0:
+            removed += [position] if replacement != "' " else [position, position + 2]
+            position += len(pattern)
+        for position in reversed(removed):
+            del characters[position], owners[position]

@@ -1,24 +1,24 @@
-"""Splits text before a vocabulary is learned, joins sub-words into words, and finds the places of bytes in a text.
+"""Splitting of text before a vocabulary is learned, merging of sub-words into words, and positions of bytes in a text.
 
-`PIECES` is the first cut: no token reaches across it. `word_indices` joins tokens again, so that a view can show
-attention word by word. Its rule, for a reader who has never thought about it:
+`PIECES` splits first: no token crosses its boundaries. `word_indices` merges tokens into words, so that a view can show
+attention word by word. Its rules:
 
-1. **Letters and digits of an alphabet** (Latin, Greek, Cyrillic, Arabic, Hangul, ...) side by side are one word, with
-   the accents on them: `trans|lat|ing`, `20|24`. One apostrophe, hyphen or underscore *between* two of them belongs to
-   the word (`don't`, `gut-gelaunt`, `E-Mail`), one point, comma or colon between two *digits* to the number (`3,14`,
+1. **Letters and digits of an alphabet** (Latin, Greek, Cyrillic, Arabic, Hangul, ...) in a row are one word, including
+   accents: `trans|lat|ing`, `20|24`. One apostrophe, hyphen or underscore *between* two of them belongs to the word
+   (`don't`, `gut-gelaunt`, `E-Mail`), and one point, comma or colon between two *digits* to the number (`3,14`,
    `14:30`). At the edge of a word they are punctuation.
-2. **Punctuation**: each mark is its own word, a run of one and the same mark is one (`...`, `!!`).
-3. **Han and Hiragana** are written without spaces, so word boundaries are unknown. Each sub-word counts as
-   one word: the vocabulary has learned which characters go together (`翻译`, `ました`). Hiragana does
-   *not* join the Han before it. Only a dictionary can tell an ending (`食|べる`, to eat) from a particle (`私|は`, I +
-   topic); a wrong join would hide what the particle looks at, a wrong cut shows both and loses nothing. Thai, Lao,
-   Burmese and Khmer have no spaces either and are treated the same way. `々` and `ー` repeat or lengthen the
-   character before them and stay with it.
-4. **Katakana** writes foreign words and names: a run, with its `ー`, is one word.
-5. **Emoji**: one picture is one word with all it is composed of: skin tones, joiners, the two letters of a flag.
-6. A change between these kinds is a border: `我|用|Python|编|程`.
-7. A white-space token belongs to the word after it, at the end of the text to the last word.
-8. Pieces of one character have one span and are never parted.
+2. **Punctuation**: each mark is a word; a run of the same mark is one word (`...`, `!!`).
+3. **Han and Hiragana** are written without spaces, so word boundaries are unknown. Each sub-word is one word, because
+   the vocabulary has learned which characters belong together (`翻译`, `ました`). Hiragana does *not* join the
+   preceding Han: only a dictionary can distinguish an ending (`食|べる`, to eat) from a particle (`私|は`, I + topic).
+   A wrong merge would hide what the particle attends to; a wrong split shows both parts. Thai, Lao, Burmese and Khmer
+   have no spaces either and are treated in the same way. `々` and `ー` repeat or lengthen the preceding character and
+   belong to its word.
+4. **Katakana** writes foreign words and names: a run, including `ー`, is one word.
+5. **Emoji**: one picture is one word, including skin tones, joiners and the two letters of a flag.
+6. A change between these kinds is a word boundary: `我|用|Python|编|程`.
+7. A white-space token belongs to the next word, or at the end of the text to the last word.
+8. Pieces of one character have the same span and always belong to the same word.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
 
-# A word in the middle of a sentence has a space before it, so the first word gets one too, and both are one token.
-# Not so before Han and Kana, also after quotes or numbers: “你好”, 3个.
+# A word within a sentence has a space before it. The first word gets one, too, so that both have the same token.
+# Han and Kana get no space, even after quotes or numbers: “你好”, 3个.
 UNSPACED_START = r"\A (?=[\p{P}\p{N}]*[\p{Han}\p{Hiragana}\p{Katakana}ー、-〿！-･])"
 
-# The first pattern that fits cuts; they are tried from top to bottom.
+# Patterns are tried from top to bottom; the first match is a piece.
 PIECES = "|".join(
     (
         r"\p{Han}[\p{Han}\p{M}]*",
@@ -43,7 +43,7 @@ PIECES = "|".join(
         r" ?(?:[^\P{L}\p{Han}\p{Hiragana}\p{Katakana}ーｰﾞﾟ][\p{M}\u200C\u200D]*)+",  # letters of all other scripts
         r" ?\p{N}{1,3}",
         r" ?[\x{1F1E6}-\x{1F1FF}]{2}",  # flags
-        r" ?\p{So}(?:[\p{M}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]|\u200D\p{So})*",  # emoji with all they consist of
+        r" ?\p{So}(?:[\p{M}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]|\u200D\p{So})*",  # emoji, modified or joined
         r" ?([\p{P}\p{S}])\1*",
         r"\s*[\r\n]+",
         r"\s+(?!\S)|\s+",
@@ -53,7 +53,7 @@ PIECES = "|".join(
 JOINER = "\u200d"  # zero width joiner: 👨 + joiner + 🚀 is one astronaut
 WORD_JOINERS = "'’-\u2010\u2011_"  # inside a word: don't, gut-gelaunt
 NUMBER_JOINERS = ".,:'’"  # inside a number: 3,14
-ITERATION_MARKS = "ー々"  # they repeat or lengthen the character before them
+ITERATION_MARKS = "ー々"  # they repeat or lengthen the preceding character
 
 SPACELESS = (  # letters of scripts written without spaces
     (0x0E00, 0x0EFF),  # Thai, Lao
@@ -90,69 +90,75 @@ class CharacterKind(Enum):
 
 
 def word_indices(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
-    """The word of each token, counted from 0, by the rule above.
+    """Return the word of each token, counted from 0, by the rules above.
 
-    `spans` are the tokens' `(start, end)` in `text`, in order, without the space before a word; special tokens have no
-    word and are left out. Only borders of tokens are judged: whatever is inside one token stays one word.
+    `spans` are the tokens' `(start, end)` in `text`, in order, without the space before a word. Special tokens have no
+    word and are excluded. Words can only begin at token boundaries: a token is never split.
     """
     continues = _continues_word(text)
     end_of_words = len(text.rstrip())
     words: list[int] = []
-    word, before = -1, (0, 0)
+    word, previous = -1, (0, 0)
     for span in spans:
         start, _ = span
         if not words:
             joined = False
-        elif span == before or start >= end_of_words or text[slice(*before)].isspace():
+        elif span == previous or start >= end_of_words or text[slice(*previous)].isspace():
             joined = True
         else:
-            joined = start == before[1] and continues[start]  # a space was left out between them: a new word
+            joined = start == previous[1] and continues[start]  # a space between the spans starts a new word
         word += not joined
         words.append(word)
-        before = span
+        previous = span
     return words
 
 
 def insert_boundaries(words: Sequence[str]) -> str:
-    """The text of these words, with a line break at each border that a reader does not see: between letters without
-    spaces. No piece reaches across a line break, so a vocabulary learnt from such text has words, not their edges.
+    """Join words, with a line break at each invisible boundary: between letters of scripts without spaces.
+
+    No piece crosses a line break, so a vocabulary learned from this text has no pieces across word boundaries.
     """
     kinds = [(_kind(word[0]), _kind(word[-1])) for word in words if word]
-    marks = ["\n" * (before is after is CharacterKind.SPACELESS) for (_, before), (after, _) in pairwise(kinds)]
-    return "".join(word + mark for word, mark in zip((word for word in words if word), [*marks, ""], strict=False))
+    breaks = [
+        "\n" * (last_kind is first_kind is CharacterKind.SPACELESS)
+        for (_, last_kind), (first_kind, _) in pairwise(kinds)
+    ]
+    return "".join(
+        word + line_break for word, line_break in zip((word for word in words if word), [*breaks, ""], strict=False)
+    )
 
 
 def _continues_word(text: str) -> list[bool]:
-    """For each character, whether it goes on with the word of the character before it."""
+    """Return for each character whether it continues the word of the preceding character."""
     flags: list[bool] = []
-    before, before_kind = "", CharacterKind.OTHER  # the last character that is not attached to another
-    bridged = False  # `before` is an apostrophe or the like inside a word
-    half_flag = False  # `before` is the first letter of a flag
-    for place, character in enumerate(text):
+    previous, previous_kind = "", CharacterKind.OTHER  # the last character that is not attached to another
+    bridged = False  # True: `previous` is an apostrophe or similar inside a word
+    half_flag = False  # True: `previous` is the first letter of a flag
+    for index, character in enumerate(text):
         kind = _kind(character)
         if kind is CharacterKind.ATTACHED:
-            flags.append(place > 0)
+            flags.append(index > 0)
             continue
-        if character in ITERATION_MARKS and before_kind in (CharacterKind.SPACELESS, CharacterKind.KATAKANA):
-            kind = before_kind
+        if character in ITERATION_MARKS and previous_kind in (CharacterKind.SPACELESS, CharacterKind.KATAKANA):
+            kind = previous_kind
             same_word = True
         elif kind is CharacterKind.PICTURE:
-            same_word = place > 0 and text[place - 1] == JOINER
+            same_word = index > 0 and text[index - 1] == JOINER
         elif kind is CharacterKind.FLAG_LETTER:
             same_word = half_flag
         elif kind is CharacterKind.PUNCTUATION:
-            same_word = character == before
+            same_word = character == previous
         else:
-            same_word = bridged or (kind is before_kind and kind in (CharacterKind.ALPHABET, CharacterKind.KATAKANA))
-        bridged = _joins(before, character, text[place + 1 : place + 2])
+            same_word = bridged or (kind is previous_kind and kind in (CharacterKind.ALPHABET, CharacterKind.KATAKANA))
+        bridged = _joins(previous, character, text[index + 1 : index + 2])
         flags.append(same_word or bridged)
         half_flag = kind is CharacterKind.FLAG_LETTER and not half_flag
-        before, before_kind = character, kind
+        previous, previous_kind = character, kind
     return flags
 
 
 def _joins(before: str, character: str, after: str) -> bool:
-    """Whether this sign holds a word or a number together."""
+    """Whether this character joins two parts of a word or a number."""
     if not before or not after:
         return False
     if character in NUMBER_JOINERS and before.isdigit() and after.isdigit():
@@ -170,7 +176,7 @@ def _kind(character: str) -> CharacterKind:
         return CharacterKind.ATTACHED
     if _within(code, KATAKANA):
         return CharacterKind.KATAKANA
-    if _within(code, SPACELESS) and category in ("Lo", "Lm", "Nl", "So"):  # their digits count like all digits
+    if _within(code, SPACELESS) and category in ("Lo", "Lm", "Nl", "So"):  # digits of these scripts are of an alphabet
         return CharacterKind.SPACELESS
     if _within(code, FLAG_LETTERS):
         return CharacterKind.FLAG_LETTER
@@ -185,36 +191,36 @@ def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
     return any(low <= code <= high for low, high in ranges)
 
 
-# ---------------------------------------------------------------- bytes to places
+# ---------------------------------------------------------------- bytes to positions
 
 
 def characters(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Characters with their bytes; invalid bytes give U+FFFD, split as `bytes.decode` splits them."""
+    """Yield characters with their bytes. Invalid bytes become U+FFFD, in the same groups as in `bytes.decode`."""
     while data:
         try:
-            sound, bad = data.decode("utf-8"), b""
+            valid, invalid = data.decode("utf-8"), b""
             data = b""
         except UnicodeDecodeError as error:
-            sound, bad = data[: error.start].decode("utf-8"), data[error.start : error.end]
+            valid, invalid = data[: error.start].decode("utf-8"), data[error.start : error.end]
             data = data[error.end :]
-        for character in sound:
+        for character in valid:
             yield character, character.encode("utf-8")
-        if bad:
-            yield "\ufffd", bad
+        if invalid:
+            yield "\ufffd", invalid
 
 
 def byte_offsets(data: bytes, *, spaced: bool = True) -> tuple[str, dict[int, int]]:
-    """The decoded text, and for each byte that begins a character (and for the end) its place in that text.
+    """Return the decoded text, and the position in it of each byte offset where a character begins or the text ends.
 
-    `spaced`: a space was prepended, which is not part of the text. Of several spaces it is the last, the one of the
-    first word.
+    `spaced`: a space was prepended, which is not part of the text. If there are several spaces, it is the last one,
+    before the first word.
     """
     results = list(characters(data))
-    whole = "".join(character for character, _ in results)
-    spaces = len(whole) - len(whole.lstrip(" ")) if spaced else 0
-    left_out = spaces - 1 if spaces < len(whole) else 0
-    offset, places = 0, {0: 0}
-    for place, (_, own) in enumerate(results, start=1):
-        offset += len(own)
-        places[offset] = place - (spaces > 0 and place > left_out)
-    return whole[spaces > 0 :], places
+    decoded = "".join(character for character, _ in results)
+    spaces = len(decoded) - len(decoded.lstrip(" ")) if spaced else 0
+    inserted = spaces - 1 if spaces < len(decoded) else 0
+    offset, positions = 0, {0: 0}
+    for position, (_, encoded) in enumerate(results, start=1):
+        offset += len(encoded)
+        positions[offset] = position - (spaces > 0 and position > inserted)
+    return decoded[spaces > 0 :], positions

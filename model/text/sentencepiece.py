@@ -1,8 +1,8 @@
-"""Content of a SentencePiece file (`.spm`, `spiece.model`, `sentencepiece.bpe.model`) as a record.
+"""The content of a SentencePiece file (`.spm`, `spiece.model`, `sentencepiece.bpe.model`) as a record.
 
-The file is one protocol-buffer message (https://protobuf.dev/programming-guides/encoding). It is read and written by
-hand: the library `sentencepiece` tells neither which pieces stay whole nor the rules of normalisation, which a saved
-vocabulary holds and a model family adds to; its own reader of the message needs a further library, `protobuf`.
+The file is one protocol-buffer message (https://protobuf.dev/programming-guides/encoding). This module reads and writes
+the message directly: the library `sentencepiece` exposes neither the pieces that are never split nor the normalisation
+rules, which a saved vocabulary contains and a model family extends. Its own message reader needs `protobuf`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from headlight.model.errors import TokenizerError
 
-MAX_BYTES = 100_000_000  # beyond any vocabulary: a slip, or malice
+MAX_BYTES = 100_000_000  # larger than any vocabulary: a mistake or an attack
 
 
 class PieceKind(IntEnum):
@@ -26,13 +26,13 @@ class PieceKind(IntEnum):
     NORMAL = 1
     UNKNOWN = 2
     CONTROL = 3
-    USER_DEFINED = 4  # always cut out whole, and never normalised
+    USER_DEFINED = 4  # never split and never normalised
     UNUSED = 5
     BYTE = 6
 
 
 class Piece(NamedTuple):
-    """One entry of the file's own vocabulary."""
+    """An entry of the file's vocabulary."""
 
     text: str
     score: float
@@ -41,18 +41,18 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Normalisation:
-    """How text is made uniform before it is cut."""
+    """Rules that normalise text before it is split."""
 
     charsmap: bytes = b""  # a trie of character replacements; empty: no replacements
-    add_dummy_prefix: bool = True  # the first word gets a space in front, like all others
-    remove_extra_whitespaces: bool = True  # at both ends, and all but one in between
-    escape_whitespaces: bool = True  # a space is written "▁"
-    whitespace_as_suffix: bool = False  # the space belongs to the word before it
+    add_dummy_prefix: bool = True  # the first word gets a leading space, like all others
+    remove_extra_whitespaces: bool = True  # at both ends, and all but one between words
+    escape_whitespaces: bool = True  # a space is written as "▁"
+    whitespace_as_suffix: bool = False  # a space belongs to the preceding word
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentencePieceModel:
-    """A vocabulary with all that decides how it cuts a text."""
+    """A vocabulary with everything that determines how it splits a text."""
 
     algorithm: str  # "unigram" or "bpe"
     pieces: tuple[Piece, ...]
@@ -60,7 +60,7 @@ class SentencePieceModel:
     byte_fallback: bool = False  # unknown characters are encoded as bytes
 
     def to_bytes(self) -> bytes:
-        """The file's content, as far as it decides how a text is cut."""
+        """Serialise the parts of the file that determine how a text is split."""
         rules = self.normalisation
         trainer = (
             _number(3, ALGORITHM_NUMBERS[self.algorithm])
@@ -88,10 +88,10 @@ ALGORITHM_NUMBERS = {name: number for number, name in ALGORITHMS.items()}
 
 
 def read_sentencepiece(path: Path) -> SentencePieceModel:
-    """The model in a file; whatever is wrong with it is one `TokenizerError`."""
+    """Read the model in a file. Any fault raises a `TokenizerError`."""
     if not path.exists():
-        alone = (path.parent / "tokenizer.json").exists()
-        advice = "Its tokenizer.json alone cannot be read" if alone else "Download the model again"
+        has_json = (path.parent / "tokenizer.json").exists()
+        advice = "Its tokenizer.json alone cannot be read" if has_json else "Download the model again"
         raise TokenizerError(f"{path.parent}: {path.name} is missing. {advice}.")
     if path.stat().st_size > MAX_BYTES:
         raise TokenizerError(f"{path}: is larger than any vocabulary ({path.stat().st_size:,} bytes). Check the file.")
@@ -99,7 +99,7 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
 
 
 def parse_sentencepiece(data: bytes, *, name: str = "the vocabulary") -> SentencePieceModel:
-    """The model in a file's bytes; `name` is what complaints call it."""
+    """Parse the bytes of a file. `name` is the name of the file in error messages."""
     if data.startswith(b"version https://git-lfs"):
         raise TokenizerError(f"{name}: is only a git-lfs pointer to the real file. Run `git lfs pull` there.")
     try:
@@ -112,7 +112,7 @@ def _model(data: bytes) -> SentencePieceModel:
     fields: list[tuple[int, Any]] = list(_fields(data))
     pieces = tuple(_piece(dict(_fields(value))) for number, value in fields if number == 1)
     trainer, normaliser, denormaliser = (
-        dict(_fields(b"".join(value for number, value in fields if number == wanted))) for wanted in (2, 3, 5)
+        dict(_fields(b"".join(value for number, value in fields if number == field))) for field in (2, 3, 5)
     )
     if not any(piece.kind is PieceKind.NORMAL for piece in pieces):
         raise ValueError("it has no pieces")
@@ -148,37 +148,37 @@ def _piece(fields: dict[int, Any]) -> Piece:
     return Piece(text, score, kind)
 
 
-# ---------------------------------------------------------------- the wire format
+# ---------------------------------------------------------------- wire format
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Each field's number and value: an `int`, or the bytes of a text, a message or a number of fixed width."""
-    place = 0
-    while place < len(data):
-        key, place = _varint(data, place)
+    """Yield each field's number and value: an `int`, or the bytes of a text, a message or a number of fixed width."""
+    offset = 0
+    while offset < len(data):
+        key, offset = _varint(data, offset)
         number, kind = key >> 3, key & 7
         if number == 0:
             raise ValueError("field 0 does not exist")
         if kind == 0:
-            value, place = _varint(data, place)
+            value, offset = _varint(data, offset)
             yield number, value
             continue
         if kind == 2:
-            length, place = _varint(data, place)
+            length, offset = _varint(data, offset)
         elif kind in (1, 5):
             length = 8 if kind == 1 else 4
         else:
             raise ValueError(f"wire type {kind} is not in use")
-        if place + length > len(data):
+        if offset + length > len(data):
             raise ValueError("it is cut short")
-        yield number, data[place : place + length]
-        place += length
+        yield number, data[offset : offset + length]
+        offset += length
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """A number of 7 bits a byte, lowest first, and the place after it."""
+    """Decode a number with 7 bits per byte, lowest first; return it and the offset after it."""
     value = data[place]
-    if value < 128:  # most are: a large vocabulary has a million of them
+    if value < 128:  # the fast path: a large vocabulary has a million of these
         return value, place + 1
     value = 0
     for shift in range(0, 70, 7):
@@ -191,20 +191,20 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 
 
 def _number(field: int, value: int) -> bytes:
-    """A field that holds a whole number."""
+    """Encode a field with an integer."""
     return _encode_varint(field << 3) + _encode_varint(int(value))
 
 
 def _length_delimited(field: int, value: bytes) -> bytes:
-    """A field that holds bytes, after their count."""
+    """Encode a field with bytes, preceded by their number."""
     return _encode_varint(field << 3 | 2) + _encode_varint(len(value)) + value
 
 
 def _encode_varint(value: int) -> bytes:
-    """A number of 7 bits a byte, lowest first."""
-    written = bytearray()
+    """Encode a number with 7 bits per byte, lowest first."""
+    encoded = bytearray()
     while value > 127:
-        written.append(value & 127 | 128)
+        encoded.append(value & 127 | 128)
         value >>= 7
-    written.append(value)
-    return bytes(written)
+    encoded.append(value)
+    return bytes(encoded)

@@ -1,7 +1,7 @@
-"""A text → the pieces of a SentencePiece vocabulary, each with the characters of the typed text that it was made of.
+"""Segmentation of text into the pieces of a SentencePiece vocabulary, each with its span in the original text.
 
-The library `sentencepiece` normalises and cuts; it gives for every normalised character where it comes from. What is
-added here are whole spans: "½" becomes the three characters "1⁄2", and a piece that holds any of them is made of "½".
+The library `sentencepiece` normalises and splits a text, and returns the origin of every normalised character. This
+module adds complete spans: "½" becomes the three characters "1⁄2", and a piece with any of them has the span of "½".
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from sentencepiece import SentencePieceProcessor
 from headlight.model.errors import TokenizerError
 from headlight.model.text.sentencepiece import SentencePieceModel
 
-SPACE = "▁"  # how a space is written within pieces
+SPACE = "▁"  # a space within a piece
 SPACES = f"{SPACE} "
 
 
 class PieceSpan(NamedTuple):
-    """One piece, and the characters `start` to `end` of the typed text, without the spaces around it."""
+    """A piece, and its characters `start` to `end` in the original text, without surrounding spaces."""
 
     piece: str
     start: int
@@ -28,7 +28,7 @@ class PieceSpan(NamedTuple):
 
 
 class SentencePieceSegmenter:
-    """Normalises and cuts texts as one vocabulary says. Threads may share it."""
+    """Segmenter that normalises and splits texts for one vocabulary. Safe to share between threads."""
 
     def __init__(self, model: SentencePieceModel) -> None:
         rules = model.normalisation
@@ -37,50 +37,50 @@ class SentencePieceSegmenter:
             self._processor = SentencePieceProcessor.from_proto(model.to_bytes())
 
     def pieces(self, text: str) -> list[str]:
-        """The pieces of a text. A run of unknown characters is one; with byte fallback, each of their bytes is."""
+        """Split a text into pieces. A run of unknown characters is one piece; with byte fallback, each byte is one."""
         with _library_errors():
             pieces: list[str] = self._processor.encode(text, return_type=str)
         return pieces
 
     def segment(self, text: str) -> list[PieceSpan]:
-        """The pieces with their spans. Only spaces and dropped characters leave gaps."""
+        """Split a text into pieces with their spans. Only spaces and dropped characters leave gaps."""
         with _library_errors():
             result = self._processor.encode(text, return_type="offset_mapping")
             normalised, origins = self._processor.normalize(text, with_offsets=True)
         ends = self._normalised_ends(text, origins)
-        cuts: list[PieceSpan] = []
-        place, to_come = 0, 0  # in the normalised text; bytes of the character there
+        spans: list[PieceSpan] = []
+        position, bytes_left = 0, 0  # position in the normalised text; bytes left of its character
         for token_id, piece in zip(result["ids"], result["pieces"], strict=True):
             if self._processor.is_byte(token_id):
-                to_come = (to_come or len(normalised[place].encode("utf-8"))) - 1
-                cuts.append(PieceSpan(piece, origins[place], ends[place]))
-                place += not to_come
+                bytes_left = (bytes_left or len(normalised[position].encode("utf-8"))) - 1
+                spans.append(PieceSpan(piece, origins[position], ends[position]))
+                position += not bytes_left
                 continue
-            first, last = place, place + len(piece) - 1
-            place = last + 1
+            first, last = position, position + len(piece) - 1
+            position = last + 1
             while first < last and normalised[first] in SPACES:
                 first += 1
             while first < last and normalised[last] in SPACES:
                 last -= 1
-            cuts.append(PieceSpan(piece, origins[first], ends[last]))
-        return cuts
+            spans.append(PieceSpan(piece, origins[first], ends[last]))
+        return spans
 
     def _normalised_ends(self, text: str, origins: list[int]) -> list[int]:
-        """End of the source characters of each normalised character."""
+        """Return the end of the source characters of each normalised character."""
         ends = origins[1:]
-        for place in range(len(ends) - 1, -1, -1):
-            start, end = origins[place], ends[place]
-            if end == start and place + 1 < len(ends):  # "½" is three characters, which end together
-                end = ends[place + 1]
+        for index in range(len(ends) - 1, -1, -1):
+            start, end = origins[index], ends[index]
+            if end == start and index + 1 < len(ends):  # "½" is three characters, which end together
+                end = ends[index + 1]
             while end - start > 1 and self._is_dropped(text[end - 1]):
                 end -= 1
-            ends[place] = end
+            ends[index] = end
         if ends and self._begins_with_space:  # an inserted space
             ends[0] = origins[0]
         return ends
 
     def _is_dropped(self, character: str) -> bool:
-        """Whether normalisation leaves nothing of a character, or a space that is dropped."""
+        """Whether normalisation removes a character or turns it into spaces."""
         return not self._processor.normalize(character).strip(SPACES)
 
 

@@ -1,10 +1,10 @@
 """Text ↔ ids by byte-level byte-pair encoding (https://arxiv.org/abs/1508.07909), without loss.
 
-1. The text is cut into words, numbers, signs and runs of one script; a space stays with the word after it.
-2. Each is written as its UTF-8 bytes, and the learned merges join bytes to characters and characters to sub-words.
+1. The text is split into words, numbers, signs and runs of one script; a space belongs to the next word.
+2. Each part is encoded as UTF-8, and the learned merges join bytes to characters and characters to sub-words.
 
-As the 256 bytes are in every vocabulary, nothing is unknown: a rare character becomes two to four byte tokens.
-Everything that turns text into ids and back is in one `tokenizer.json`, for the plain `tokenizers` library too.
+All 256 bytes are in every vocabulary, so no text is unknown: a rare character becomes two to four byte tokens.
+One `tokenizer.json` contains all rules of encoding and decoding; the plain `tokenizers` library can load it, too.
 """
 
 from __future__ import annotations
@@ -31,35 +31,33 @@ from headlight.model.text.segmentation import (
 from headlight.model.text.vocabulary import require_valid_unicode
 
 PAD, START, END = "<pad>", "<s>", "</s>"
-# Plain entries of the vocabulary that no text leads to, as "<", "pad" and ">" are never one piece.
+# Ordinary entries of the vocabulary. Text is never encoded to them, because "<", "pad" and ">" are never one piece.
 SPECIAL = (PAD, START, END)
 
-ROUND_TRIP_SAMPLE = (
-    f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 ▁Ġ"  # a loaded tokenizer must encode and decode this unchanged
-)
-
+# A loaded tokenizer must encode and decode this text without changes.
+ROUND_TRIP_SAMPLE = f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 ▁Ġ"
 
 MIN_VOCABULARY = len(SPECIAL) + len(BYTE_CHARACTERS)
 
 
 class Tokenizer(LibraryVocabulary, ByteTokens):
-    """Text ↔ ids, with the place and the word of every token. Safe to share between threads."""
+    """Text ↔ ids, with the position and the word of every token. Safe to share between threads."""
 
     def __init__(self, library: tokenizers.Tokenizer) -> None:
-        """Around a checked tokenizer of the library: use `train`, `load` or `from_json`."""
+        """Wrap a valid tokenizer of the library. Use `train`, `load` or `from_json` to get one."""
         self._library = library
         vocabulary = library.get_vocab()
         self.pad_id, self.start_id, self.end_id = (vocabulary[name] for name in SPECIAL)
         special = {vocabulary[name]: name for name in SPECIAL}
-        written = [b""] * len(vocabulary)  # of each id; special tokens write nothing
+        bytes_by_id = [b""] * len(vocabulary)  # per id; empty for special tokens
         for entry, token_id in vocabulary.items():
             if token_id not in special:
-                written[token_id] = bytes(BYTE_BY_CHARACTER[letter] for letter in entry)
-        super().__init__(written, special)
+                bytes_by_id[token_id] = bytes(BYTE_BY_CHARACTER[letter] for letter in entry)
+        super().__init__(bytes_by_id, special)
         self._with_dropout: dict[float, tokenizers.Tokenizer] = {}
         self._lock = Lock()
 
-    # ------------------------------------------------------------ made, stored, loaded
+    # ------------------------------------------------------------ training and serialisation
 
     @classmethod
     def train(
@@ -72,14 +70,14 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         show_progress: bool = False,
         segment: Callable[[str], Sequence[str]] | None = None,
     ) -> Tokenizer:
-        """Learn a vocabulary from sentences: the same sentences, the same vocabulary. It may be smaller than asked.
+        """Learn a vocabulary from sentences. It is deterministic, and may be smaller than `vocabulary_size`.
 
-        Characters come first, the frequent ones, until they make up `coverage` of the text; then sub-words of them.
-        So no token ever holds half a character next to another one, which plain byte merges would give ("f" + half of
-        "ü"). The sentences are held in memory: a million of them is plenty.
+        Frequent characters are added first, until they cover the share `coverage` of the text, then sub-words of them.
+        So no token combines part of a character with another character, which plain byte merges allow ("f" + half of
+        "ü"). The sentences are kept in memory; a million is enough.
 
-        `segment` cuts a sentence into its words, for scripts that show none: then merges are learnt within words, and
-        what is merged later, without any segmenter, is words and parts of words. The file is the same kind of file.
+        `segment` splits a sentence into words, for scripts without spaces. Merges are then learned within words, so
+        that encoding, which uses no segmenter, gives words and parts of words. The file format does not change.
         """
         if vocabulary_size < MIN_VOCABULARY:
             raise TokenizerError(
@@ -94,16 +92,16 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         counts = Counter(character for line in sentences for character in line)
         vocabulary = {name: token_id for token_id, name in enumerate((*SPECIAL, *BYTE_CHARACTERS))}
         merges: list[tuple[str, str]] = []
-        half = (vocabulary_size + MIN_VOCABULARY) // 2  # characters take at most half of the free entries
-        rare = _add_characters(counts, minimum_frequency, coverage, half, vocabulary, merges)
+        character_limit = (vocabulary_size + MIN_VOCABULARY) // 2  # characters take at most half of the free entries
+        rare = _add_characters(counts, minimum_frequency, coverage, character_limit, vocabulary, merges)
 
-        # A rare character ends a word here, as if it were a line break; as bytes it has no part in any sub-word.
-        cut = dict.fromkeys(map(ord, rare), "\n")
+        # A rare character becomes a line break, which ends a word: as bytes, it is part of no sub-word.
+        line_breaks = dict.fromkeys(map(ord, rare), "\n")
         learner = _library(models.BPE(), split_only=True)
         learner.train_from_iterator(
-            (line.translate(cut) for line in sentences),
+            (line.translate(line_breaks) for line in sentences),
             trainers.BpeTrainer(
-                vocab_size=len(counts) + 2 + vocabulary_size - len(vocabulary),  # 2: the line break, the space in front
+                vocab_size=len(counts) + 2 + vocabulary_size - len(vocabulary),  # 2: line break, inserted space
                 min_frequency=minimum_frequency,
                 show_progress=show_progress,
             ),
@@ -117,7 +115,7 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        """Read what `save` wrote."""
+        """Load a file that `save` wrote."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except FileNotFoundError as error:
@@ -131,20 +129,20 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         return cls.from_json(text, name=str(path))
 
     def to_json(self) -> str:
-        """All of it as text: what `save` writes, without the spaces that would make it twice as long."""
+        """Return the vocabulary as JSON, which `save` writes. Indentation would double its length."""
         text: str = self._library.to_str(pretty=False)
         return text
 
     @classmethod
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> Tokenizer:
-        """From what `to_json` gave; `name` is what complaints call it."""
+        """Parse the output of `to_json`. `name` is the name of the file in error messages."""
         try:
-            complaint = _find_fault(json.loads(require_valid_unicode(text)))
-            library = None if complaint else tokenizers.Tokenizer.from_str(text)
+            fault = _find_fault(json.loads(require_valid_unicode(text)))
+            library = None if fault else tokenizers.Tokenizer.from_str(text)
         except KeyError as error:
-            complaint, library = f"is not a tokenizer (lacks {error})", None
-        except Exception as error:  # the library raises nothing more precise
-            complaint, library = f"is not a tokenizer ({error})", None
+            fault, library = f"is not a tokenizer (lacks {error})", None
+        except Exception as error:  # the library raises no more specific class
+            fault, library = f"is not a tokenizer ({error})", None
         if library is not None:
             library.no_truncation()
             library.no_padding()
@@ -156,20 +154,20 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
                 and tokenizer.decode(ids) == library.decode(ids) == ROUND_TRIP_SAMPLE
             ):
                 return tokenizer
-            complaint = "does not give text back as it was, so Headlight did not write it"
-        raise TokenizerError(f"{name}: {complaint}. Train one with Tokenizer.train, or save or download it again.")
+            fault = "does not give text back as it was, so Headlight did not write it"
+        raise TokenizerError(f"{name}: {fault}. Train one with Tokenizer.train, or save or download it again.")
 
     # ------------------------------------------------------------ text to ids and back
 
     def encode_with_dropout(self, texts: Sequence[str], dropout: float = 0.1) -> list[list[int]]:
-        """The ids of a random segmentation of each text (BPE dropout, for training only).
+        """Return the ids of a random segmentation of each text (BPE dropout, only for training).
 
-        Each merge is left out with this probability (https://arxiv.org/abs/1910.13267), so the model meets rare pieces
-        and learns what they spell. The library draws from its own generator, which takes no seed.
+        Each merge is skipped with this probability (https://arxiv.org/abs/1910.13267), so the model sees rare pieces
+        and learns their spelling. The library uses its own random generator, which cannot be seeded.
         """
         if not 0.0 <= dropout <= 1.0:
             raise TokenizerError(f"The dropout is {dropout!r}, but it is a probability: choose a number from 0 to 1.")
-        with self._lock:  # a copy for each rate: `encode` goes on without chance meanwhile
+        with self._lock:  # one copy per rate, so that `encode` stays deterministic
             library = self._with_dropout.get(dropout)
             if library is None:
                 library = tokenizers.Tokenizer.from_str(self._library.to_str())
@@ -177,10 +175,10 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
                 self._with_dropout[dropout] = library
         return encode_with(library, texts)
 
-    # ------------------------------------------------------------ tokens to look at
+    # ------------------------------------------------------------ tokens for display
 
     def source_tokens(self, text: str) -> tuple[Token, ...]:
-        """The tokens of a sentence and the end token, each with its place in the sentence and its word."""
+        """Return the tokens of a sentence and the end token, each with its position in the sentence and its word."""
         return self.written_tokens([*self.encode(text), self.end_id])
 
 
@@ -188,7 +186,7 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
 
 
 def _library(model: models.BPE, *, split_only: bool = False) -> tokenizers.Tokenizer:
-    """The library's tokenizer with all our rules; `split_only` leaves characters as they are, to learn from."""
+    """Create the library's tokenizer with all rules. `split_only` keeps characters instead of bytes, for training."""
     library = tokenizers.Tokenizer(model)
     library.normalizer = normalizers.Sequence(
         [normalizers.Prepend(" "), normalizers.Replace(Regex(UNSPACED_START), "")]
@@ -200,14 +198,14 @@ def _library(model: models.BPE, *, split_only: bool = False) -> tokenizers.Token
         [
             decoders.Replace(Regex(rf"\A(?:{'|'.join(SPECIAL)})\z"), ""),
             decoders.ByteLevel(),
-            decoders.Strip(" ", 1, 0),  # the space put in front
+            decoders.Strip(" ", 1, 0),  # the inserted space
         ]
     )
     return library
 
 
 def _find_fault(content: dict[str, Any]) -> str:
-    """Problem of a tokenizer file, or None. Checked first, because a damaged file can crash the library."""
+    """Return the problem of a tokenizer file, or an empty text. Check first: a damaged file can crash the library."""
     model = content["model"]
     if model["type"] != "BPE":
         return f"is not a byte-level BPE tokenizer but {model['type']}"
@@ -217,8 +215,8 @@ def _find_fault(content: dict[str, Any]) -> str:
     if added := [token["content"] for token in content["added_tokens"]]:
         return f"has added tokens ({', '.join(added[:3])}), which would swallow the same text typed by a person"
     letters = set(BYTE_CHARACTERS)
-    spelled = letters <= vocabulary.keys() and all(letters.issuperset(entry) for entry in vocabulary)
-    if not spelled or sorted(vocabulary.values()) != list(range(len(vocabulary))):
+    has_all_bytes = letters <= vocabulary.keys() and all(letters.issuperset(entry) for entry in vocabulary)
+    if not has_all_bytes or sorted(vocabulary.values()) != list(range(len(vocabulary))):
         return "its vocabulary is not one of bytes, numbered without gaps"
     if model["continuing_subword_prefix"] or model["end_of_word_suffix"]:
         return "marks the ends of its pieces, which a vocabulary of bytes does not"
@@ -227,7 +225,7 @@ def _find_fault(content: dict[str, Any]) -> str:
     return ""
 
 
-# ---------------------------------------------------------------- learning: characters first
+# ---------------------------------------------------------------- learned characters
 
 
 def _add_merge(left: str, right: str, vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> None:
@@ -243,16 +241,16 @@ def _add_characters(
     vocabulary: dict[str, int],
     merges: list[tuple[str, str]],
 ) -> list[str]:
-    """Merges from bytes to the frequent characters beyond ASCII. Gives the characters that were left out."""
-    wanted = sorted((character for character in counts if not character.isascii()), key=lambda c: (-counts[c], c))
-    enough = coverage * sum(counts[character] for character in wanted)
+    """Add merges from bytes to frequent characters beyond ASCII. Return the characters that were left out."""
+    candidates = sorted((character for character in counts if not character.isascii()), key=lambda c: (-counts[c], c))
+    needed = coverage * sum(counts[character] for character in candidates)
     covered = 0
-    for place, character in enumerate(wanted):
+    for index, character in enumerate(candidates):
         letters = byte_characters(character)
-        new = [end for end in range(2, len(letters) + 1) if letters[:end] not in vocabulary]
-        if covered >= enough or counts[character] < least or len(vocabulary) + len(new) > limit:
-            return wanted[place:]
-        for end in new:
+        new_ends = [end for end in range(2, len(letters) + 1) if letters[:end] not in vocabulary]
+        if covered >= needed or counts[character] < least or len(vocabulary) + len(new_ends) > limit:
+            return candidates[index:]
+        for end in new_ends:
             _add_merge(letters[: end - 1], letters[end - 1], vocabulary, merges)
         covered += counts[character]
     return []

@@ -1,4 +1,4 @@
-"""The interface of all vocabularies: our own byte-level one, others' byte pairs, and SentencePiece's pieces."""
+"""The interface of all vocabularies: Headlight's byte-level one, third-party byte pairs, word pieces, SentencePiece."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headlight.model.records import Token
 
 
 def require_id(token_id: int, size: int) -> None:
-    """Raise an error for an id outside a vocabulary of this size: -1 would silently be the last one."""
+    """Raise an error for an id outside a vocabulary of this size. As an index, −1 would silently be the last entry."""
     if not 0 <= token_id < size:
         raise TokenizerError(
             f"There is no token {token_id}: this vocabulary has 0 to {size - 1}. "
@@ -21,7 +21,7 @@ def require_id(token_id: int, size: int) -> None:
 
 
 def require_valid_unicode(text: str) -> str:
-    """Return the text; raise if it contains a lone surrogate."""
+    """Return the text. Raise a `TokenizerError` if it contains a lone surrogate."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -33,12 +33,12 @@ def require_valid_unicode(text: str) -> str:
 
 
 def unknown_positions(vocabulary: Vocabulary, tokens: Sequence[Token]) -> tuple[int, ...]:
-    """Indices of unknown tokens."""
-    return tuple(place for place, token in enumerate(tokens) if token.id == vocabulary.unknown_id)
+    """Return the indices of unknown tokens."""
+    return tuple(index for index, token in enumerate(tokens) if token.id == vocabulary.unknown_id)
 
 
 class Vocabulary(Protocol):
-    """Text ↔ ids, with the place and the word of every token."""
+    """Interface of a vocabulary: text ↔ ids, with the position and the word of every token."""
 
     vocabulary_size: int
     pad_id: int
@@ -50,33 +50,33 @@ class Vocabulary(Protocol):
         """Id of the unknown token; None if the vocabulary covers all text."""
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without special tokens."""
+        """Return the ids of a text, without special tokens."""
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts."""
+        """Return the ids of several texts."""
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; special tokens write nothing."""
+        """Return the text of ids. Special tokens are skipped."""
 
     def source_tokens(self, text: str) -> tuple[Token, ...]:
-        """The tokens of a sentence and the end token, each with its place in the sentence and its word."""
+        """Return the tokens of a sentence and the end token, each with its position in the sentence and its word."""
 
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """The tokens of ids, each with its place in `decode(ids)` and its word."""
+        """Return the tokens of ids, each with its position in `decode(ids)` and its word."""
 
     def label(self, token_id: int) -> str:
-        """What one entry of the vocabulary reads, with its leading space."""
+        """Return the text of a vocabulary entry with its leading space."""
 
     def save(self, path: str | Path) -> None:
-        """Write all of it as one JSON file."""
+        """Write the vocabulary as one JSON file."""
 
     def to_json(self) -> str:
-        """All of it as text: what `save` writes."""
+        """Return the vocabulary as JSON, which `save` writes."""
 
 
 @contextmanager
 def reading_vocabulary(name: str, kind: str) -> Iterator[None]:
-    """Parse a vocabulary of this kind, such as "bytes", from the file `name`: any fault becomes a `TokenizerError`."""
+    """Convert faults of a vocabulary of this kind, such as "bytes", in the file `name` to a `TokenizerError`."""
     try:
         yield
     except TokenizerError as error:

@@ -1,8 +1,8 @@
-"""WordPiece as BERT cuts text (https://arxiv.org/abs/1609.08144, section 4.1): text ↔ ids.
+"""WordPiece as in BERT (https://arxiv.org/abs/1609.08144, section 4.1): text ↔ ids.
 
-A text is cleaned, split at spaces and punctuation, and each word cut from the left into the longest pieces that the
-vocabulary has; "##" marks a piece that goes on with a word. A word without such pieces is one unknown token. Special
-tokens are not recognised in input: a typed "[SEP]" is text.
+A text is cleaned and split at spaces and punctuation. Each word is split from the left into the longest pieces in the
+vocabulary; "##" marks a piece that continues a word. A word that cannot be split into pieces is one unknown token.
+Special tokens are not recognised in input: a typed "[SEP]" is text.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from headlight.model.text.vocabulary import reading_vocabulary, require_id, requ
 
 FORMAT = "headlight-word-pieces"
 CONTINUATION_PREFIX = "##"
-MAX_WORD_LETTERS = 100  # letters: a longer word is unknown
+MAX_WORD_LETTERS = 100  # longer words are unknown
 PIECE, UNKNOWN, SPECIAL, WHOLE, TYPED = "piece", "unknown", "special", "whole", "typed"
 KINDS = (PIECE, UNKNOWN, SPECIAL, WHOLE, TYPED)
 
 
 class WordEntry(NamedTuple):
-    """What one id stands for: a piece, any unknown word, a special token, or an added text that stays whole.
+    """A vocabulary entry: a piece, the unknown word, a special token, or an added text that is never split.
 
-    An added text is found in the cleaned text (`WHOLE`), or only as it is spelt (`TYPED`).
+    An added text is matched in the cleaned text (`WHOLE`) or in the original text (`TYPED`).
     """
 
     text: str
@@ -59,19 +59,19 @@ class WordPieceTokenizer(LibraryVocabulary):
         self.rules = rules
         self.vocabulary_size = len(rules.entries)
         self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
-        self.unknown_id = next(place for place, entry in enumerate(rules.entries) if entry.kind == UNKNOWN)
+        self.unknown_id = next(token_id for token_id, entry in enumerate(rules.entries) if entry.kind == UNKNOWN)
         self._library = _library(rules)
 
     # ------------------------------------------------------------ text to ids
 
     def source_tokens(self, text: str) -> tuple[Token, ...]:
-        """The tokens of a sentence and the end token, each with its place in the sentence and its word.
+        """Return the tokens of a sentence and the end token, each with its position in the sentence and its word.
 
-        `text[start:end]` is the source of a token, before lower-casing and accent stripping. Tokens made of one
-        character share its span; an unknown word is one token with the text of the word.
+        `text[start:end]` is the source of a token, before lower-casing and accent stripping. Several tokens of one
+        character share its span; an unknown word is one token with the word as its text.
         """
-        result = self._library.encode(require_valid_unicode(text), add_special_tokens=False)
-        placed = [OffsetId(token_id, *span) for token_id, span in zip(result.ids, result.offsets, strict=True)]
+        encoding = self._library.encode(require_valid_unicode(text), add_special_tokens=False)
+        placed = [OffsetId(token_id, *span) for token_id, span in zip(encoding.ids, encoding.offsets, strict=True)]
         return tokens_from_offsets(
             text, [*placed, OffsetId(self.end_id, len(text), len(text), special=True)], self._name
         )
@@ -79,11 +79,11 @@ class WordPieceTokenizer(LibraryVocabulary):
     # ------------------------------------------------------------ ids to text
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids, with a space between words; special tokens write nothing."""
+        """Return the text of ids, with spaces between words. Special tokens are skipped."""
         return self._decode_with_spans(list(ids))[0]
 
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """The tokens of ids, each with its place in `decode(ids)` and its word."""
+        """Return the tokens of ids, each with its position in `decode(ids)` and its word."""
         return tokens_from_offsets(*self._decode_with_spans(ids), self._name)
 
     def _decode_with_spans(self, ids: Sequence[int]) -> tuple[str, list[OffsetId]]:
@@ -93,14 +93,14 @@ class WordPieceTokenizer(LibraryVocabulary):
             if entry.kind == SPECIAL:
                 placed.append(OffsetId(token_id, len(text), len(text), special=True))
                 continue
-            goes_on = entry.kind == PIECE and entry.text.startswith(CONTINUATION_PREFIX)
-            text += " " if text and not goes_on else ""
-            start, text = len(text), text + (entry.text.removeprefix(CONTINUATION_PREFIX) if goes_on else entry.text)
+            continues = entry.kind == PIECE and entry.text.startswith(CONTINUATION_PREFIX)
+            text += " " if text and not continues else ""
+            start, text = len(text), text + (entry.text.removeprefix(CONTINUATION_PREFIX) if continues else entry.text)
             placed.append(OffsetId(token_id, start, len(text)))
         return text, placed
 
     def label(self, token_id: int) -> str:
-        """What one entry of the vocabulary reads; a word's beginning has a space before it."""
+        """Return the text of a vocabulary entry. The first piece of a word has a leading space."""
         entry = self._entry(token_id)
         if entry.kind == PIECE:
             return (
@@ -117,10 +117,10 @@ class WordPieceTokenizer(LibraryVocabulary):
     def _name(self, token_id: int) -> str:
         return self._entry(token_id).text
 
-    # ------------------------------------------------------------ stored, loaded
+    # ------------------------------------------------------------ serialisation
 
     def to_json(self) -> str:
-        """All of it as text: what `save` writes."""
+        """Return the vocabulary as JSON, which `save` writes."""
         content = {
             "format": FORMAT,
             "version": 1,
@@ -131,11 +131,11 @@ class WordPieceTokenizer(LibraryVocabulary):
 
     @classmethod
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> WordPieceTokenizer:
-        """From what `to_json` gave; `name` is what complaints call it."""
+        """Parse the output of `to_json`. `name` is the name of the file in error messages."""
         with reading_vocabulary(name, "word pieces"):
             content = json.loads(text)
             settings = {setting: content[setting] for setting in SETTINGS}
-            return cls(WordPieceVocabulary(entries=tuple(_stored(*each) for each in content["entries"]), **settings))
+            return cls(WordPieceVocabulary(entries=tuple(_stored(*item) for item in content["entries"]), **settings))
 
 
 SETTINGS = ("pad_id", "start_id", "end_id", "lowercase", "strip_accents", "splits_han")
@@ -143,15 +143,15 @@ SETTINGS = ("pad_id", "start_id", "end_id", "lowercase", "strip_accents", "split
 
 def _check(rules: WordPieceVocabulary) -> None:
     entries = rules.entries
-    known = [entry.text for entry in entries if entry.kind != SPECIAL]
-    if len(set(known)) != len(known) or not all(known):
+    texts = [entry.text for entry in entries if entry.kind != SPECIAL]
+    if len(set(texts)) != len(texts) or not all(texts):
         raise TokenizerError("The vocabulary has an entry that is empty or there twice. Download it again.")
     if sum(entry.kind == UNKNOWN for entry in entries) != 1:
         raise TokenizerError("The vocabulary needs one token for unknown words. Download it again.")
     for name in ("pad_id", "start_id", "end_id"):
-        place = getattr(rules, name)
-        if type(place) is not int or not 0 <= place < len(entries) or entries[place].kind != SPECIAL:
-            raise TokenizerError(f"The vocabulary has no special token {place} for {name}. Download it again.")
+        token_id = getattr(rules, name)
+        if type(token_id) is not int or not 0 <= token_id < len(entries) or entries[token_id].kind != SPECIAL:
+            raise TokenizerError(f"The vocabulary has no special token {token_id} for {name}. Download it again.")
     for name in ("lowercase", "strip_accents", "splits_han"):
         if type(getattr(rules, name)) is not bool:
             raise TokenizerError(f"{name} must be true or false. Download it again.")
@@ -159,7 +159,7 @@ def _check(rules: WordPieceVocabulary) -> None:
 
 def _library(rules: WordPieceVocabulary) -> tokenizers.Tokenizer:
     entries = rules.entries
-    vocabulary = {entry.text: place for place, entry in enumerate(entries) if entry.kind != SPECIAL}
+    vocabulary = {entry.text: token_id for token_id, entry in enumerate(entries) if entry.kind != SPECIAL}
     (unknown,) = (entry.text for entry in entries if entry.kind == UNKNOWN)
     library = tokenizers.Tokenizer(
         models.WordPiece(

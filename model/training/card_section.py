@@ -1,4 +1,4 @@
-"""Replaces one section of a model card, and renews the list of files and the checksums that depend on it."""
+"""Replaces a section of a model card, and updates the file list and the checksums."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ FILES_HEADING = "Files"
 
 
 def replace_section(folder: Path, title: str, section: str) -> None:
-    """Replace the section with the same heading; a section with a new heading goes before the data section."""
+    """Replace the section with this heading; a new section is inserted before the data section."""
     path = folder / CARD_FILE
     card = path.read_text(encoding="utf-8") if path.exists() else f"# {folder.name}\n"
-    result = _place(card, title)
-    if result is None:
-        other = _place(card, "Data") or _place(card, FILES_HEADING)
-        start = other[0] if other else len(card)
-        result = start, start
-    before, after = card[: result[0]].rstrip(), card[result[1] :].lstrip("\n")
+    span = _place(card, title)
+    if span is None:
+        next_section = _place(card, "Data") or _place(card, FILES_HEADING)
+        start = next_section[0] if next_section else len(card)
+        span = start, start
+    before, after = card[: span[0]].rstrip(), card[span[1] :].lstrip("\n")
     path.write_text(f"{before}\n\n{section.strip()}\n\n{after}", encoding="utf-8")
 
 
 def refresh_checksums(folder: Path) -> None:
-    """Renew the card's list of files and SHA256SUMS after a file of the folder has changed."""
+    """Update the card's file list and SHA256SUMS after a file of the folder has changed."""
     replace_section(folder, FILES_HEADING, markdown_file_list(folder))
     path = folder / CARD_FILE
     path.write_text(path.read_text(encoding="utf-8").rstrip() + "\n", encoding="utf-8")
@@ -32,9 +32,9 @@ def refresh_checksums(folder: Path) -> None:
 
 
 def _place(card: str, title: str) -> tuple[int, int] | None:
-    """Start and end of a section."""
-    begun = re.search(rf"^## {re.escape(title)}$", card, re.MULTILINE)
-    if begun is None:
+    """Return the start and the end of a section, or None."""
+    heading = re.search(rf"^## {re.escape(title)}$", card, re.MULTILINE)
+    if heading is None:
         return None
-    ended = re.compile(r"^## ", re.MULTILINE).search(card, begun.end())
-    return begun.start(), ended.start() if ended else len(card)
+    next_heading = re.compile(r"^## ", re.MULTILINE).search(card, heading.end())
+    return heading.start(), next_heading.start() if next_heading else len(card)

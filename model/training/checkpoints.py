@@ -1,6 +1,6 @@
-"""Training checkpoints: the whole state of a run at one step, in one safetensors file with its numbers in the header.
+"""Training checkpoints: the whole state of a run at one step, in a safetensors file with the progress in its header.
 
-`model/checkpoints/checkpoint.py` has the format of published models. No pickle is written or read.
+`model/checkpoints/checkpoint.py` has the format of published models. Pickle is never used.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ CHECKPOINT_NAME = re.compile(r"step-(\d+)\.safetensors")
 
 @dataclass
 class RunProgress:
-    """State of a run. The position in the data is that of the next batch."""
+    """Progress of a run. `epoch` and `batch` are the position of the next batch."""
 
     step: int = 0
     epoch: int = 0
-    batch: int = 0  # of the epoch, counted in batches, not in steps
-    tokens: int = 0  # target tokens learnt from
-    seconds: float = 0.0  # of training, over all sessions
-    best_loss: float = float("inf")  # of the validation, unsmoothed, a token
+    batch: int = 0  # within the epoch; a step may use several batches
+    tokens: int = 0  # target tokens trained on
+    seconds: float = 0.0  # training time over all sessions
+    best_loss: float = float("inf")  # validation loss per token, without smoothing
     validations_without_gain: int = 0
     finished: bool = False
-    last_step: int = 0  # of a cool-down that was asked for
-    cool_down_steps: int = 0  # 0: the recipe's own end
+    last_step: int = 0  # end of a requested cool-down
+    cool_down_steps: int = 0  # 0: the recipe's own cool-down applies
 
 
 def checkpoint_path(folder: Path, step: int) -> Path:
-    """Path of the checkpoint of a step."""
+    """Return the path of the checkpoint of a step."""
     return folder / f"step-{step:08d}.safetensors"
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints of a run, oldest first."""
+    """List the checkpoints of a run, oldest first."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if CHECKPOINT_NAME.fullmatch(path.name))
 
 
 def save_checkpoint(path: Path, groups: Mapping[str, Tensors], progress: RunProgress, about: Mapping[str, str]) -> None:
-    """Write groups of tensors (`model`, `optimiser`, …) and the progress, whole or not at all."""
+    """Write groups of tensors (`model`, `optimiser`, …) and the progress, atomically."""
     tensors = {
         f"{group}/{name}": tensor.detach().contiguous()
         for group, members in groups.items()
@@ -64,7 +64,7 @@ def save_checkpoint(path: Path, groups: Mapping[str, Tensors], progress: RunProg
     def write(part: Path) -> None:
         try:
             save_file(tensors, part, metadata=header)
-        except safetensors.SafetensorError as error:  # it wraps errors of the system, such as a full disk
+        except safetensors.SafetensorError as error:  # safetensors wraps system errors, such as a full disk
             raise OSError(str(error)) from error
 
     write_atomically(path, write)
@@ -73,7 +73,7 @@ def save_checkpoint(path: Path, groups: Mapping[str, Tensors], progress: RunProg
 def load_checkpoint(
     path: Path, device: torch.device | str = "cpu"
 ) -> tuple[dict[str, Tensors], RunProgress, dict[str, str]]:
-    """Read what `save` wrote."""
+    """Read a checkpoint: groups of tensors, progress, and the other header fields."""
     groups: dict[str, Tensors] = {}
     try:
         with safetensors.safe_open(path, framework="pt", device=str(device)) as file:
@@ -84,8 +84,8 @@ def load_checkpoint(
         values = json.loads(header.pop("progress"))
         if values["best_loss"] is None:
             values["best_loss"] = float("inf")
-        known = {field.name for field in fields(RunProgress)}
-        progress = RunProgress(**{key: value for key, value in values.items() if key in known})
+        field_names = {field.name for field in fields(RunProgress)}
+        progress = RunProgress(**{key: value for key, value in values.items() if key in field_names})
     except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
         raise TrainingError(
             f"{path} is no whole training checkpoint ({error}). Remove it: the run then goes on from the one before."
@@ -100,8 +100,10 @@ def remove_old(folder: Path, keep: int) -> None:
 
 
 def average_checkpoints(members: list[Tensors]) -> Tensors:
-    """The mean of several checkpoints' weights, summed in float64."""
+    """Average the weights of several checkpoints in float64."""
     return {
-        name: (sum((each[name].double() for each in members[1:]), members[0][name].double()) / len(members)).to(tensor)
+        name: (sum((member[name].double() for member in members[1:]), members[0][name].double()) / len(members)).to(
+            tensor
+        )
         for name, tensor in members[0].items()
     }

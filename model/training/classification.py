@@ -18,22 +18,22 @@ from headlight.model.training.prepare import CorpusText, Tokenizers, encode_in_p
 from headlight.model.training.recipe import Recipe
 from headlight.model.training.validation import BATCH_TOKENS, HeldOut
 
-LABEL_SCALE = 1000  # a probability as a whole number, which rows of ids can hold
+LABEL_SCALE = 1000  # labels are stored as whole numbers: probability × this
 
 
 class ClassifierBatch(NamedTuple):
-    """What one step sees."""
+    """Inputs of one training step."""
 
     ids: Tensor  # [batch, tokens]: tokens, end, padding
-    positive: Tensor  # [batch]: 0, 1 or a teacher's probability
+    positive: Tensor  # [batch]: 0, 1 or the probability of a teacher model
 
     def to(self, device: torch.device) -> ClassifierBatch:
-        """On that device."""
-        return ClassifierBatch(*(each.to(device, non_blocking=True) for each in self))
+        """Move the batch to a device."""
+        return ClassifierBatch(*(tensor.to(device, non_blocking=True) for tensor in self))
 
 
 def make_classifier(recipe: Recipe, tokenizers: Tokenizers) -> SelfAttentionClassifier:
-    """Fresh weights, sized by recipe and vocabulary."""
+    """Create an untrained classifier, sized by recipe and vocabulary."""
     special = tokenizers.special
     return SelfAttentionClassifier(
         recipe.classifier_config(
@@ -43,16 +43,16 @@ def make_classifier(recipe: Recipe, tokenizers: Tokenizers) -> SelfAttentionClas
 
 
 def encode(text: CorpusText, tokenizers: Tokenizers, recipe: Recipe) -> Sentences:
-    """Texts as ids, long ones shortened, and labels as rows of one whole number."""
-    most = recipe.classifier_config(vocabulary=tokenizers.source.vocabulary_size).max_length
-    whole = encode_in_parts([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
-    sources = RaggedArray([truncate_middle(row.tolist(), most - 1) for row in whole])  # one place is the end token's
+    """Encode texts as ids, long ones truncated in the middle, and labels as rows of one whole number."""
+    max_length = recipe.classifier_config(vocabulary=tokenizers.source.vocabulary_size).max_length
+    untruncated = encode_in_parts([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
+    sources = RaggedArray([truncate_middle(row.tolist(), max_length - 1) for row in untruncated])  # plus the end token
     labels = RaggedArray([[round(LABEL_SCALE * parse_probability(pair.target))] for pair in text.pairs])
     return Sentences(sources, labels, np.array(text.corpus, dtype=np.int32), text.weights)
 
 
 def parse_probability(label: str) -> float:
-    """A label as a probability: 0, 1, or a teacher's value between them."""
+    """Parse a label as a probability: 0, 1, or the value of a teacher model."""
     try:
         value = float(label)
     except ValueError:
@@ -66,13 +66,13 @@ def parse_probability(label: str) -> float:
 
 
 def make_batch(sentences: Sentences, rows: RowArray, special: SpecialIds) -> ClassifierBatch:
-    """Padded texts and their labels."""
+    """Create the padded texts and their labels."""
     ids = pad_sequences([[*sentences.source[row].tolist(), special.source_end] for row in rows], special.pad)
     return ClassifierBatch(ids, torch.tensor([float(sentences.target[row][0]) for row in rows]) / LABEL_SCALE)
 
 
 class ClassifierLosses(nn.Module):
-    """Model and loss as one module, as DistributedDataParallel and torch.compile want it."""
+    """Model and loss as one module, which DistributedDataParallel and torch.compile require."""
 
     def __init__(self, model: SelfAttentionClassifier, smoothing: float, left_out: float = 0.0) -> None:
         super().__init__()
@@ -81,34 +81,34 @@ class ClassifierLosses(nn.Module):
         self.left_out = left_out
 
     def forward(self, batch: ClassifierBatch) -> LossSums:
-        """The sums of a batch; smoothing takes half of ε from the right class and gives it to the other."""
+        """Return the summed losses of a batch. Smoothing moves ε / 2 from the right class to the wrong one."""
         log_odds = self.model(self._drop_tokens(batch.ids))
-        wished = batch.positive * (1 - self.smoothing) + self.smoothing / 2
-        return LossSums(classification_loss(log_odds, wished), classification_loss(log_odds.detach(), batch.positive))
+        targets = batch.positive * (1 - self.smoothing) + self.smoothing / 2
+        return LossSums(classification_loss(log_odds, targets), classification_loss(log_odds.detach(), batch.positive))
 
     def _drop_tokens(self, ids: Tensor) -> Tensor:
-        """The texts with some tokens taken for padding, `[batch, tokens]`: no verdict may hang on one word alone."""
+        """Replace random tokens by padding, `[batch, tokens]`, so that a verdict never depends on a single word."""
         if not self.left_out:
             return ids
         config = self.model.config
-        gone = (torch.rand(ids.shape, device=ids.device) < self.left_out) & (ids != config.end_id)
-        return ids.masked_fill(gone, config.pad_id)
+        dropped = (torch.rand(ids.shape, device=ids.device) < self.left_out) & (ids != config.end_id)
+        return ids.masked_fill(dropped, config.pad_id)
 
 
 @torch.no_grad()
 def validate(
     model: SelfAttentionClassifier, held_out: Sequence[HeldOut], tokenizers: Tokenizers, device: torch.device
 ) -> dict[str, float]:
-    """`loss NAME` and `accuracy NAME` of each corpus; `loss`, their mean, decides which model is best."""
+    """Return `loss NAME` and `accuracy NAME` per corpus, and the mean `loss`, which selects the best model."""
     values: dict[str, float] = {}
-    for held in held_out:
+    for corpus in held_out:
         loss = right = 0.0
-        for rows in plan_validation_batches(held.sentences, BATCH_TOKENS):
-            batch = make_batch(held.sentences, rows, tokenizers.special).to(device)
+        for rows in plan_validation_batches(corpus.sentences, BATCH_TOKENS):
+            batch = make_batch(corpus.sentences, rows, tokenizers.special).to(device)
             log_odds = model(batch.ids)
             loss += float(classification_loss(log_odds, batch.positive))
             right += int(((log_odds > 0) == (batch.positive > 0.5)).sum())
-        count = len(held.sentences.source)
-        values[f"loss {held.name}"] = loss / count
-        values[f"accuracy {held.name}"] = 100 * right / count
-    return {"loss": sum(values[f"loss {held.name}"] for held in held_out) / len(held_out), **values}
+        count = len(corpus.sentences.source)
+        values[f"loss {corpus.name}"] = loss / count
+        values[f"accuracy {corpus.name}"] = 100 * right / count
+    return {"loss": sum(values[f"loss {corpus.name}"] for corpus in held_out) / len(held_out), **values}

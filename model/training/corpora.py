@@ -1,6 +1,6 @@
 """Parallel text as a stream: two files or one TSV, gzipped or not, cleaned while it is read.
 
-Nothing is kept but a hash of each pair, so that a corpus may be larger than memory.
+Only a hash of each pair stays in memory, so a corpus may be larger than memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple, TextIO, cast
 from headlight.model.errors import TrainingError
 
 WORD = re.compile(r"n't|\w+")
-FIRST_EAST_ASIAN = "\u2e80"  # Chinese characters and their punctuation begin here
+FIRST_EAST_ASIAN = "\u2e80"  # first code point of Chinese characters and punctuation
 
 
 class Pair(NamedTuple):
@@ -32,18 +32,18 @@ class Pair(NamedTuple):
 class CorpusSpec:
     """Path of a corpus, relative to the data folder, and its weight in an epoch."""
 
-    source: str  # a file of sentences; with no `target`, a TSV of source and target columns
+    source: str  # a file of sentences; without `target`, a TSV of source and target columns
     target: str | None = None
-    weight: float = 1.0  # 2: every pair twice an epoch; 0.25: another quarter each epoch
-    fold_target_case: bool = False  # for text whose letter case was restored by rule: nothing to learn from it
-    source_tag: str = ""  # put before each source, so that the style of this corpus stays tied to it
+    weight: float = 1.0  # 2: every pair twice per epoch; 0.25: a different quarter each epoch
+    fold_target_case: bool = False  # lower-case targets, whose case was restored by rules
+    source_tag: str = ""  # prefix of each source, to tie the style of this corpus to it
     source_column: int = 0  # of a TSV
     target_column: int = 1
-    header: bool = False  # its first line names the columns
-    one_in: int = 0  # every n-th pair only, as a validation set
-    but_one_in: int = 0  # all others: to train with
-    having: tuple[str, ...] = ()  # only pairs whose source has one of these words; "n't" is one, too
-    joined: int = 0  # number of random pairs joined into one, to learn texts of several sentences
+    header: bool = False  # the first line names the columns
+    one_in: int = 0  # only every n-th pair, for validation
+    but_one_in: int = 0  # all except every n-th pair, for training
+    having: tuple[str, ...] = ()  # only pairs whose source has one of these words; "n't" is a word
+    joined: int = 0  # number of random pairs joined into one text, to learn longer texts
 
     def __post_init__(self) -> None:
         parts = {self.one_in, self.but_one_in}
@@ -60,25 +60,25 @@ class CorpusSpec:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files it is read from."""
+        """The files of the corpus."""
         return (self.source,) if self.target is None else (self.source, self.target)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cleaning:
-    """Which pairs are worth learning from."""
+    """Limits on the pairs to train on."""
 
     max_characters: int = 500  # of the longer side
-    max_ratio: float = 4.0  # of the sides' lengths in characters; Chinese needs less room, so give it more
-    ratio_slack: int = 12  # characters by which any two sides may differ, whatever their ratio
-    duplicates: bool = False  # True keeps them
+    max_ratio: float = 4.0  # between the lengths in characters; Chinese text is short and needs a higher limit
+    ratio_slack: int = 12  # length difference in characters that is always accepted
+    duplicates: bool = False  # True: keep duplicates
 
     def __post_init__(self) -> None:
         if self.max_characters < 1 or self.max_ratio < 1 or self.ratio_slack < 0:
             raise TrainingError("cleaning: max_characters and max_ratio must be at least 1, ratio_slack at least 0.")
 
     def rejection_reason(self, pair: Pair) -> str | None:
-        """Why a pair is dropped, or None."""
+        """Return why a pair is dropped, or None."""
         short, long = sorted((len(pair.source), len(pair.target)))
         if not short:
             return "blank"
@@ -91,7 +91,7 @@ class Cleaning:
 
 @dataclass
 class CleaningReport:
-    """How many pairs were read, kept, and dropped for which reason."""
+    """Numbers of pairs read, kept, and dropped per reason."""
 
     read: int = 0
     kept: int = 0
@@ -105,15 +105,15 @@ class CleaningReport:
 
 
 class Cleaner:
-    """Drops faulty and duplicate pairs, across corpora, and counts the others."""
+    """Drops invalid and duplicate pairs, across corpora, and counts all pairs."""
 
     def __init__(self, cleaning: Cleaning) -> None:
         self.cleaning = cleaning
         self.seen: set[bytes] = set()
-        self.digest = hashlib.sha256()  # of every pair let pass, in order
+        self.digest = hashlib.sha256()  # of all kept pairs, in order
 
     def clean(self, pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Pair]:
-        """Those pairs that are worth learning from."""
+        """Yield the normalised pairs to train on."""
         for raw in pairs:
             report.read += 1
             pair = Pair(normalise_line(raw.source), normalise_line(raw.target))
@@ -132,20 +132,20 @@ class Cleaner:
 
 
 def normalise_line(line: str) -> str:
-    """NFC, with every run of white space as one space, so that no tab or line end hides inside."""
+    """Normalise to NFC, and replace every run of white space by one space, so that no tab or line end remains."""
     return " ".join(unicodedata.normalize("NFC", line).split())
 
 
 def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
-    """The raw pairs of a corpus, in order."""
+    """Return the raw pairs of a corpus, in order."""
     pairs = _read_two_files(spec, folder) if spec.target is not None else _read_tsv(spec, folder)
     if spec.one_in:
         pairs = (pair for number, pair in enumerate(pairs) if number % spec.one_in == 0)
     if spec.but_one_in:
         pairs = (pair for number, pair in enumerate(pairs) if number % spec.but_one_in)
     if spec.having:
-        wanted = frozenset(spec.having)
-        pairs = (pair for pair in pairs if not wanted.isdisjoint(_words(pair.source)))
+        words = frozenset(spec.having)
+        pairs = (pair for pair in pairs if not words.isdisjoint(_words(pair.source)))
     if spec.fold_target_case:
         pairs = (Pair(pair.source, pair.target.lower()) for pair in pairs)
     if spec.source_tag:
@@ -163,16 +163,16 @@ def join_pairs(pairs: Iterable[Pair], count: int) -> Iterator[Pair]:
 
 
 def _one_text(sentences: Iterable[str]) -> str:
-    """Sentences one after another: a space between them, but none after a Chinese one."""
+    """Join sentences with spaces, without a space after a Chinese sentence."""
     text = ""
     for sentence in sentences:
-        before = text[-1:]
-        text += (" " if before and before < FIRST_EAST_ASIAN else "") + sentence.strip()
+        last_character = text[-1:]
+        text += (" " if last_character and last_character < FIRST_EAST_ASIAN else "") + sentence.strip()
     return text
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of one file, packed or not, without their ends."""
+    """Yield the lines of a file, gzipped or not, without line ends."""
     with _open_text(path) as file:
         while line := _line(file, path):
             yield line.rstrip("\r\n")
@@ -221,7 +221,7 @@ def _open_text(path: Path) -> TextIO:
     try:
         if path.suffix == ".gz":
             return cast("TextIO", gzip.open(path, "rt", encoding="utf-8", newline="\n"))
-        return path.open(encoding="utf-8", newline="\n")  # only \n ends a line: other marks stand inside sentences
+        return path.open(encoding="utf-8", newline="\n")  # only \n ends a line; other separators occur inside sentences
     except FileNotFoundError as error:
         raise TrainingError(
             f"{path} is not there. Check its name (training starts from the folder given by --data), "
@@ -241,5 +241,5 @@ def _line(file: TextIO, path: Path) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """In lower case, with "n't" apart from its verb."""
+    """Return lower-case words, with "n't" separate from its verb."""
     return WORD.findall(text.lower().replace("n't", " n't"))

@@ -1,4 +1,4 @@
-"""Public datasets of `data get NAME`: address, licence, size, checks and output files."""
+"""Public datasets of `data get NAME`: URL, licence, size, checks and output files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class DatasetFile:
     """One file of a dataset and its expected properties."""
 
     url: str
-    size: int | None = None  # bytes, if the publisher's file is fixed
-    digest: str | None = None  # "sha256:…" or another name that hashlib knows
+    size: int | None = None  # bytes, if the published file never changes
+    digest: str | None = None  # "sha256:…", or another algorithm of hashlib
 
     @property
     def name(self) -> str:
-        """Its file name on disk."""
+        """The file name on disk."""
         return self.url.rsplit("/", 1)[-1]
 
 
@@ -35,14 +35,14 @@ class PublicDataset:
     name: str
     about: str
     licence: str
-    size: str  # in words, said before fetching
+    size: str  # for people, printed before the download
     page: str  # web page for reading and manual download
     files: tuple[DatasetFile, ...]
-    unpack: Callable[[Path], list[Path]]  # checks the files in a folder, gives those to name in a recipe
+    unpack: Callable[[Path], list[Path]]  # checks the files in a folder, and returns those that a recipe can name
 
 
 def check_gzip_lines(folder: Path) -> list[Path]:
-    """Every `.gz` here is text, to its last line."""
+    """Check that every `.gz` file is complete UTF-8 text, and return the files."""
     paths = sorted(folder.glob("*.gz"))
     for path in paths:
         try:
@@ -56,8 +56,8 @@ def check_gzip_lines(folder: Path) -> list[Path]:
 
 
 def unpack_pairs(folder: Path) -> list[Path]:
-    """The one sentence file of each ManyThings zip: a TSV of English, the other language, the contributors."""
-    made: list[Path] = []
+    """Extract the sentence file of each ManyThings zip: a TSV of English, the second language, and contributors."""
+    outputs: list[Path] = []
     for path in sorted(folder.glob("*.zip")):
         try:
             with zipfile.ZipFile(path) as archive:
@@ -68,13 +68,13 @@ def unpack_pairs(folder: Path) -> list[Path]:
             raise damaged(path, error) from error
         if not text or "\t" not in text.splitlines()[0]:
             raise damaged(path, f"{broken or 'no file of sentence pairs'} in it")
-        made.append(folder / Path(names[0]).name)
-        write_atomically(made[-1], lambda part, text=text: _write(part, text))  # type: ignore[misc]
-    return made
+        outputs.append(folder / Path(names[0]).name)
+        write_atomically(outputs[-1], lambda part, text=text: _write(part, text))  # type: ignore[misc]
+    return outputs
 
 
 def unpack_reviews(folder: Path) -> list[Path]:
-    """`train.tsv.gz` and `test.tsv.gz` from aclImdb's one file a review: label (1 is positive), tab, text."""
+    """Write `train.tsv.gz` and `test.tsv.gz` from aclImdb, one review per line: label (1 is positive), tab, text."""
     path = folder / "aclImdb_v1.tar.gz"
     rows: dict[str, list[str]] = {"train": [], "test": []}
     try:
@@ -85,11 +85,11 @@ def unpack_reviews(folder: Path) -> list[Path]:
         raise damaged(path, error) from error
     if not all(rows.values()):
         raise damaged(path, "no reviews in it")
-    made = [folder / f"{part}.tsv.gz" for part in rows]
-    for target, lines in zip(made, rows.values(), strict=True):
+    outputs = [folder / f"{part}.tsv.gz" for part in rows]
+    for target, lines in zip(outputs, rows.values(), strict=True):
         text = "label\ttext\n" + "".join(sorted(lines))
         write_atomically(target, lambda part, text=text: _write_gzip(part, text))  # type: ignore[misc]
-    return made
+    return outputs
 
 
 def _reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
@@ -102,7 +102,7 @@ def _reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
 
 
 def damaged(path: Path, fault: object) -> TrainingError:
-    """Message about an unexpected file."""
+    """Return an error about an unexpected file."""
     return TrainingError(f"{path} is damaged or not what was expected: {fault}. Delete it, and fetch the set again.")
 
 

@@ -1,4 +1,4 @@
-"""Download of a public set: described before, resumed after a break, checked at the end."""
+"""Download of a public set, with its description first, resumption after an interruption, and a final check."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headlight.model.errors import TrainingError
 from headlight.model.training.datasets import PUBLIC_SETS, DatasetFile, PublicDataset, damaged
 
 BLOCK_BYTES = 1 << 16
-USER_AGENT = "Mozilla/5.0 (compatible; Headlight)"  # one of the sites answers no others
+USER_AGENT = "Mozilla/5.0 (compatible; Headlight)"  # one of the sites rejects other agents
 OnMessage = Callable[[str], None]
 
 
 def find_dataset(name: str) -> PublicDataset:
-    """The set of this name."""
+    """Return the set with this name."""
     if name not in PUBLIC_SETS:
         raise TrainingError(f"There is no set {name!r}. Known are: {', '.join(PUBLIC_SETS)}.")
     return PUBLIC_SETS[name]
 
 
 def download_dataset(chosen: PublicDataset, data: Path, report: OnMessage) -> list[Path]:
-    """Fetch a set into a folder of its name; gives the files that a recipe can name."""
+    """Download a set into a folder of its name, and return the files that a recipe can name."""
     report(f"{chosen.name}: {chosen.about}\n  licence: {chosen.licence}\n  size: {chosen.size}\n  from: {chosen.page}")
     folder = data / chosen.name
     try:
@@ -33,7 +33,7 @@ def download_dataset(chosen: PublicDataset, data: Path, report: OnMessage) -> li
         for file in chosen.files:
             if not (folder / file.name).exists():
                 download_file(file, folder / file.name, report)
-        made = chosen.unpack(folder)
+        outputs = chosen.unpack(folder)
     except urllib.error.HTTPError as error:
         raise TrainingError(
             f"{error.url} answers {error.code} ({error.reason}). It may have moved: look at {chosen.page}, "
@@ -51,29 +51,29 @@ def download_dataset(chosen: PublicDataset, data: Path, report: OnMessage) -> li
         raise TrainingError(
             f"{folder} cannot be written: {error.strerror or error}. Make room, or name another."
         ) from error
-    for path in made:
+    for path in outputs:
         report(f"  {path} ({path.stat().st_size:,} bytes)")
-    return made
+    return outputs
 
 
 def download_file(file: DatasetFile, path: Path, report: OnMessage, *, timeout: float = 60.0) -> None:
-    """One file to its place, by way of a `.part` that a later call goes on with."""
+    """Download one file to `path`, by way of a `.part` file that a later call resumes."""
     part = path.with_name(path.name + ".part")
-    have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(file.url, headers={"User-Agent": USER_AGENT})  # noqa: S310 - addresses of the table
-    if have:
-        request.add_header("Range", f"bytes={have}-")
+    offset = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(file.url, headers={"User-Agent": USER_AGENT})  # noqa: S310 - a URL of PUBLIC_SETS
+    if offset:
+        request.add_header("Range", f"bytes={offset}-")
     try:
-        with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310
-            goes_on = answer.status == 206 and _starts_at(answer.headers.get("Content-Range"), have)
-            length = answer.headers.get("Content-Length")
-            expected = int(length) + (have if goes_on else 0) if length else None
-            report(f"  {file.url}" + (f" (goes on after {have:,} bytes)" if goes_on else ""))
-            with part.open("ab" if goes_on else "wb") as out:
-                while block := answer.read(BLOCK_BYTES):
+        with urllib.request.urlopen(request, timeout=timeout) as response:  # noqa: S310
+            resumes = response.status == 206 and _starts_at(response.headers.get("Content-Range"), offset)
+            length = response.headers.get("Content-Length")
+            expected = int(length) + (offset if resumes else 0) if length else None
+            report(f"  {file.url}" + (f" (goes on after {offset:,} bytes)" if resumes else ""))
+            with part.open("ab" if resumes else "wb") as out:
+                while block := response.read(BLOCK_BYTES):
                     out.write(block)
     except urllib.error.HTTPError as error:
-        if error.code != 416 or not have:  # 416: nothing is left to fetch, or the file is another by now
+        if error.code != 416 or not offset:  # 416: the file is complete, or has changed on the server
             raise
         expected = None
         if file.size is None and file.digest is None:
@@ -90,16 +90,16 @@ def _starts_at(content_range: str | None, start: int) -> bool:
 
 def _check(file: DatasetFile, part: Path, expected: int | None) -> None:
     size = part.stat().st_size
-    for wanted in (expected, file.size):
-        if wanted is not None and size < wanted:
-            raise ConnectionError(f"it broke off after {size:,} of {wanted:,} bytes")
+    for required_size in (expected, file.size):
+        if required_size is not None and size < required_size:
+            raise ConnectionError(f"it broke off after {size:,} of {required_size:,} bytes")
     if file.size is not None and size != file.size:
         part.unlink()
         raise damaged(part, f"{size:,} bytes instead of {file.size:,}")
     if file.digest is not None:
-        kind, _, wanted_digest = file.digest.partition(":")
+        kind, _, expected_digest = file.digest.partition(":")
         with part.open("rb") as content:
             result = hashlib.file_digest(content, lambda: hashlib.new(kind, usedforsecurity=False)).hexdigest()
-        if result != wanted_digest:
+        if result != expected_digest:
             part.unlink()
-            raise damaged(part, f"its {kind} is {result}, not {wanted_digest}")
+            raise damaged(part, f"its {kind} is {result}, not {expected_digest}")

@@ -1,6 +1,6 @@
-"""Dropout for CPUs: one random byte for each number instead of one random float.
+"""Dropout for CPUs: one random byte per value instead of one random float.
 
-PyTorch draws a Bernoulli float64 for each number, which took a fifth of a training step.
+PyTorch draws a Bernoulli float64 per value, which took a fifth of a training step.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ class ByteDropout(nn.Module):
 
     def __init__(self, probability: float) -> None:
         super().__init__()
-        self.p = probability  # read by others as of nn.Dropout
-        self.dropped = round(256 * probability)  # of 256
+        self.p = probability  # the attribute of nn.Dropout
+        self.dropped = round(256 * probability)  # in 256ths
 
     def forward(self, x: Tensor) -> Tensor:
-        """`x` with some numbers zero, while training."""
+        """Zero random values of `x` in training mode."""
         if not self.training or not self.dropped:
             return x
         bytes_ = random_bytes(x.numel(), x.device).view(x.shape).to(x.dtype)
@@ -28,13 +28,13 @@ class ByteDropout(nn.Module):
 
 
 def random_bytes(count: int, device: torch.device) -> Tensor:
-    """Random bytes from PyTorch's generator, eight per draw."""
+    """Draw random bytes from PyTorch's generator, eight per draw."""
     words = torch.empty((count + 7) // 8, dtype=torch.int64, device=device)
     return words.random_(-(2**63), None).view(torch.uint8)[:count]
 
 
 def use_byte_dropout(model: nn.Module) -> None:
-    """Replace every `nn.Dropout` of a model. Neither has weights, so checkpoints stay the same."""
+    """Replace every `nn.Dropout` of a model. Neither module has weights, so checkpoints do not change."""
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Dropout):

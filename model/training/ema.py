@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 
 class WeightAverage:
-    """average ← decay · average + (1 − decay) · weights, with a short memory at first: (1 + n) / (10 + n) at step n."""
+    """average ← decay · average + (1 − decay) · weights; at step n, decay is at most (1 + n) / (10 + n)."""
 
-    EVERY = 4  # steps: nearly the same average at a quarter of the cost
+    EVERY = 4  # steps per update: nearly the same average at a quarter of the cost
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
@@ -21,7 +21,7 @@ class WeightAverage:
         self.averages = [parameter.detach().clone() for parameter in self.weights]
 
     def update(self, step: int) -> None:
-        """Take in the weights as they are after this step."""
+        """Update the average with the weights after this step."""
         if self.decay == 0.0 or step % self.EVERY:
             return
         decay = min(self.decay, (1 + step) / (10 + step)) ** self.EVERY
@@ -29,7 +29,7 @@ class WeightAverage:
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
-        """The model computes with the average while the block lasts."""
+        """Put the average into the model for the duration of the block."""
         if self.decay == 0.0:
             yield
             return
@@ -40,12 +40,12 @@ class WeightAverage:
             self._swap()
 
     def tensors(self) -> dict[str, Tensor]:
-        """The weights to validate and to ship, by name."""
+        """Return the weights to validate and export, by name."""
         best = self.averages if self.decay else [weight.detach() for weight in self.weights]
         return dict(zip(self.names, best, strict=True))
 
     def load(self, tensors: dict[str, Tensor]) -> None:
-        """Go on from a checkpoint."""
+        """Restore the average from a checkpoint."""
         for name, average in zip(self.names, self.averages, strict=True):
             average.copy_(tensors[name])
 
@@ -57,11 +57,11 @@ class WeightAverage:
 def lerp_weights(averages: list[torch.Tensor], weights: list[torch.Tensor], part: float) -> None:
     """Move each average towards its weight by this fraction of the difference, in place.
 
-    One call moves all of them where PyTorch has its private operator for lists.
+    One call updates all averages if PyTorch has its private operator for lists.
     """
-    together = getattr(torch, "_foreach_lerp_", None)
-    if together is not None:
-        together(averages, weights, part)
+    foreach_lerp = getattr(torch, "_foreach_lerp_", None)
+    if foreach_lerp is not None:
+        foreach_lerp(averages, weights, part)
         return
     for average, weight in zip(averages, weights, strict=True):
         average.lerp_(weight, part)

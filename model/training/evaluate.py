@@ -21,7 +21,7 @@ Translate = Callable[[list[str]], list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """sacreBLEU's scores of a test file, cased and detokenised, and the time of translation."""
+    """sacreBLEU scores of a test file, cased and detokenised, and the translation speed."""
 
     bleu: float
     bleu_signature: str
@@ -30,7 +30,7 @@ class Scores:
     sentences: int
     seconds: float
     sentences_per_second: float
-    words_per_second: float  # words of the translations, by their spaces
+    words_per_second: float  # words of the translations, separated by spaces
 
     def __str__(self) -> str:
         return (
@@ -41,12 +41,12 @@ class Scores:
         )
 
     def to_json(self) -> str:
-        """All of it, for a model card."""
+        """Serialise all fields, for a model card."""
         return json.dumps(asdict(self), indent=2) + "\n"
 
 
 def read_test(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Read a whole test file: nothing is cleaned or left out."""
+    """Read a whole test file, without cleaning."""
     if source.parent != target.parent:
         pairs = list(read_pairs(CorpusSpec(source=str(source), target=str(target)), Path()))
     else:
@@ -64,7 +64,7 @@ def evaluate_translations(
     language: str = "",
     hypotheses_path: Path | None = None,
 ) -> Scores:
-    """Translate, score, and write the translations, one a line."""
+    """Translate, score, and optionally write the translations, one per line."""
     started = time.perf_counter()
     hypotheses = translate(sources)
     seconds = time.perf_counter() - started
@@ -74,14 +74,14 @@ def evaluate_translations(
 
 
 def bleu_tokenizer(language: str) -> str:
-    """How sacreBLEU finds the words that BLEU counts: of Chinese, each character is one."""
+    """Return the tokenizer of sacreBLEU for a language; for Chinese, each character is a word."""
     return "zh" if language == "zh" else "13a"
 
 
 def score_translations(
     hypotheses: Sequence[str], references: Sequence[str], *, language: str = "", seconds: float = 0.0
 ) -> Scores:
-    """Scores of translations into a language that are there already."""
+    """Score existing translations into a language."""
     if len(hypotheses) != len(references):
         raise TrainingError(
             f"There are {len(hypotheses):,} translations, but {len(references):,} references. "
@@ -112,18 +112,18 @@ def score_translations(
 
 @dataclass(frozen=True)
 class Classification:
-    """Right and wrong by class: `confusion[true, predicted]` counts texts."""
+    """The confusion matrix of a classifier: `confusion[true, predicted]` counts texts."""
 
     classes: tuple[str, ...]
     confusion: npt.NDArray[np.int64]
 
     @property
     def accuracy(self) -> float:
-        """The share of texts that got their own class."""
+        """The share of texts with a correct prediction."""
         return float(np.trace(self.confusion) / max(1, self.confusion.sum()))
 
     def to_json(self) -> str:
-        """All of it, for a model card."""
+        """Serialise all fields, for a model card."""
         values = {"accuracy": self.accuracy, "classes": self.classes, "confusion": self.confusion.tolist()}
         return json.dumps(values, indent=2) + "\n"
 
@@ -145,7 +145,7 @@ class Labelled(NamedTuple):
     kinds: list[str]
 
     def accuracy_by_kind(self, predictions: Sequence[int]) -> dict[str, float]:
-        """Of each kind, in the table's order, the share of texts that got their own class."""
+        """Return the accuracy per kind, in the order of the table."""
         right: dict[str, list[bool]] = {}
         for label, kind, prediction in zip(self.labels, self.kinds, predictions, strict=True):
             right.setdefault(kind, []).append(label == prediction)
@@ -153,13 +153,13 @@ class Labelled(NamedTuple):
 
 
 def read_labelled(path: Path) -> Labelled:
-    """A whole TSV whose first line names its columns: `label`, `text` and, if it has a third, `kind`."""
+    """Read a whole TSV with the columns `label`, `text` and optionally `kind`, named in the first line."""
     pairs = list(read_pairs(CorpusSpec(source=path.name), path.parent))
     if not pairs or (pairs[0].source, pairs[0].target.strip()) != ("label", "text"):
         raise TrainingError(f"{path} must begin with the line: label, a tab, text. Labels are 0 and 1.")
-    strange = sorted({pair.source for pair in pairs[1:]} - {"0", "1"})
-    if strange or len(pairs) == 1:
-        fault = f"holds the label {strange[0]!r}" if strange else "holds no text"
+    invalid = sorted({pair.source for pair in pairs[1:]} - {"0", "1"})
+    if invalid or len(pairs) == 1:
+        fault = f"holds the label {invalid[0]!r}" if invalid else "holds no text"
         raise TrainingError(f"{path} {fault}. Give one text a line, with 0 or 1 and a tab before it.")
     header, *rows = ([*line.split("\t"), ""] for line in read_lines(path))
     kinds = [row[2] for row in rows] if header[2] == "kind" else []
@@ -167,12 +167,12 @@ def read_labelled(path: Path) -> Labelled:
 
 
 def confusion_matrix(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:
-    """Count how often each true class was given each class."""
+    """Count how often each class was predicted for each true class."""
     if len(labels) != len(predictions):
         raise TrainingError(f"There are {len(labels):,} labels, but {len(predictions):,} predictions.")
-    strange = sorted({*labels, *predictions} - set(range(len(classes))))
-    if strange:
-        raise TrainingError(f"Label {strange[0]} is none of the {len(classes)} classes, which count from 0.")
+    invalid = sorted({*labels, *predictions} - set(range(len(classes))))
+    if invalid:
+        raise TrainingError(f"Label {invalid[0]} is none of the {len(classes)} classes, which count from 0.")
     confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(confusion, (np.asarray(labels, dtype=np.int64), np.asarray(predictions, dtype=np.int64)), 1)
     return Classification(tuple(classes), confusion)

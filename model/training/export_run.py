@@ -24,7 +24,7 @@ from headlight.model.training.tasks import TASKS
 from headlight.model.translate import reliability
 from headlight.model.translate.reliability import FittedRule
 
-HEADS = "heads.json"  # which heads align words
+HEADS = "heads.json"  # the alignment heads
 
 
 def export_run(
@@ -43,12 +43,12 @@ def export_run(
     recipe = read_recipe(run)
     if blend is not None:
         interpolate_weights(model, recipe, tokenizers, blend)
-    others = {} if rule is None else {reliability.RELIABILITY_FILE: rule.to_json()}
+    other_files = {} if rule is None else {reliability.RELIABILITY_FILE: rule.to_json()}
     if heads is not None:
-        others[HEADS] = heads
+        other_files[HEADS] = heads
     card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
     card = f"{card.rstrip()}\n\n{training_facts(run, progress, weights, storage, blend)}"
-    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, others=others)
+    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, others=other_files)
 
 
 class Blend(NamedTuple):
@@ -59,23 +59,23 @@ class Blend(NamedTuple):
 
 
 def interpolate_weights(model: Any, recipe: Recipe, tokenizers: Tokenizers, blend: Blend) -> None:
-    """Move a model's weights towards those of the model it once began with, which may have had fewer layers.
+    """Move a model's weights towards those of its start model, which may have fewer layers.
 
-    A model keeps more of what it knew and has as much of what it learnt: the mean of both is better than either on
-    the text that the first was trained for (https://arxiv.org/abs/2109.01903).
+    The result keeps more of the start model's ability without losing what was learnt: the mean of both is better than
+    either on the text that the start model was trained for (https://arxiv.org/abs/2109.01903).
     """
     if not 0.0 < blend.share < 1.0:
         raise TrainingError(f"The share of {blend.folder} is {blend.share:g}, but must lie between 0 and 1.")
-    begun = replace(recipe, start=str(blend.folder), new_source=False, new_target=False, vectors_of_pieces=False)
-    other = deepcopy(model)
-    load_start_weights(other, begun, tokenizers)
+    start_recipe = replace(recipe, start=str(blend.folder), new_source=False, new_target=False, vectors_of_pieces=False)
+    start_model = deepcopy(model)
+    load_start_weights(start_model, start_recipe, tokenizers)
     with torch.no_grad():
-        for own, theirs in zip(model.parameters(), other.parameters(), strict=True):
-            own.lerp_(theirs, blend.share)
+        for parameter, start_parameter in zip(model.parameters(), start_model.parameters(), strict=True):
+            parameter.lerp_(start_parameter, blend.share)
 
 
 def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, RunProgress]:
-    """The model of a run as it stands."""
+    """Load the model of a run with its tokenizers and progress."""
     recipe, tokenizers = read_recipe(run), _read_tokenizers(run)
     tensors, progress = chosen_weights(run, weights)
     model = TASKS[recipe.task].make_model(recipe, tokenizers)
@@ -86,14 +86,14 @@ def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, RunProg
 
 
 def read_recipe(run: Path) -> Recipe:
-    """The recipe that a run began with."""
+    """Read the recipe of a run."""
     if not (run / "recipe.json").exists():
         raise TrainingError(f"{run} is no run folder: recipe.json is missing. Give the --run folder of `train`.")
     return load_recipe(run / "recipe.json")
 
 
 def chosen_weights(run: Path, weights: str) -> tuple[Tensors, RunProgress]:
-    """`best`, `last`, or a number: the mean of this many of the newest checkpoints, from the weights without EMA."""
+    """Load `best`, `last`, or for a number N the mean of the newest N checkpoints, without EMA."""
     if weights.isdigit() and int(weights) > 0:
         paths = checkpoints.list_checkpoints(run)[-int(weights) :]
         if len(paths) < int(weights):
@@ -110,23 +110,23 @@ def chosen_weights(run: Path, weights: str) -> tuple[Tensors, RunProgress]:
 
 
 def training_facts(run: Path, progress: RunProgress, weights: str, storage: Storage, blend: Blend | None = None) -> str:
-    """Everything needed to repeat the run: the generated part of a model card."""
+    """Return the generated part of a model card: everything needed to repeat the run."""
     recipe = read_recipe(run)
     digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
     corpora = "\n".join(f"| {' + '.join(spec.files)} | {spec.weight:g} |" for spec in recipe.corpora)
-    begun = f"- begins with the weights of {recipe.start}\n" if recipe.start else ""
-    until = f" --until {progress.step}" if weights == "last" and not progress.finished else ""
-    mixed = f" \\\n      --blend {blend.folder} --share {blend.share:g}" if blend else ""
+    start_lines = f"- begins with the weights of {recipe.start}\n" if recipe.start else ""
+    until_option = f" --until {progress.step}" if weights == "last" and not progress.finished else ""
+    blend_options = f" \\\n      --blend {blend.folder} --share {blend.share:g}" if blend else ""
     if blend:
-        begun += f"- of the weights, {blend.share:g} are those of {blend.folder}\n"
+        start_lines += f"- of the weights, {blend.share:g} are those of {blend.folder}\n"
     unit = "target tokens" if recipe.task == "translation" else "texts"
     return f"""## How to repeat it
 
-    python -m headlight train assets/recipes/{recipe.name}.json --data DATA --run runs/{recipe.name}{until}
+    python -m headlight train assets/recipes/{recipe.name}.json --data DATA --run runs/{recipe.name}{until_option}
     python -m headlight export --run runs/{recipe.name} --weights {weights} --storage {storage} \
---to assets/models/{recipe.name}{mixed}
+--to assets/models/{recipe.name}{blend_options}
 
-{begun}- seed {recipe.seed}; these weights: step {progress.step:,}, {progress.tokens:,} {unit}, \
+{start_lines}- seed {recipe.seed}; these weights: step {progress.step:,}, {progress.tokens:,} {unit}, \
 {progress.seconds / 3600:.1f} hours
 - SHA-256 of the cleaned training text: `{digest}`
 
@@ -140,15 +140,15 @@ def training_facts(run: Path, progress: RunProgress, weights: str, storage: Stor
 
 
 def _validation_curve(path: Path, most: int = 12) -> str:
-    """The rows of validation, thinned out to at most this many."""
+    """Return the validation log as a table of at most `most` evenly spaced rows."""
     if not path.exists():
         return "Nothing was held out to validate with.\n"
     with path.open(encoding="utf-8", newline="") as file:
-        head, *rows = csv.reader(file)
-    columns = [name for name in range(len(head)) if head[name] != "seconds"]
-    chosen = sorted({round(place * (len(rows) - 1) / (most - 1)) for place in range(most)}) if rows else []
-    lines = [[head[column] for column in columns], ["---"] * len(columns)]
-    lines += [[_format_number(rows[place][column]) for column in columns] for place in chosen]
+        header, *rows = csv.reader(file)
+    columns = [name for name in range(len(header)) if header[name] != "seconds"]
+    row_indices = sorted({round(index * (len(rows) - 1) / (most - 1)) for index in range(most)}) if rows else []
+    lines = [[header[column] for column in columns], ["---"] * len(columns)]
+    lines += [[_format_number(rows[index][column]) for column in columns] for index in row_indices]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

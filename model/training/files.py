@@ -10,13 +10,13 @@ from headlight.model.errors import TrainingError
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a new file, and put it in the place of `path` in one step; when it fails, `path` stays."""
+    """Let `write` fill a temporary file, and rename it to `path`. If `write` fails, `path` is unchanged."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(part)
         with part.open("rb+") as file:
-            os.fsync(file.fileno())  # else a crash may leave a renamed file without its content
+            os.fsync(file.fileno())  # without this, a crash may leave a renamed file without content
         part.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
@@ -31,12 +31,12 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A text file, atomically."""
+    """Write a text file atomically."""
     write_atomically(path, lambda part: _write_text(part, text))
 
 
 def copy_file(source: Path, path: Path) -> None:
-    """A copy of a file, atomically."""
+    """Copy a file atomically."""
     if not source.exists():
         raise TrainingError(f"{source} is not there. Check the recipe's `start`, and from which folder you train.")
     write_atomically(path, lambda part: _write_bytes(part, source.read_bytes()))
@@ -52,10 +52,10 @@ def _write_text(path: Path, text: str) -> None:
 
 def _sync_folder(folder: Path) -> None:
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:
-        return  # Windows opens no folder; the file itself is on the disk
+        return  # Windows cannot open a folder; the file itself is already on disk
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)

@@ -1,7 +1,7 @@
-"""A reader's verdicts: whether answers are right. Fitted to them, a rule learns what readers mind.
+"""A reader's verdicts on whether answers are right. A rule fitted to them learns which errors matter to readers.
 
-A verdict is of one sentence and its very answer. A table names both, or, where the sentences may not be copied, tells
-them by a fingerprint.
+A verdict applies to one sentence with exactly one answer. A table has both, or only their fingerprint if the sentences
+may not be copied.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from headlight.model.errors import TrainingError
 
 RIGHT, WRONG = "right", "wrong"
 TEXT_COLUMNS = {"sentence", "answer"}
-FINGERPRINT_DIGITS = 16  # of a fingerprint
+FINGERPRINT_DIGITS = 16  # hexadecimal
 
 
 def fingerprint(sentence: str, answer: str) -> str:
-    """Fingerprint of a sentence and its answer that reveals neither."""
+    """Return a fingerprint of a sentence and its answer that reveals neither."""
     return hashlib.sha256(f"{sentence}\t{answer}".encode()).hexdigest()[:FINGERPRINT_DIGITS]
 
 
 def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
-    """Fingerprint → whether the answer is right. Columns: `direction`, `verdict`, and the answer or its fingerprint."""
+    """Read verdicts: fingerprint → whether the answer is right.
+
+    Columns: `direction`, `verdict`, and `fingerprint` or `sentence` and `answer`.
+    """
     results: dict[str, bool] = {}
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
@@ -36,7 +39,7 @@ def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
             )
         for row in rows:
             if not row["verdict"]:
-                continue  # not read yet
+                continue  # no verdict yet
             if row["verdict"] not in (RIGHT, WRONG):
                 raise TrainingError(f"{path.name}: a verdict is {row['verdict']!r}, but must be {RIGHT} or {WRONG}.")
             if row["direction"] == direction:

@@ -1,6 +1,6 @@
-"""The first weights of a run: random, or those of another model, with more layers or new vocabularies as configured.
+"""Initial weights of a run: random, or those of another model, with more layers or new vocabularies as configured.
 
-A classifier may take a translator's word vectors alone: what words mean was learnt from far more text than reviews.
+A classifier may start with only the word vectors of a translator, which was trained on far more text.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from headlight.model.training.recipe import Recipe
 SOURCE_VECTORS = ("encoder.embedding.table.weight",)
 TARGET_VECTORS = ("decoder.embedding.table.weight", "decoder.output.words.weight")
 LAYER = re.compile(r"\.layers\.\d+\.")
-SUBLAYER_OUTPUT = re.compile(
-    r"attention\.output\.|feed_forward\.narrow\."
-)  # output of a sub-layer, added to the residual stream
+# Output projections of sub-layers, whose results are added to the residual stream.
+SUBLAYER_OUTPUT = re.compile(r"attention\.output\.|feed_forward\.narrow\.")
 
 
 def check_start_exists(recipe: Recipe) -> None:
-    """Raise an error for a missing `start` or `vectors_from` before the corpora are read, which takes minutes."""
+    """Raise a TrainingError if `start` or `vectors_from` is missing, before corpora are read, which takes minutes."""
     for field in ("start", "vectors_from"):
         folder = getattr(recipe, field)
         if folder and not (Path(folder) / CONFIG).is_file():
@@ -40,48 +39,61 @@ def check_start_exists(recipe: Recipe) -> None:
 
 
 def load_word_vectors(model: SelfAttentionClassifier, recipe: Recipe, tokenizers: Tokenizers) -> None:
-    """Take the word vectors of the translator `vectors_from`; an entry it lacks gets the mean of its pieces' vectors.
+    """Load the word vectors of the translator `vectors_from`; an entry it lacks gets the mean of its pieces' vectors.
 
-    Wider ones are turned onto their first principal directions, which keep what tells words apart. Lengths are those
-    of a fresh table: a translator's frequent words are short, its rare ones long, and a reviewer's need not be.
+    Wider vectors are projected onto their first principal directions, which preserve most differences between words.
+    Lengths are those of a fresh table: a translator's vectors are short for frequent words and long for rare ones,
+    which does not help a classifier.
     """
     translator = read_checkpoint(recipe.vectors_from, Transformer)
-    known = translator.model.state_dict()[SOURCE_VECTORS[0]].float()  # [entries, width]
+    vectors = translator.model.state_dict()[SOURCE_VECTORS[0]].float()  # [entries, width]
     table = model.embedding.table.weight.data  # [vocabulary, d_model]
-    if known.shape[1] < table.shape[1]:
+    if vectors.shape[1] < table.shape[1]:
         raise TrainingError(
-            f"{recipe.vectors_from} has word vectors of {known.shape[1]} numbers, the recipe's model of "
+            f"{recipe.vectors_from} has word vectors of {vectors.shape[1]} numbers, the recipe's model of "
             f"{table.shape[1]}. Make d_model at most as large."
         )
-    centred = known - known.mean(dim=0)
+    centred = vectors - vectors.mean(dim=0)
     directions = torch.linalg.svd(centred, full_matrices=False).Vh[: table.shape[1]]  # [d_model, width]
-    turned = centred @ directions.T  # [entries, d_model]
+    projected = centred @ directions.T  # [entries, d_model]
     length = table.norm(dim=1).mean()
     for token_id, pieces in enumerate(map_vocabularies(translator.source_tokenizer, tokenizers.source)):
         if pieces:
-            table[token_id] = nn.functional.normalize(turned[pieces].mean(dim=0), dim=0) * length
+            table[token_id] = nn.functional.normalize(projected[pieces].mean(dim=0), dim=0) * length
 
 
 def load_start_weights(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers) -> None:
-    """Take the weights of the recipe's `start`: the same sizes, or fewer layers of them.
+    """Load the weights of the recipe's `start`, a model of the same sizes that may have fewer layers.
 
-    Layers that `start` lacks come last and compute the identity. A new vocabulary keeps its random vectors, or with
-    `vectors_of_pieces` takes them from the vocabulary that it replaces.
+    Additional layers come last and start as the identity. A new vocabulary has random vectors, or with
+    `vectors_of_pieces` those of its pieces in the old vocabulary.
     """
     start = read_checkpoint(recipe.start, type(model))
-    weights, own = start.model.state_dict(), model.state_dict()
+    weights, initial = start.model.state_dict(), model.state_dict()
     if recipe.new_source:
         _transfer_rows(
-            weights, own, SOURCE_VECTORS, start.source_tokenizer, tokenizers.source, recipe.vectors_of_pieces
+            weights,
+            initial,
+            SOURCE_VECTORS,
+            start.source_tokenizer,
+            tokenizers.source,
+            recipe.vectors_of_pieces,
         )
     if recipe.new_target:
         _transfer_rows(
-            weights, own, TARGET_VECTORS, start.target_tokenizer, tokenizers.target, recipe.vectors_of_pieces
+            weights,
+            initial,
+            TARGET_VECTORS,
+            start.target_tokenizer,
+            tokenizers.target,
+            recipe.vectors_of_pieces,
         )
     if recipe.model.get("norm_first"):
-        weights |= {name: _zero_output(name, own[name]) for name in own if name not in weights and LAYER.search(name)}
+        weights |= {
+            name: _zero_output(name, initial[name]) for name in initial if name not in weights and LAYER.search(name)
+        }
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if shapes != {name: tuple(tensor.shape) for name, tensor in own.items()}:
+    if shapes != {name: tuple(tensor.shape) for name, tensor in initial.items()}:
         raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. Give both the same.")
     model.load_state_dict(weights)
 
@@ -92,27 +104,27 @@ def _transfer_rows(
 ) -> None:  # fmt: skip
     vectors = own[names[0]].clone()
     if from_pieces:
-        known = weights[names[0]]
+        old_vectors = weights[names[0]]
         for token_id, pieces in enumerate(map_vocabularies(old, new)):
             if pieces:
-                vectors[token_id] = known[pieces].mean(dim=0)
+                vectors[token_id] = old_vectors[pieces].mean(dim=0)
     weights |= {name: vectors for name in names if name in own}
 
 
 def map_vocabularies(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
-    """The old vocabulary's ids for each entry of the new one: the same entry, or its pieces; empty without either."""
-    same = {old.label(token_id): token_id for token_id in range(old.vocabulary_size)}
+    """Return the old ids of each new entry: the same entry, or its pieces; empty if there are neither."""
+    old_ids = {old.label(token_id): token_id for token_id in range(old.vocabulary_size)}
     results: list[list[int]] = []
     for token_id in range(new.vocabulary_size):
         label = new.label(token_id)
         text = new.decode([token_id])
-        if label in same:
-            results.append([same[label]])
+        if label in old_ids:
+            results.append([old_ids[label]])
         else:
             results.append([] if "\ufffd" in text else old.encode(text))
     return results
 
 
 def _zero_output(name: str, tensor: Tensor) -> Tensor:
-    """Initial weight of an added layer: zero output projection, so the layer starts as the identity."""
+    """Initialise a weight of an additional layer: output projections are zero, so the layer starts as the identity."""
     return torch.zeros_like(tensor) if SUBLAYER_OUTPUT.search(name) else tensor

@@ -79,7 +79,7 @@ class RunHeader:
 
 
 def snapshot_steps(steps: int) -> tuple[int, ...]:
-    """Snapshot steps, dense at the start and sparser later."""
+    """Return the snapshot steps, dense at the start and sparser later."""
     return tuple(sorted({round(steps * (place / (SNAPSHOT_COUNT - 1)) ** 1.5) for place in range(SNAPSHOT_COUNT)}))
 
 
@@ -100,15 +100,15 @@ class LiveRun:
         self.trainer = Trainer(self.model, self.recipe, self.tokenizers.special, setting, Processes())
         self.trainer.losses = make_loss(self.model, SMOOTHING, mistakes)
         self.pairs = [*(pairs[place] for place in corpus.shown), *corpus.unseen]
-        shown = encode(_text(self.pairs), self.tokenizers)
+        samples = encode(_text(self.pairs), self.tokenizers)
         special = self.tokenizers.special
-        self.batches = [make_batch(shown, torch.tensor([row]).numpy(), special) for row in range(len(self.pairs))]
+        self.batches = [make_batch(samples, torch.tensor([row]).numpy(), special) for row in range(len(self.pairs))]
 
     @property
     def beginning(self) -> RunHeader:
         """Sizes and sample sentences."""
         source, target = self.tokenizers.source, self.tokenizers.target
-        known = len(CORPUS_BY_NAME[self.run.corpus].shown)
+        trained_count = len(CORPUS_BY_NAME[self.run.corpus].shown)
         return RunHeader(
             self.run,
             self.model.parameter_count(),
@@ -117,14 +117,14 @@ class LiveRun:
             tuple(_labels(source, batch.source[0].tolist()) for batch in self.batches),
             tuple(_labels(target, batch.words.tolist()) for batch in self.batches),
             tuple(self._translations(pair) for pair in self.pairs),
-            tuple(row >= known for row in range(len(self.pairs))),
+            tuple(row >= trained_count for row in range(len(self.pairs))),
             int(self.sentences.target.lengths.sum()),
         )
 
     def _translations(self, pair: Pair) -> tuple[str, ...]:
-        """Accepted translations of a sentence; the guessing lesson has several."""
-        others = (each.target for each in self.trained if each.source == pair.source)
-        return tuple(dict.fromkeys([pair.target, *others]))
+        """Return the accepted translations of a sentence; the guessing lesson has several."""
+        references = (reference.target for reference in self.trained if reference.source == pair.source)
+        return tuple(dict.fromkeys([pair.target, *references]))
 
     def snapshots(self) -> Iterator[Snapshot]:
         """Train, and yield all snapshots, the first of the untrained model.
@@ -133,13 +133,13 @@ class LiveRun:
             TrainingError: the loss is NaN or infinite.
         """
         yield self.snapshot(())
-        wanted, losses = set(snapshot_steps(self.run.steps)), []
+        due_steps, losses = set(snapshot_steps(self.run.steps)), []
         rate_at = make_schedule(self.recipe.optimisation, self.run.steps, self.recipe.optimisation.cool_down_steps)
         for sentences, step in training_steps(lambda _: self.sentences, self.recipe.batching, SEED, RunProgress()):
             number = self.trainer.progress.step + 1
             self.trainer.step(sentences, step, rate_at(number))
             losses.append(self.trainer.pop_mean_losses()["loss"])
-            if number in wanted:
+            if number in due_steps:
                 yield self.snapshot(losses)
                 losses = []
             if number == self.run.steps:
@@ -149,8 +149,8 @@ class LiveRun:
     def snapshot(self, losses: Sequence[float]) -> Snapshot:
         """Translate the sample sentences with the current model. `losses`: since the last snapshot."""
         self.model.eval()
-        shown = tuple(self._snapshot(batch) for batch in self.batches)
-        return Snapshot(self.trainer.progress.step, tuple(losses), shown)
+        sentences = tuple(self._snapshot(batch) for batch in self.batches)
+        return Snapshot(self.trainer.progress.step, tuple(losses), sentences)
 
     def _snapshot(self, batch: Batch) -> SentenceSnapshot:
         special, tokenizer = self.tokenizers.special, self.tokenizers.target
@@ -159,26 +159,26 @@ class LiveRun:
         paths = [f"{attention_path('cross', layer)}.weights" for layer in range(self.run.layers)]
         with watch(self.model, *paths) as seen:
             logits = self.model(batch.source, batch.target[:, : len(batch.words)], batch.source_mask)
-        chances = logits[0].softmax(dim=-1).gather(1, batch.words[:, None])[:, 0]
+        probabilities = logits[0].softmax(dim=-1).gather(1, batch.words[:, None])[:, 0]
         cross = torch.stack([seen[path][0] for path in paths]).numpy()
-        return SentenceSnapshot(tokenizer.decode(written), tuple(chances.tolist()), cross)
+        return SentenceSnapshot(tokenizer.decode(written), tuple(probabilities.tolist()), cross)
 
 
 def interleave(runs: Sequence[LiveRun]) -> Iterator[tuple[int, Snapshot | RunFailure]]:
     """Yield (run index, snapshot) of several runs in turn. A failed run does not stop the others."""
-    going = [(number, run.snapshots()) for number, run in enumerate(runs)]
-    while going:
-        for number, moments in list(going):
+    active = [(number, run.snapshots()) for number, run in enumerate(runs)]
+    while active:
+        for number, snapshots in list(active):
             try:
-                moment: Snapshot | RunFailure | None = next(moments, None)
+                event: Snapshot | RunFailure | None = next(snapshots, None)
             except TrainingError:
-                moment = RunFailure("diverged")
+                event = RunFailure("diverged")
             except RuntimeError as error:  # for example mismatched shapes caused by the run's `mistake`
-                moment = RunFailure("broken", str(error).partition("\n")[0])
-            if not isinstance(moment, Snapshot):
-                going.remove((number, moments))
-            if moment is not None:
-                yield number, moment
+                event = RunFailure("broken", str(error).partition("\n")[0])
+            if not isinstance(event, Snapshot):
+                active.remove((number, snapshots))
+            if event is not None:
+                yield number, event
 
 
 def learn_tokenizers(pairs: Sequence[Pair], settings: TokenizerSettings) -> Tokenizers:
@@ -196,20 +196,20 @@ _init_lock = Lock()  # initial weights are drawn from PyTorch's global generator
 
 
 def untrained_snapshot(run: LiveRunSettings) -> tuple[RunHeader, Snapshot | RunFailure]:
-    """Header and first snapshot of a run, without training.
+    """Return the header and the first snapshot of a run, without training.
 
     Thread-safe. The state of PyTorch's global generator is restored.
     """
     with _init_lock, torch.random.fork_rng(devices=[]):
-        watched = LiveRun(run)
+        live_run = LiveRun(run)
     try:
-        return watched.beginning, watched.snapshot(())
+        return live_run.beginning, live_run.snapshot(())
     except RuntimeError as error:  # the run's `mistake` fails in the first forward pass
-        return watched.beginning, RunFailure("broken", str(error).partition("\n")[0])
+        return live_run.beginning, RunFailure("broken", str(error).partition("\n")[0])
 
 
 def uniform_loss(vocabulary: int) -> float:
-    """Cross-entropy of a uniform prediction."""
+    """Return the cross-entropy of a uniform prediction."""
     return math.log(vocabulary)
 
 
@@ -217,24 +217,24 @@ def uniform_loss(vocabulary: int) -> float:
 
 
 def header_message(beginnings: Sequence[RunHeader]) -> dict[str, Any]:
-    """The first message: the headers of all runs."""
+    """Create the first message: the headers of all runs."""
     return {"what": "begun", "runs": [asdict(beginning) for beginning in beginnings]}
 
 
 def snapshot_message(number: int, moment: Snapshot | RunFailure) -> dict[str, Any]:
-    """The message for a snapshot or a failure of the run with this index."""
+    """Create the message for a snapshot or a failure of the run with this index."""
     if isinstance(moment, RunFailure):
         return {"what": "ended", "run": number, "why": moment.reason, "says": moment.message}
-    shown = [
+    sentences = [
         {
-            "written": each.written,
-            "chances": [round(chance, 5) for chance in each.probabilities],
-            "cross": encode_array(each.cross),
+            "written": sentence.written,
+            "chances": [round(probability, 5) for probability in sentence.probabilities],
+            "cross": encode_array(sentence.cross),
         }
-        for each in moment.shown
+        for sentence in moment.shown
     ]
     losses = [round(loss, 5) for loss in moment.losses]
-    return {"what": "moment", "run": number, "step": moment.step, "losses": losses, "shown": shown}
+    return {"what": "moment", "run": number, "step": moment.step, "losses": losses, "shown": sentences}
 
 
 def _text(pairs: Sequence[Pair]) -> CorpusText:

@@ -2,9 +2,9 @@
 
     echo '[{"corpus": "toy"}]' | python -m headlight.model.training.live_run_process
 
-The process has the lowest priority and one thread, so that a server on the same machine answers others as fast as
-before. It ends with its run, after `SECONDS` of computing, and at once when its input ends: whoever started it holds
-that pipe open, and the system closes it when that process dies, however it dies.
+The process has the lowest priority and one thread, so that a server on the same machine stays responsive. It exits when
+its runs end, after `CPU_SECONDS_LIMIT`, and as soon as its standard input closes: the parent process keeps that pipe
+open, and the operating system closes it when the parent dies.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-NICENESS = 19  # niceness
-CPU_SECONDS_LIMIT = 60  # of computing: the largest two runs take a third of it
-MAX_RUNS = 2  # side by side
+NICENESS = 19  # the lowest priority
+CPU_SECONDS_LIMIT = 60  # the two largest runs take a third of it
+MAX_RUNS = 2  # per process
 
 
 def main() -> None:
-    """Run what standard input asks for."""
+    """Train the runs that standard input describes."""
     lower_priority()
-    asked = json.loads(sys.stdin.readline())
+    settings = json.loads(sys.stdin.readline())
     threading.Thread(target=_exit_on_eof, daemon=True).start()
-    train(asked, _write_message)
+    train(settings, _write_message)
 
 
 def lower_priority() -> None:
@@ -35,14 +35,14 @@ def lower_priority() -> None:
         os.nice(NICENESS)
     try:
         import resource
-    except ImportError:  # Windows: the starter sets the priority, and counts the seconds
+    except ImportError:  # Windows: the parent sets the priority and the time limit
         return
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS_LIMIT, CPU_SECONDS_LIMIT))
 
 
 def train(asked: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], None]) -> None:
-    """Train the asked runs in turn, and say every moment."""
-    # Imported after the priority is set: loading PyTorch is most of a short run.
+    """Train the runs in turn, and pass every message to `say`."""
+    # Imported after the priority is set: loading PyTorch takes most of the time of a short run.
     import torch
 
     from headlight.model.errors import TrainingError
@@ -54,8 +54,8 @@ def train(asked: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], None]
         raise TrainingError(f"{len(asked)} runs were asked for, but 1 to {MAX_RUNS} are trained side by side.")
     runs = [LiveRun(LiveRunSettings(**values)) for values in asked]
     say(header_message([run.beginning for run in runs]))
-    for number, moment in interleave(runs):
-        say(snapshot_message(number, moment))
+    for number, event in interleave(runs):
+        say(snapshot_message(number, event))
     say({"what": "done"})
 
 
@@ -67,7 +67,7 @@ def _write_message(message: dict[str, Any]) -> None:
 
 
 def _exit_on_eof() -> None:
-    """The starter closed the pipe, or is dead."""
+    """Exit when the parent process closes the pipe or dies."""
     sys.stdin.read()
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""What may be chosen of a small run that is watched: a corpus of a few sentences, sizes, and how it learns."""
+"""Settings of a small run that the page shows live: a corpus of a few sentences, model sizes, optimisation."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SEED = 1
 
 @dataclass(frozen=True)
 class LiveCorpus:
-    """A handful of pairs, and which of them are shown. `unseen`: pairs of known words that no step trains on."""
+    """A few pairs, and the indices of those on display. `unseen`: held-out pairs that consist of known words."""
 
     file: str
-    pairs: int  # number of lines, from the first
-    vocabulary: int  # of each side, at most
+    pairs: int  # number of lines from the start of the file
+    vocabulary: int  # maximum size per side
     steps: int
     shown: tuple[int, ...]
     unseen: tuple[Pair, ...] = ()
@@ -52,7 +52,7 @@ CHOICES: Mapping[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class LiveRunSettings:
-    """What may be chosen of a run, each from `CHOICES`: the largest is a few seconds of one core."""
+    """Settings of a run, each one of `CHOICES`. The largest run takes a few seconds on one core."""
 
     corpus: str = "toy"
     layers: int = 2
@@ -61,21 +61,21 @@ class LiveRunSettings:
     rate: float = 0.002
     warmup: int = 20
     positions: bool = True
-    mistake: str = ""  # one of `MISTAKES` that the run is trained with
+    mistake: str = ""  # one of `MISTAKES`, or empty
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if not any(type(value) is type(choice) and value == choice for choice in CHOICES[each.name]):
-                raise TrainingError(f"{each.name} is {value!r}, but must be one of {CHOICES[each.name]}.")
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if not any(type(value) is type(choice) and value == choice for choice in CHOICES[setting.name]):
+                raise TrainingError(f"{setting.name} is {value!r}, but must be one of {CHOICES[setting.name]}.")
 
     @property
     def steps(self) -> int:
-        """How many steps the run takes."""
+        """The number of training steps."""
         return CORPUS_BY_NAME[self.corpus].steps
 
     def recipe(self) -> Recipe:
-        """The same as the recipe of a run that the command `headlight train` would make."""
+        """Return the equivalent recipe for `headlight train`."""
         corpus = CorpusSpec(source=CORPUS_BY_NAME[self.corpus].file, header=True)
         return Recipe(
             name="watched",

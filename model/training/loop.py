@@ -1,4 +1,4 @@
-"""The training loop: batches in, weights out, and nothing lost when it is stopped.
+"""The training loop, which can stop and resume after any step.
 
 Randomness is a function of (seed, step, process): a resumed run draws the same dropout as an uninterrupted one.
 """
@@ -39,7 +39,7 @@ class TrainingStep(NamedTuple):
 
 @dataclass(frozen=True)
 class ComputeSettings:
-    """Where and in which format to compute."""
+    """Device, precision and compilation."""
 
     device: torch.device
     precision: str = "auto"
@@ -49,16 +49,16 @@ class ComputeSettings:
 def training_steps(
     data: Callable[[int], Sentences], batching: Batching, seed: int, progress: RunProgress
 ) -> Iterator[tuple[Sentences, TrainingStep]]:
-    """All steps from a position on, epoch after epoch, without end."""
+    """Yield all steps from a position on, epoch after epoch, without end."""
     epoch, first = progress.epoch, progress.batch
     while True:
         sentences = data(epoch)
         plan = plan_epoch(sentences, batching, seed, epoch)
         while first < len(plan):
-            after = min(first + batching.accumulate, len(plan))
-            end = after == len(plan)
-            yield sentences, TrainingStep(plan[first:after], epoch + end, 0 if end else after)
-            first = after
+            stop = min(first + batching.accumulate, len(plan))
+            ends_epoch = stop == len(plan)
+            yield sentences, TrainingStep(plan[first:stop], epoch + ends_epoch, 0 if ends_epoch else stop)
+            first = stop
         epoch, first = epoch + 1, 0
 
 
@@ -74,11 +74,12 @@ class Trainer:
         self.task = TASKS[recipe.task]
         self.recipe, self.special, self.setting, self.processes = recipe, special, setting, processes
         settings = recipe.optimisation
-        self.parameters = [each for each in model.parameters() if each.requires_grad]
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.optimiser = make_optimiser(self.parameters, settings)
         self.average = WeightAverage(model, settings.ema_decay)
         self.progress = RunProgress()
-        self.sums = torch.zeros(3, device=setting.device)  # smoothed loss, plain loss, gradient norm since the last row
+        # Smoothed loss, plain loss and gradient norm, summed since the last report.
+        self.sums = torch.zeros(3, device=setting.device)
         self.words = self.padded = self.taken = 0  # target tokens, padded tokens and steps since then
         self.losses: Callable[..., LossSums] = self._wrap(self.task.make_losses(model, recipe))
 
@@ -91,7 +92,7 @@ class Trainer:
         return DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True)
 
     def step(self, sentences: Sentences, step: TrainingStep, rate: float) -> None:
-        """One step of the optimiser."""
+        """Run one optimiser step with this learning rate."""
         self.model.train()
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -105,26 +106,26 @@ class Trainer:
         self.taken += 1
 
     def accumulate_gradients(self, sentences: Sentences, batches: list[RowArray]) -> None:
-        """Leave in the parameters the gradient of the mean loss over all target tokens of these batches.
+        """Accumulate the gradient of the mean loss over all target tokens of these batches in the parameters.
 
-        Every process knows the whole plan, so all divide by the same global number of tokens without communication.
+        Every process has the whole plan, so all divide by the same global number of tokens without communication.
         """
         self.optimiser.zero_grad(set_to_none=True)
         words = sum(self.task.count(sentences, rows) for rows in batches)
         world, rank = self.processes.world, self.processes.rank
         for number, rows in enumerate(batches):
-            mine = rows[rank::world]
-            weight = world / words if len(mine) else 0.0  # DistributedDataParallel takes the mean over processes
-            batch = self.task.make_batch(sentences, mine if len(mine) else rows[:1], self.special)
+            own_rows = rows[rank::world]
+            weight = world / words if len(own_rows) else 0.0  # DistributedDataParallel takes the mean over processes
+            batch = self.task.make_batch(sentences, own_rows if len(own_rows) else rows[:1], self.special)
             batch = batch.to(self.setting.device)
             torch.manual_seed(dropout_seed(self.recipe.seed, self.progress.step, number, rank))
             last = number == len(batches) - 1
-            waits = nullcontext() if last or world == 1 else self.losses.no_sync()  # type: ignore[attr-defined]
-            with waits:
+            sync_context = nullcontext() if last or world == 1 else self.losses.no_sync()  # type: ignore[attr-defined]
+            with sync_context:
                 with autocast(self.setting.device, self.setting.precision):
                     losses = self.losses(batch)
                 (losses.smoothed * weight).backward()  # type: ignore[no-untyped-call]
-            share = float(len(mine) > 0)
+            share = float(len(own_rows) > 0)
             self.sums[0] += losses.smoothed.detach() * share
             self.sums[1] += losses.plain.detach() * share
             self.padded += batch_cost(sentences, rows)
@@ -132,14 +133,14 @@ class Trainer:
         self.progress.tokens += words
 
     def reduce_losses(self) -> None:
-        """Add the sums of all processes in the first one; all must call this."""
+        """Add up the sums of all processes in the first one. All processes must call this."""
         if self.processes.world > 1:
             torch.distributed.all_reduce(self.sums[:2])
         if not self.processes.first:
             self.sums.zero_()
 
     def pop_mean_losses(self) -> dict[str, float]:
-        """Means since the last call, whole in the first process; the only moment when the loss leaves the device."""
+        """Return the means since the last call, complete only in the first process. Copies losses to the CPU."""
         self.reduce_losses()
         smoothed, plain, norms = self.sums.tolist()
         values = {
@@ -156,10 +157,10 @@ class Trainer:
             )
         return values
 
-    # ------------------------------------------------------------ stored and restored
+    # ------------------------------------------------------------ checkpoints
 
     def tensors(self) -> dict[str, Tensors]:
-        """The tensors of a checkpoint."""
+        """Return the tensors of a checkpoint, by group."""
         optimiser: Tensors = {}
         for name, parameter in self.model.named_parameters():
             for key, value in self.optimiser.state.get(parameter, {}).items():
@@ -176,11 +177,11 @@ class Trainer:
 
     @torch.no_grad()
     def restore(self, groups: dict[str, Tensors], progress: RunProgress) -> None:
-        """Go on from a checkpoint."""
+        """Restore the state of a checkpoint."""
         parameters = dict(self.model.named_parameters())
         saved = {name: tuple(tensor.shape) for name, tensor in groups["model"].items()}
-        wanted = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
-        if saved != wanted:
+        expected = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+        if saved != expected:
             raise TrainingError(
                 "The run's checkpoint holds another model than the recipe asks for. "
                 "Choose another --run folder for the changed recipe, or restore the recipe."
@@ -189,8 +190,8 @@ class Trainer:
             parameter.copy_(groups["model"][name])
         for key, value in groups.get("optimiser", {}).items():
             kind, _, name = key.partition("/")
-            place = "cpu" if kind == "step" and not self.optimiser.defaults.get("fused") else self.setting.device
-            self.optimiser.state[parameters[name]][kind] = value.to(place)
+            device = "cpu" if kind == "step" and not self.optimiser.defaults.get("fused") else self.setting.device
+            self.optimiser.state[parameters[name]][kind] = value.to(device)
         self.average.load(groups.get("average", groups["model"]))
         if self.processes.first:
             self.sums.copy_(groups["since"]["sums"])
@@ -205,14 +206,14 @@ def run_steps(
     cool_down_steps: int,
     after_step: Callable[[float], bool],
 ) -> None:
-    """Step after step until the last one, or until `after_step(rate)` says to stop."""
+    """Train until step `last`, or until `after_step(rate)` returns True."""
     rate_at = make_schedule(trainer.recipe.optimisation, last, cool_down_steps)
-    started, before = time.monotonic(), trainer.progress.seconds
+    started, earlier_seconds = time.monotonic(), trainer.progress.seconds
     for sentences, step in training_steps(data, trainer.recipe.batching, trainer.recipe.seed, trainer.progress):
         if trainer.progress.step >= last:
             return
         rate = rate_at(trainer.progress.step + 1)
         trainer.step(sentences, step, rate)
-        trainer.progress.seconds = before + time.monotonic() - started
+        trainer.progress.seconds = earlier_seconds + time.monotonic() - started
         if after_step(rate):
             return

@@ -19,18 +19,18 @@ LOGITS = "decoder.output.logits"
 
 @dataclass(frozen=True)
 class MistakeResult:
-    """Translation of a sentence by the broken copy."""
+    """Translations of a sentence by the broken copy."""
 
-    forced: Translation | None  # the right translation, as the wrong copy scores it
+    forced: Translation | None  # the right translation, scored by the broken copy
     generated: Translation | None  # free translation
     error: str  # PyTorch's message if the model cannot run
-    loss: float  # of each token of the right translation, as such code reports it
-    right_loss: float
+    loss: float  # per token of the right translation, as the broken code computes it
+    right_loss: float  # the same loss, of the right model
 
 
 def try_mistakes(translator: Translator, translation: Translation, names: Sequence[str]) -> MistakeResult:
-    """Put mistakes into a copy of the model, and let it translate."""
-    wrong = Translator(
+    """Translate with a copy of the model that has these mistakes."""
+    broken = Translator(
         with_mistakes(translator.model, names),
         translator.source_tokenizer,
         translator.target_tokenizer,
@@ -41,40 +41,40 @@ def try_mistakes(translator: Translator, translation: Translation, names: Sequen
         languages=translator.languages,
         generation_defaults=translator.generation_defaults,
     )
-    own = replace(translation.request, prefix=None, capture=())
-    value = replace(own, target=tuple(token.id for token in translation.target_tokens), capture=(LOGITS,))
-    right = forced_loss(translator.translate(value), [])
+    request = replace(translation.request, prefix=None, capture=())
+    forced_request = replace(request, target=tuple(token.id for token in translation.target_tokens), capture=(LOGITS,))
+    right_loss = forced_loss(translator.translate(forced_request), [])
     try:
-        held = wrong.translate(value)
-        written = wrong.translate(replace(own, target=None))
+        forced = broken.translate(forced_request)
+        generated = broken.translate(replace(request, target=None))
     except RuntimeError as error:
-        return MistakeResult(None, None, str(error).partition("\n")[0], float("nan"), right)
-    return MistakeResult(held, written, "", forced_loss(held, names), right)
+        return MistakeResult(None, None, str(error).partition("\n")[0], float("nan"), right_loss)
+    return MistakeResult(forced, generated, "", forced_loss(forced, names), right_loss)
 
 
 def forced_loss(held: Translation, names: Sequence[str]) -> float:
-    """The mean loss of the words of a translation whose logits were captured."""
-    twice = any(MISTAKES[name].in_training for name in names)
+    """Return the mean loss per token of a translation whose logits were captured."""
+    softmax_twice = any(MISTAKES[name].in_training for name in names)
     logits = torch.from_numpy(np.array(held.captured[LOGITS]))
     words = torch.tensor([token.id for token in held.target_tokens])
-    return float((cross_entropy_of_probabilities if twice else cross_entropy)(logits, words)) / len(words)
+    return float((cross_entropy_of_probabilities if softmax_twice else cross_entropy)(logits, words)) / len(words)
 
 
 def run_test(model: Transformer, name: str, made: Sequence[str]) -> tuple[bool, str]:
-    """Whether the test of a mistake passes where some are `made`, and the number that it is about, or the complaint."""
+    """Run the test of mistake `name` with the mistakes `made`. Return whether it passes, and its number or error."""
     if MISTAKES[name].in_training:
         subject: object = cross_entropy_of_probabilities if name in made else cross_entropy
     else:
         subject = with_mistakes(model, made).to("cpu", torch.float32)
     try:
         return True, f"{run_mistake_test(name, subject):.4f}"
-    except (AssertionError, RuntimeError) as error:  # one mistake may keep the test of another from running
+    except (AssertionError, RuntimeError) as error:  # a mistake may break the test of another one
         return False, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
 @dataclass(frozen=True)
 class MistakeTestResult:
-    """Result of a mistake's test on the correct model and on the copy: passed or failed, and its number."""
+    """Results of a test on the right model and on the broken copy: whether it passes, and its number or error."""
 
     right: tuple[bool, str]
     wrong: tuple[bool, str]
@@ -83,7 +83,7 @@ class MistakeTestResult:
 def run_tests(
     translator: Translator, translation: Translation, names: Sequence[str]
 ) -> tuple[MistakeResult, dict[str, MistakeTestResult]]:
-    """Mistakes in a copy of the model, and the result of each test."""
+    """Translate with these mistakes, and run the test of each."""
     model = translator.model
     tests = {name: MistakeTestResult(run_test(model, name, []), run_test(model, name, names)) for name in names}
     return try_mistakes(translator, translation, names), tests

@@ -19,24 +19,24 @@ SOURCE, TARGET = torch.tensor([[5, 6, 7]]), torch.tensor([[1, 5, 6, 7]])
 
 def test_dimensions_turn_at_different_speeds(model: Any) -> float:
     table = model.encoder.embedding.positions.rows(0, 64, torch.zeros(1))  # [positions, width]
-    apart = float((table[:, 0] - table[:, 2]).abs().max())
-    assert apart > 0.1, f"{apart:.4f} > 0.1"
-    return apart
+    difference = float((table[:, 0] - table[:, 2]).abs().max())
+    assert difference > 0.1, f"{difference:.4f} > 0.1"
+    return difference
 
 
 def test_other_words_give_other_vectors(model: Any) -> float:
-    one, other = (model.encoder.embedding(torch.tensor([[5, word]])) for word in (6, 7))
-    apart = float((one - other).abs().max())
-    assert apart > 0.001, f"{apart:.4f} > 0.001"
-    return apart
+    first, second = (model.encoder.embedding(torch.tensor([[5, word]])) for word in (6, 7))
+    difference = float((first - second).abs().max())
+    assert difference > 0.001, f"{difference:.4f} > 0.001"
+    return difference
 
 
 def test_words_are_louder_than_positions(model: Any) -> float:
     with watch(model, "encoder.embedding.embedded") as seen:
-        both = model.encoder.embedding(torch.arange(5, 25)[None])
+        positioned = model.encoder.embedding(torch.arange(5, 25)[None])
     words = seen["encoder.embedding.embedded"]
-    word, place = (float(part.norm(dim=-1).mean()) for part in (words, both - words))
-    assert word > place, f"{word:.4f} > {place:.4f}"
+    word, position = (float(part.norm(dim=-1).mean()) for part in (words, positioned - words))
+    assert word > position, f"{word:.4f} > {position:.4f}"
     return word
 
 
@@ -51,9 +51,9 @@ def test_cross_attention_keeps_the_length_of_its_queries(model: Any) -> float:
 def test_every_row_sums_to_one(model: Any) -> float:
     with watch(model, "decoder.layers.0.self_attention.weights") as seen:
         model(SOURCE, TARGET)
-    least = float(seen["decoder.layers.0.self_attention.weights"].sum(dim=-1).min())
-    assert abs(least - 1) < 1e-5, f"{least:.4f} == 1"
-    return least
+    smallest = float(seen["decoder.layers.0.self_attention.weights"].sum(dim=-1).min())
+    assert abs(smallest - 1) < 1e-5, f"{smallest:.4f} == 1"
+    return smallest
 
 
 def test_a_silent_part_changes_nothing(model: Any) -> float:
@@ -69,14 +69,14 @@ def test_every_number_of_the_norm_is_trained(model: Any) -> float:
     norm = model.encoder.layers[0].around_feed_forward.norm
     x = torch.linspace(-1, 1, 2 * model.config.d_model).view(1, 2, -1)
     with torch.enable_grad():
-        (slope,) = torch.autograd.grad(norm(x).square().sum(), norm.weight, allow_unused=True)
-    assert slope is not None, "no gradient reaches norm.weight"
-    return float(slope.abs().max())
+        (gradient,) = torch.autograd.grad(norm(x).square().sum(), norm.weight, allow_unused=True)
+    assert gradient is not None, "no gradient reaches norm.weight"
+    return float(gradient.abs().max())
 
 
 def test_no_word_sees_the_next(model: Any) -> float:
-    one, other = (model(SOURCE, torch.tensor([[1, 5, word]])) for word in (6, 7))
-    change = float((one - other)[:, :2].abs().max())  # logits of the words before the one that differs
+    first, second = (model(SOURCE, torch.tensor([[1, 5, word]])) for word in (6, 7))
+    change = float((first - second)[:, :2].abs().max())  # logits before the word that differs
     assert change < 1e-4, f"{change:.4f} == 0"
     return change
 
@@ -104,5 +104,5 @@ TEST_BY_MISTAKE: dict[str, Callable[[Any], float]] = {
 
 @torch.no_grad()
 def run_mistake_test(name: str, subject: Any) -> float:
-    """The number that the test of a mistake is about, of a model or a loss; or its `AssertionError`."""
+    """Run the test of a mistake on a model or a loss. Return its number, or raise its `AssertionError`."""
     return TEST_BY_MISTAKE[name](subject)

@@ -1,8 +1,8 @@
-"""Mistakes that circulate in tutorials: each is one part of the model, or its loss, written wrong.
+"""Mistakes that are common in tutorials: each is a wrong version of one part of the model, or of its loss.
 
-A wrong part is a subclass of the right one with one method as it is often copied. `with_mistakes` gives a copy of a
-model that shares all weights and has wrong parts in the place of right ones, so the core's code knows no switch, and
-comparing it with the correct model shows no error. What would have caught each stands in `mistake_tests.py`.
+A wrong part is a subclass of the right one that overrides one method. `with_mistakes` returns a copy of a model that
+shares all weights and has wrong parts instead of right ones, so the core code needs no switches. `mistake_tests.py`
+has a test that detects each mistake.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from headlight.model.core.transformer import Decoder, Transformer
 from headlight.model.training.batches import Batch
 from headlight.model.training.loss import LossModule, LossSums
 
-# ---------------------------------------------------------------- parts, written wrong
+# ---------------------------------------------------------------- wrong parts
 
 
 class IntegerDivisionPositions(SinusoidalPositions):
     """Integer division: i // width is 0 for every i below width, so all dimensions turn at one speed."""
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
-        """`[positions, width]`, of whole waves alone."""
+        """Return rows of the table, `[positions, width]`."""
         pairs = torch.arange(self.width // 2, dtype=torch.float64)
         wavelengths = 10_000 ** (2 * (pairs // self.width))
         angles = torch.arange(end, dtype=torch.float64)[:, None] / wavelengths
@@ -40,19 +40,19 @@ class IntegerDivisionPositions(SinusoidalPositions):
 
 
 class PositionsReplaceEmbedding(AddedPositions):
-    """The rows of the table take the place of the embedding."""
+    """The rows of the table replace the embedding."""
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
-        """`[batch, tokens, d_model]`, the same whatever the words are."""
+        """Return `[batch, tokens, d_model]`, which does not depend on the words."""
         rows = self.rows(start + self.offset, start + self.offset + embedded.shape[1], embedded)
         return rows.expand_as(embedded)
 
 
 class UnscaledEmbedding(Embedding):
-    """The factor √d_model is forgotten."""
+    """The factor √d_model is missing."""
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
-        """`[batch, tokens]` → `[batch, tokens, d_model]`."""
+        """Map `[batch, tokens]` to `[batch, tokens, d_model]`."""
         embedded = self.embedded(self.table(ids))
         positioned = self.positioned(self.positions(embedded, start))
         stream: Tensor = self.stream(self.dropout(self.norm(positioned)))
@@ -63,13 +63,13 @@ class SwappedCrossAttention(MultiHeadAttention):
     """Queries come from the source, keys and values from the target."""
 
     def project_memory(self, x: Tensor) -> KeyValues:
-        """The source's vectors, as queries."""
+        """Project the source vectors to queries."""
         query = self.split_heads(self.query(x))
         return KeyValues(query, query)
 
     def forward(self, x: Tensor, memory: KeyValues | None = None, **rest: Any) -> Tensor:
-        """As many vectors as the source has tokens, not as many as are written."""
-        assert memory is not None  # noqa: S101 - it is cross-attention
+        """Return one vector per source token instead of one per target token."""
+        assert memory is not None  # noqa: S101 - always given in cross-attention
         keys, values = self.split_heads(self.key(x)), self.split_heads(self.value(x))
         return self.join_heads(self.weighted_values(memory.keys, keys, values, None, None))
 
@@ -80,12 +80,12 @@ class MaskAfterSoftmax(MultiHeadAttention):
     def weighted_values(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:  # [batch, heads, queries, width]
-        """Rows that no longer sum to one."""
+        """Mix the values with weights whose rows do not sum to one."""
         allowed, added = split_mask(mask)
         scores = attention_scores(query, keys, bias, self.scale)
         scores = self.scores(scores if added is None else scores + added)
-        everywhere = torch.ones_like(scores, dtype=torch.bool)
-        allowed = self.allowed(everywhere if allowed is None else allowed & everywhere)
+        all_visible = torch.ones_like(scores, dtype=torch.bool)
+        allowed = self.allowed(all_visible if allowed is None else allowed & all_visible)
         weights = self.weights(scores.softmax(dim=-1).masked_fill(~allowed, 0.0))
         dropped_out: Tensor = self.dropout(weights)
         return dropped_out.to(values.dtype) @ values
@@ -95,7 +95,7 @@ class NoResidual(Residual):
     """The sub-layer replaces the stream."""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """sublayer(norm(x)), or norm(sublayer(x))."""
+        """Return sublayer(norm(x)), or norm(sublayer(x))."""
         self.carried(x)
         if self.norm_first:
             return self.stream(self.dropout(sublayer(self.norm(x))))
@@ -106,16 +106,16 @@ class UntrainedNorm(nn.LayerNorm):
     """A norm created in `forward` has untrained parameters that the optimiser never sees."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mean 0 and spread 1, without the learned scale and shift."""
-        made: Tensor = nn.LayerNorm(x.shape[-1], eps=self.eps, device=x.device)(x)
-        return made
+        """Normalise to mean 0 and variance 1, without the learned scale and shift."""
+        normalised: Tensor = nn.LayerNorm(x.shape[-1], eps=self.eps, device=x.device)(x)
+        return normalised
 
 
 class OffByOneMask(Decoder):
     """The causal mask is off by one: each word also sees the next, which is the word to be written."""
 
     def attention_mask(self, tokens: int, length: int, device: torch.device) -> Tensor:
-        """`[tokens, length]`, with one diagonal too many."""
+        """Return the mask, `[tokens, length]`, with one diagonal too many."""
         return torch.ones(tokens, length, dtype=torch.bool, device=device).tril(diagonal=length - tokens + 1)
 
 
@@ -123,36 +123,36 @@ class NoCausalMask(Decoder):
     """The causal mask is missing: each word also sees all that follow."""
 
     def attention_mask(self, tokens: int, length: int, device: torch.device) -> Tensor:
-        """`[tokens, length]`, of which nothing is hidden."""
+        """Return a mask, `[tokens, length]`, that hides nothing."""
         return torch.ones(tokens, length, dtype=torch.bool, device=device)
 
 
 class SoftmaxTwice(LossModule):
-    """The cross-entropy takes logits; here it gets probabilities, and makes probabilities of them again."""
+    """The cross-entropy expects logits, but gets probabilities and applies a second softmax."""
 
     def forward(self, batch: Batch) -> LossSums:
-        """Sums over all target tokens."""
+        """Return the sums over all target tokens."""
         logits = self.model(batch.source, batch.target, batch.source_mask).flatten(0, 1)[batch.places]
         smoothed = cross_entropy_of_probabilities(logits, batch.words, self.smoothing)
         return LossSums(smoothed, cross_entropy_of_probabilities(logits.detach(), batch.words))
 
 
 def cross_entropy(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
-    """`[words, vocabulary]` and `[words]` → the sum over words, as the field writes it."""
+    """Return the correct loss, summed over words: logits `[words, vocabulary]`, labels `[words]`."""
     return F.cross_entropy(logits, words, label_smoothing=smoothing, reduction="sum")
 
 
 def cross_entropy_of_probabilities(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
-    """`[words, vocabulary]` and `[words]` → the sum of what such code reports."""
+    """Return the loss with a softmax before the cross-entropy, summed over words."""
     return F.cross_entropy(logits.softmax(dim=-1), words, label_smoothing=smoothing, reduction="sum")
 
 
-# ---------------------------------------------------------------- which there are, and how they come into a model
+# ---------------------------------------------------------------- registry and application
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One of them: the right part, the wrong one, the method that differs, and where in a model it stands."""
+    """A mistake: the right part, the wrong one, the method that differs, and its paths in a model."""
 
     right: type[nn.Module]
     wrong: type[nn.Module]
@@ -162,7 +162,7 @@ class Mistake:
 
     @property
     def in_training(self) -> bool:
-        """Whether it is in the loss alone, so that a trained model does not have it."""
+        """Whether the mistake is only in the loss, so that a trained model does not contain it."""
         return issubclass(self.wrong, LossModule)
 
 
@@ -188,20 +188,20 @@ MISTAKES = {
 
 
 def apply_mistakes(model: Transformer, names: Iterable[str]) -> None:
-    """Make these mistakes in a model of one's own. Those of the loss are not in the model."""
+    """Apply mistakes to a model in place. Mistakes of the loss are not part of the model."""
     chosen = [MISTAKES[name] for name in names]
     for path, module in model.named_modules():
-        wrong = [each for each in chosen if isinstance(module, each.right) and fnmatch(path, each.paths)]
+        wrong = [mistake for mistake in chosen if isinstance(module, mistake.right) and fnmatch(path, mistake.paths)]
         if wrong:
-            bases = tuple(dict.fromkeys(each.wrong for each in wrong))
-            # The instance keeps its weights and probes: a wrong part adds nothing but its methods.
+            bases = tuple(dict.fromkeys(mistake.wrong for mistake in wrong))
+            # The instance keeps its weights and probes: a wrong part only overrides methods.
             kind = type("And".join(base.__name__ for base in bases), (*bases, type(module)), {})
             module.__class__ = kind
 
 
 def with_mistakes(model: Transformer, names: Iterable[str]) -> Transformer:
-    """A copy with these mistakes. It shares the weights of the model, which stays as it is."""
-    with torch.device("meta"):  # weights without memory, until they are those of the model
+    """Return a copy with these mistakes. It shares the weights of the model, which does not change."""
+    with torch.device("meta"):  # no memory is allocated; the weights are assigned below
         copy = Transformer(model.config)
     copy.load_state_dict(model.state_dict(), assign=True)
     copy.train(model.training)
@@ -210,6 +210,6 @@ def with_mistakes(model: Transformer, names: Iterable[str]) -> Transformer:
 
 
 def make_loss(model: Transformer, smoothing: float, names: Iterable[str]) -> LossModule:
-    """The loss that training lowers, right or wrong."""
+    """Return the training loss, right or wrong."""
     wrong = any(MISTAKES[name].in_training for name in names)
     return (SoftmaxTwice if wrong else LossModule)(model, smoothing)

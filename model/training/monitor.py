@@ -1,4 +1,4 @@
-"""Reports of a run: a line of progress, a CSV of the curve, and TensorBoard on request."""
+"""Reports of a run: a progress line, CSV logs, and optionally TensorBoard."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("step", "epoch", "seconds", "rate", "loss", "smoothed_loss", "gradien
 
 
 class CsvLog:
-    """A CSV that grows row by row. A resumed run first drops the rows that it will write again."""
+    """A CSV that grows row by row. A resumed run first drops the rows after its step, which it writes again."""
 
     def __init__(self, path: Path, columns: tuple[str, ...], *, step: int) -> None:
         self.path = path
@@ -25,7 +25,7 @@ class CsvLog:
         write_text(path, "".join(_line(columns, row) for row in [dict(zip(columns, columns, strict=True)), *rows]))
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """One row, at the end; columns without a value stay empty."""
+        """Append a row; columns without a value stay empty."""
         with self.path.open("a", encoding="utf-8", newline="") as file:
             file.write(_line(self.columns, row))
 
@@ -43,7 +43,7 @@ def _line(columns: tuple[str, ...], row: Mapping[str, Any]) -> str:
 
 
 class Reporter:
-    """Writes lines, and on a terminal one line that is rewritten in place; only the first process writes."""
+    """Writes lines; on a terminal, progress is one line rewritten in place. Only the first process writes."""
 
     def __init__(self, *, speaks: bool = True) -> None:
         self.speaks = speaks
@@ -51,7 +51,7 @@ class Reporter:
         self._pending = False
 
     def __call__(self, line: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
         if self.speaks:
             sys.stdout.write(("\r\x1b[K" if self._pending else "") + line + "\n")
             sys.stdout.flush()
@@ -68,7 +68,7 @@ class Reporter:
 
 
 class TensorBoardLog:
-    """TensorBoard, or nothing at all."""
+    """A TensorBoard writer, or a no-op without a folder."""
 
     def __init__(self, folder: Path | None) -> None:
         self.writer: Any = None
@@ -83,7 +83,7 @@ class TensorBoardLog:
         self.writer = SummaryWriter(str(folder))
 
     def add(self, values: Mapping[str, float], step: int) -> None:
-        """Numbers at a step."""
+        """Log values at a step."""
         if self.writer is not None:
             for name, value in values.items():
                 self.writer.add_scalar(name, value, step)
@@ -91,14 +91,14 @@ class TensorBoardLog:
 
 
 def progress_bar(done: int, all_: int, width: int = 20) -> str:
-    """`[#####...............]`."""
+    """Return a bar such as `[#####...............]`."""
     filled = min(width, width * done // max(1, all_))
     return f"[{'#' * filled}{'.' * (width - filled)}]"
 
 
 def format_duration(seconds: float) -> str:
-    """Hours and minutes, or minutes and seconds."""
-    whole = int(seconds)
-    if whole >= 3600:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 60}:{whole % 60:02d} min"
+    """Format as hours and minutes, or as minutes and seconds."""
+    total = int(seconds)
+    if total >= 3600:
+        return f"{total // 3600} h {total % 3600 // 60:02d} min"
+    return f"{total // 60}:{total % 60:02d} min"

@@ -20,7 +20,7 @@ SENTENCE_ENDS = ".!?…。！？"
 IN_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 WITHOUT_DOTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "Ä": "A", "Ö": "O", "Ü": "U", "ß": "ss"})
 HALF_WIDTH = str.maketrans("，。？！：；（）", ",.?!:;()")
-TYPO_WORD = re.compile(r"\b[a-zß-ÿ]{4,}\b")  # a capital may begin a name, which must stay as it is
+TYPO_WORD = re.compile(r"\b[a-zß-ÿ]{4,}\b")  # lower-case words only, because names must stay unchanged
 MISSPELLINGS = {
     "de": {
         "dass": "das", "das": "dass", "seid": "seit", "seit": "seid", "wieder": "wider", "vielleicht": "villeicht",
@@ -50,7 +50,7 @@ class NoiseSettings:
     """Noise on the sources, so that a model does not depend on a single word or spelling."""
 
     share: float = 0.0  # share of the sources with typing noise, redrawn each epoch; 0: none
-    left_out: float = 0.0  # of the tokens of a classifier's texts, others each step; 0: none
+    left_out: float = 0.0  # share of the tokens dropped from a classifier's texts, redrawn each step; 0: none
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share <= 1.0:
@@ -60,14 +60,14 @@ class NoiseSettings:
 
 
 def noisy_sources(texts: Sequence[str], language: str, share: float, seed: int, epoch: int) -> dict[int, str]:
-    """Row → text of those sources that this epoch shows changed."""
-    chosen = np.flatnonzero(np.random.default_rng([seed, 3_000_003, epoch]).random(len(texts)) < share)
-    changed = ((row, add_noise(texts[row], language, Random(f"{seed} {epoch} {row}"))) for row in chosen.tolist())  # noqa: S311
+    """Return row → text of the sources that are changed in this epoch."""
+    rows = np.flatnonzero(np.random.default_rng([seed, 3_000_003, epoch]).random(len(texts)) < share)
+    changed = ((row, add_noise(texts[row], language, Random(f"{seed} {epoch} {row}"))) for row in rows.tolist())  # noqa: S311
     return {row: text for row, text in changed if text != texts[row]}
 
 
 def add_noise(text: str, language: str, random: Random) -> str:
-    """One text typed in a hurry: one change, or two that go together."""
+    """Apply one or two random changes to a text."""
     changes, weights = zip(*CHANGES[language if language in CHANGES else "en"], strict=True)
     for change in random.choices(changes, weights, k=random.choice((1, 1, 2))):
         text = change(text, random) or text
@@ -75,55 +75,55 @@ def add_noise(text: str, language: str, random: Random) -> str:
 
 
 def lower_case(text: str, random: Random) -> str:
-    """No capitals at all."""
+    """Lower-case all letters."""
     return text.lower()
 
 
 def upper_case(text: str, random: Random) -> str:
-    """Nothing but capitals."""
+    """Capitalise all letters."""
     return text.upper()
 
 
 def lower_first(text: str, random: Random) -> str:
-    """No capital at the start."""
+    """Lower-case the first letter."""
     return text[:1].lower() + text[1:]
 
 
 def drop_final_punctuation(text: str, random: Random) -> str:
-    """No sign at the end."""
+    """Drop punctuation at the end."""
     return text.rstrip(SENTENCE_ENDS)
 
 
 def drop_commas(text: str, random: Random) -> str:
-    """No comma but within numbers."""
+    """Drop commas, except within numbers."""
     return re.sub(r"[,，](?!\d)", "", text)
 
 
 def drop_apostrophes(text: str, random: Random) -> str:
-    """`dont`, `gehts`."""
+    """Drop apostrophes: `dont`, `gehts`."""
     return re.sub(r"(?<=\w)['’](?=\w)", "", text)
 
 
 def transliterate_umlauts(text: str, random: Random) -> str:
-    """`Muenchen`, `Strasse`."""
+    """Write umlauts as two letters: `Muenchen`, `Strasse`."""
     return text.translate(IN_TWO_LETTERS)
 
 
 def strip_umlauts(text: str, random: Random) -> str:
-    """`Munchen`, `Strasse`."""
+    """Write umlauts without dots: `Munchen`, `Strasse`."""
     return text.translate(WITHOUT_DOTS)
 
 
 def half_width_punctuation(text: str, random: Random) -> str:
-    """Signs as a Latin keyboard has them."""
+    """Replace Chinese punctuation by that of a Latin keyboard."""
     return text.translate(HALF_WIDTH)
 
 
 def misspell(language: str) -> NoiseFunction:
-    """One word of those that are often misspelt."""
+    """Return a function that misspells one word of `MISSPELLINGS`; a text without such a word gets a typo."""
     table = MISSPELLINGS[language]
-    border = "" if language == "zh" else r"\b"
-    pattern = re.compile(border + f"(?:{'|'.join(sorted(table, key=len, reverse=True))})" + border)
+    boundary = "" if language == "zh" else r"\b"
+    pattern = re.compile(boundary + f"(?:{'|'.join(sorted(table, key=len, reverse=True))})" + boundary)
 
     def change(text: str, random: Random) -> str:
         matches = list(pattern.finditer(text))
@@ -141,10 +141,10 @@ def typo(text: str, random: Random) -> str:
     if not words:
         return text
     word = random.choice(words)
-    place = random.randrange(word.start() + 1, word.end() - 1)  # the first letter stays
-    first, second = text[place], text[place + 1]
-    written = random.choice((second + first, second, first + first + second))
-    return text[:place] + written + text[place + 2 :]
+    position = random.randrange(word.start() + 1, word.end() - 1)  # the first letter stays
+    first, second = text[position], text[position + 1]
+    replacement = random.choice((second + first, second, first + first + second))
+    return text[:position] + replacement + text[position + 2 :]
 
 
 LATIN: tuple[tuple[NoiseFunction, float], ...] = (

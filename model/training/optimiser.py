@@ -1,4 +1,4 @@
-"""The optimiser, and the seeds of dropout: the recipe alone decides both."""
+"""The optimiser and the seeds of dropout; the recipe alone determines both."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headlight.model.training.recipe import Optimisation
 
 
 def make_optimiser(parameters: list[nn.Parameter], settings: Optimisation) -> torch.optim.Optimizer:
-    """Adam with the paper's constants (section 5.3), or AdamW; one fused kernel for all parameters."""
-    kind = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
-    return kind(
+    """Create Adam (section 5.3 of the paper), or AdamW with weight decay; one fused kernel for all parameters."""
+    optimiser_class = torch.optim.AdamW if settings.weight_decay else torch.optim.Adam
+    return optimiser_class(
         parameters,
         lr=settings.peak_rate,
         betas=(settings.beta_1, settings.beta_2),
@@ -22,5 +22,5 @@ def make_optimiser(parameters: list[nn.Parameter], settings: Optimisation) -> to
 
 
 def dropout_seed(seed: int, step: int, batch: int, rank: int) -> int:
-    """A seed for the dropout of one batch of one step in one process."""
-    return hash((seed, step, batch, rank)) & (2**63 - 1)  # of integers: the same in every Python process
+    """Return the dropout seed of one batch of one step in one process."""
+    return hash((seed, step, batch, rank)) & (2**63 - 1)  # the hash of integers is the same in every Python process

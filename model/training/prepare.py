@@ -1,4 +1,4 @@
-"""Prepares the data of a recipe: cleaned and encoded sentences, tokenizers and a hash of the data."""
+"""Preparation of the data of a recipe: cleaned and encoded sentences, tokenizers and a hash of the data."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Tokenizers:
 
     @property
     def special(self) -> SpecialIds:
-        """The ids that frame a sentence."""
+        """The ids of the special tokens around a sentence."""
         source, target = self.source, self.target
         return SpecialIds(target.pad_id, target.start_id, source.end_id, target.end_id)
 
 
 @dataclass(frozen=True)
 class CorpusText:
-    """Cleaned pairs and the corpus of each."""
+    """Cleaned pairs and the corpus index of each."""
 
     pairs: list[Pair]
     corpus: list[int]
@@ -50,7 +50,7 @@ class CorpusText:
 
 
 def read_corpora(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, report: OnMessage) -> CorpusText:
-    """Read and clean corpora, saying how many pairs of each were kept and why others were not."""
+    """Read and clean corpora. Report how many pairs of each were kept, and why others were dropped."""
     cleaner = Cleaner(recipe.cleaning)
     pairs: list[Pair] = []
     corpus: list[int] = []
@@ -68,33 +68,33 @@ def read_corpora(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, re
 
 
 def encode(text: CorpusText, tokenizers: Tokenizers) -> Sentences:
-    """Ids in compact arrays."""
+    """Encode the pairs as ids in compact arrays."""
     sources = encode_in_parts([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
     targets = encode_in_parts([pair.target for pair in text.pairs], tokenizers.target.encode_batch)
     return Sentences(sources, targets, np.array(text.corpus, dtype=np.int32), text.weights)
 
 
 def encode_in_parts(texts: list[str], encoder: EncodeBatch, at_once: int = 20_000) -> RaggedArray:
-    """The ids of all texts, encoded in parts: the library's records take a hundred times their memory."""
+    """Encode all texts, in parts: the library's records take a hundred times the memory of the ids."""
     return RaggedArray.concatenate(
         [RaggedArray(encoder(texts[first : first + at_once])) for first in range(0, len(texts), at_once)]
     )
 
 
 def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
-    """Paths of a run's vocabularies: one, or source and target."""
+    """Return the paths of a run's vocabularies: one if shared, else source and target."""
     names = [SHARED] if recipe.tokenizer.shared else [SOURCE, TARGET]
     return [run / name for name in names]
 
 
 def tokenizers_of_run(run: Path, recipe: Recipe, text: CorpusText, report: OnMessage) -> Tokenizers:
-    """The run's own tokenizers, or new ones trained on its text."""
+    """Load the run's tokenizers. Missing ones are copied from `start` or trained on the run's text."""
     paths = tokenizer_paths(run, recipe)
     if not all(path.exists() for path in paths):
         inherited = paths if recipe.start else []
         if recipe.new_source or recipe.new_target:
             inherited = [
-                path for path, new in zip(paths, (recipe.new_source, recipe.new_target), strict=True) if not new
+                path for path, is_new in zip(paths, (recipe.new_source, recipe.new_target), strict=True) if not is_new
             ]
         for path in inherited:
             copy_file(_vocabulary_path(Path(recipe.start), path.name), path)
@@ -105,7 +105,7 @@ def tokenizers_of_run(run: Path, recipe: Recipe, text: CorpusText, report: OnMes
 
 
 def _vocabulary_path(folder: Path, name: str) -> Path:
-    """A model's vocabulary by its name, else the shared one."""
+    """Return the path of a model's vocabulary, or of the shared one if there is none of this name."""
     return folder / (name if (folder / name).exists() else SHARED)
 
 
@@ -114,12 +114,12 @@ def _train_tokenizers(paths: list[Path], recipe: Recipe, text: CorpusText, repor
     source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
     if recipe.task == "classification":
         target = []  # labels are not words
-    lines_of = {SHARED: source + target, SOURCE: source, TARGET: target}
+    lines_by_name = {SHARED: source + target, SOURCE: source, TARGET: target}
     languages = (recipe.source_language, recipe.target_language)
-    languages_of = {SHARED: languages, SOURCE: languages[:1], TARGET: languages[1:]}
+    languages_by_name = {SHARED: languages, SOURCE: languages[:1], TARGET: languages[1:]}
     for path in paths:
-        lines, settings = lines_of[path.name], recipe.tokenizer
-        segment = find_segmenter(languages_of[path.name]) if settings.segmented else None
+        lines, settings = lines_by_name[path.name], recipe.tokenizer
+        segment = find_segmenter(languages_by_name[path.name]) if settings.segmented else None
         tokenizer = Tokenizer.train(
             lines, settings.vocabulary, minimum_frequency=settings.minimum_frequency, segment=segment
         )
@@ -130,8 +130,8 @@ def _train_tokenizers(paths: list[Path], recipe: Recipe, text: CorpusText, repor
 class EpochData:
     """The encoded pairs of each epoch, with fresh noise or BPE dropout on the sources if configured.
 
-    The sub-word library's dropout takes no seed, so what an epoch drew is kept in the run folder while it lasts:
-    a resumed run, and every other process, reads the same. Noise follows from seed and epoch, and is made again.
+    The BPE dropout of the library has no seed, so its result is stored in the run folder during the epoch: resumed
+    runs and other processes read the same ids. Noise is a function of seed and epoch, and is recomputed.
     """
 
     def __init__(
@@ -147,32 +147,33 @@ class EpochData:
         self.folder, self.processes = folder, processes
 
     def __call__(self, epoch: int) -> Sentences:
-        """The pairs as this epoch shows them."""
+        """Return the encoded pairs of an epoch."""
         recipe, plain, encoder = self.recipe, self.plain, self.tokenizers.source
         dropout, share = recipe.tokenizer.source_dropout, recipe.noise.share
         if not dropout and not share:
             return plain
         sources = [pair.source for pair in self.text.pairs]
-        noisy = noisy_sources(sources, recipe.source_language, share, recipe.seed, epoch)
+        noisy_texts = noisy_sources(sources, recipe.source_language, share, recipe.seed, epoch)
         if dropout:
-            for row, text in noisy.items():
+            for row, text in noisy_texts.items():
                 sources[row] = text
-            drawn = self._drawn_once(
+            noisy_ids = self._drawn_once(
                 epoch, lambda: encode_in_parts(sources, lambda texts: encoder.encode_with_dropout(texts, dropout))
             )
         else:
-            again = RaggedArray(encoder.encode_batch(list(noisy.values())))
-            drawn = plain.source.replace_rows(dict(zip(noisy, again, strict=True)))
-        return Sentences(drawn, plain.target, plain.corpus, plain.weights)
+            encoded = RaggedArray(encoder.encode_batch(list(noisy_texts.values())))
+            noisy_ids = plain.source.replace_rows(dict(zip(noisy_texts, encoded, strict=True)))
+        return Sentences(noisy_ids, plain.target, plain.corpus, plain.weights)
 
     def _drawn_once(self, epoch: int, draw: Callable[[], RaggedArray]) -> RaggedArray:
-        """The draw of an epoch, by the first process, in this session or an earlier one."""
+        """Return the result of `draw` for an epoch, which the first process computes once and stores."""
         path = self.folder / f"epoch-{epoch:05d}.safetensors"
         if self.processes.first and not path.exists():
-            drawn = draw()
-            write_atomically(path, lambda part: save_file({"ids": drawn.ids, "starts": drawn.starts}, part))
-            for old in sorted(self.folder.glob("epoch-*.safetensors"))[:-2]:  # a kill may need the one before
-                old.unlink(missing_ok=True)
+            encoded = draw()
+            write_atomically(path, lambda part: save_file({"ids": encoded.ids, "starts": encoded.starts}, part))
+            # After a kill, a run may resume in the epoch before.
+            for old_path in sorted(self.folder.glob("epoch-*.safetensors"))[:-2]:
+                old_path.unlink(missing_ok=True)
         self.processes.barrier()
         arrays = load_file(path)
         return RaggedArray.of_arrays(arrays["ids"], arrays["starts"])

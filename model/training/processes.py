@@ -1,4 +1,4 @@
-"""Device, precision and `torchrun` processes of a run."""
+"""Device, precision and processes of a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from headlight.model.errors import TrainingError
 from headlight.model.translate.device import choose_kernels
 
 PRECISIONS = ("auto", "float32", "bfloat16")
-MAX_TIME_RATIO = 0.8  # of the time: conversions take a part of what products gain
+MAX_TIME_RATIO = 0.8  # bfloat16 to float32, because conversions cost part of the gain
 
 
 @dataclass(frozen=True)
 class Processes:
-    """One process, or those of a `torchrun`: each takes every world-th row of every batch."""
+    """One process, or those of `torchrun`. Each computes every `world`-th row of every batch."""
 
     rank: int = 0
     world: int = 1
@@ -29,11 +29,11 @@ class Processes:
 
     @property
     def first(self) -> bool:
-        """Whether this one writes, validates and reports."""
+        """Whether this process writes, validates and reports."""
         return self.rank == 0
 
     def any_process(self, flag: bool) -> bool:
-        """Whether any process says yes; all processes get the same answer."""
+        """Whether the flag is set in any process; all processes get the same result."""
         if self.world == 1:
             return flag
         votes = torch.tensor([int(flag)])
@@ -50,7 +50,7 @@ class Processes:
 
 @contextmanager
 def process_group() -> Iterator[Processes]:
-    """The processes that torchrun announces in the environment, joined while the block lasts; else this one alone."""
+    """Join the processes that torchrun sets in the environment for the duration of the block; else use one process."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         yield Processes()
@@ -67,7 +67,7 @@ def process_group() -> Iterator[Processes]:
 
 
 def choose_device(name: str, processes: Processes) -> torch.device:
-    """The device of this process; `auto` is its GPU if it has one, else the CPU."""
+    """Return the device of this process; `auto` is its GPU if it has one, else the CPU."""
     if name == "auto":
         name = f"cuda:{processes.local_rank}" if torch.cuda.is_available() else "cpu"
     device = torch.device(name)
@@ -83,8 +83,8 @@ def choose_device(name: str, processes: Processes) -> torch.device:
 def bfloat16_is_faster(device: torch.device) -> bool:
     """Whether the device multiplies bfloat16 matrices clearly faster than float32.
 
-    Without instructions for it, it does not; with them, processors differ: with AVX512-BF16 and without AMX, some take
-    nearly twice as long. So a product is timed in both, which takes some hundredths of a second.
+    Without hardware support, it does not. With it, processors differ: with AVX512-BF16 but without AMX, some take
+    nearly twice as long. So a product is timed in both formats, which takes some hundredths of a second.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
@@ -95,10 +95,10 @@ def bfloat16_is_faster(device: torch.device) -> bool:
 
 
 def time_matmul(kind: torch.dtype) -> float:
-    """Minimum duration of a matrix product of feed-forward size on this CPU."""
+    """Return the minimum duration of a matrix product of feed-forward size on this CPU, in seconds."""
     tokens, weight = torch.ones(1024, 256, dtype=kind), torch.ones(256, 1024, dtype=kind)
     times = []
-    for _ in range(6):  # the first one also makes its kernel
+    for _ in range(6):  # the first product also creates its kernel
         started = time.perf_counter()
         tokens @ weight
         times.append(time.perf_counter() - started)
@@ -106,7 +106,7 @@ def time_matmul(kind: torch.dtype) -> float:
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """A context in which matrices are multiplied in the chosen format."""
+    """Return a context in which matrices are multiplied in the chosen format."""
     if precision not in PRECISIONS:
         raise TrainingError(f"--precision is {precision!r}, but must be one of: {', '.join(PRECISIONS)}.")
     if precision == "bfloat16" or (precision == "auto" and bfloat16_is_faster(device)):

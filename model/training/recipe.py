@@ -1,4 +1,4 @@
-"""A recipe determines a training run: one small JSON file that a model card can name."""
+"""Recipes: a recipe is a small JSON file that determines a training run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Section = TypeVar("Section")
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerSettings:
-    """How text becomes ids."""
+    """Settings of the tokenizers."""
 
-    vocabulary: int = 10_000  # of each vocabulary
-    shared: bool = True  # one for source and target
-    minimum_frequency: int = 2  # a pair of pieces seen less often is not merged
-    segmented: bool = False  # learn merges within the words of a segmenter, for scripts without spaces
+    vocabulary: int = 10_000  # entries per vocabulary
+    shared: bool = True  # one vocabulary for source and target
+    minimum_frequency: int = 2  # pairs of pieces below this frequency are not merged
+    segmented: bool = False  # learn merges only within the words of a segmenter, for scripts without spaces
     source_dropout: float = 0.0  # BPE dropout on the source, redrawn each epoch
 
     def __post_init__(self) -> None:
@@ -37,19 +37,19 @@ class TokenizerSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Optimisation:
-    """How the weights move."""
+    """Settings of the optimiser and the learning rate."""
 
     schedule: str = "inverse_square_root"
     peak_rate: float = 2e-3
     warmup_steps: int = 1500
-    cool_down_steps: int = 0  # the last steps of the budget: the rate falls to zero
+    cool_down_steps: int = 0  # last steps of the budget, in which the rate falls to zero
     beta_1: float = 0.9
     beta_2: float = 0.98
     epsilon: float = 1e-9
     weight_decay: float = 0.0  # above 0: AdamW
-    clip: float = 1.0  # the gradient's norm; 0: no clipping
+    clip: float = 1.0  # maximum gradient norm; 0: no clipping
     label_smoothing: float = 0.1
-    ema_decay: float = 0.999  # a running average of the weights is what ships; 0: none
+    ema_decay: float = 0.999  # of the running average of the weights, which is exported; 0: none
 
     def __post_init__(self) -> None:
         _require(self.schedule in SCHEDULES, f"optimisation.schedule must be one of: {', '.join(SCHEDULES)}.")
@@ -63,11 +63,11 @@ class Optimisation:
 
 @dataclass(frozen=True, kw_only=True)
 class Batching:
-    """How many tokens a step sees."""
+    """Batch sizes in tokens."""
 
     batch_tokens: int = 6000  # source and target together, padding included
     accumulate: int = 1  # batches whose gradients make one step
-    max_sentence_tokens: int = 150  # longer ones are left out
+    max_sentence_tokens: int = 150  # longer pairs are dropped
 
     def __post_init__(self) -> None:
         for name in ("batch_tokens", "accumulate", "max_sentence_tokens"):
@@ -81,28 +81,29 @@ class Batching:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """All of it. A field left out of the file takes the default; an unknown one is an error."""
+    """A complete recipe. Fields missing from the file have their defaults; unknown fields are errors."""
 
     name: str
     task: str = "translation"
     source_language: str
-    target_language: str = ""  # of a classification: none
+    target_language: str = ""  # empty for a classifier
     corpora: tuple[CorpusSpec, ...]
     validation: tuple[CorpusSpec, ...]
     cleaning: Cleaning = field(default_factory=Cleaning)
     noise: NoiseSettings = field(default_factory=NoiseSettings)
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
-    model: Mapping[str, Any] = field(default_factory=dict)  # of TransformerConfig or ClassifierConfig, no vocabulary
+    # Fields of TransformerConfig or ClassifierConfig, without those that the tokenizers determine.
+    model: Mapping[str, Any] = field(default_factory=dict)
     optimisation: Optimisation = field(default_factory=Optimisation)
     batching: Batching = field(default_factory=Batching)
-    start: str = ""  # a model folder whose weights and vocabularies the run begins with; empty: with chance
-    new_source: bool = False  # but with a new source vocabulary and new vectors
-    new_target: bool = False  # the same of the target
-    vectors_of_pieces: bool = False  # of a language that `start` knows: as the mean of the old pieces' vectors
-    vectors_from: str = ""  # a translator's folder: word vectors begin with its source's, all else with chance
+    start: str = ""  # model folder with the initial weights and vocabularies; empty: random weights
+    new_source: bool = False  # with `start`: a new source vocabulary with new vectors
+    new_target: bool = False  # with `start`: a new target vocabulary with new vectors
+    vectors_of_pieces: bool = False  # new vectors are means of those of the old pieces, for a language of `start`
+    vectors_from: str = ""  # translator folder with the initial word vectors; other weights are random
     seed: int = 1
-    steps: int = 100_000  # the whole budget, over however many sessions
-    validate_every: int = 1000  # steps
+    steps: int = 100_000  # the whole budget, over all sessions
+    validate_every: int = 1000  # steps between validations
     patience: int = 0  # stop after this many validations without improvement; 0: never
     description: str = ""
 
@@ -128,11 +129,11 @@ class Recipe:
             "start gives all weights, vectors_from the word vectors alone. Name one of them.",
         )
         _require(self.task in TASKS, f"task must be one of: {', '.join(TASKS)}.")
-        value = {
+        derived_fields = {
             "vocabulary", "source_vocabulary", "target_vocabulary", "pad_id", "start_id", "end_id", "share_embeddings"
         }  # fmt: skip
-        twice = sorted(value & set(self.model))
-        _require(not twice, f"model.{', model.'.join(twice)}: the tokenizer decides that. Remove it.")
+        conflicts = sorted(derived_fields & set(self.model))
+        _require(not conflicts, f"model.{', model.'.join(conflicts)}: the tokenizer decides that. Remove it.")
         if self.task == "translation":
             _require(bool(self.target_language), "target_language is missing: name the language to translate into.")
             _require(not self.noise.left_out, "noise.left_out is for classification; set it to 0.")
@@ -144,7 +145,7 @@ class Recipe:
             self.classifier_config(vocabulary=1000)
 
     def model_config(self, *, source_vocabulary: int, target_vocabulary: int, **ids: Any) -> TransformerConfig:
-        """The model that this recipe asks for, with vocabularies of these sizes."""
+        """Return the configuration of the model, with vocabularies of these sizes."""
         try:
             return TransformerConfig(
                 source_vocabulary=source_vocabulary,
@@ -157,14 +158,14 @@ class Recipe:
             raise TrainingError(f"model: {error} Known fields are those of model/core/config.py.") from error
 
     def classifier_config(self, *, vocabulary: int, **ids: Any) -> ClassifierConfig:
-        """The classifier that this recipe asks for, with a vocabulary of this size."""
+        """Return the configuration of the classifier, with a vocabulary of this size."""
         try:
             return ClassifierConfig(vocabulary=vocabulary, **ids, **self.model)
         except (ConfigError, TypeError) as error:
             raise TrainingError(f"model: {error} Known fields are those of model/core/config.py.") from error
 
     def to_json(self) -> str:
-        """All fields, defaults too, as indented JSON."""
+        """Serialise all fields, including defaults, as indented JSON."""
         return json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -178,7 +179,7 @@ def load_recipe(path: Path) -> Recipe:
 
 
 def recipe_from_json(text: str, *, origin: str = "recipe") -> Recipe:
-    """A recipe from its JSON, checked field by field."""
+    """Parse a recipe from JSON; check every field."""
     try:
         values = json.loads(text)
     except json.JSONDecodeError as error:
@@ -190,15 +191,15 @@ def recipe_from_json(text: str, *, origin: str = "recipe") -> Recipe:
 
 
 def _parse_section(kind: type[Section], values: Any, place: str) -> Section:
-    """A dataclass from a JSON object: each value of the type that the field says, no field unknown."""
+    """Parse a dataclass from a JSON object; check the type of every value and reject unknown fields."""
     _require(isinstance(values, dict), f"{place} is {values!r}, but must be an object of fields.")
-    fields = {each.name: each for each in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    fields = {spec.name: spec for spec in dataclasses.fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - set(fields))
     _require(not unknown, f"{place} has unknown field(s) {', '.join(unknown)}. Known are: {', '.join(fields)}.")
     missing = [
         name
-        for name, each in fields.items()
-        if name not in values and each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
+        for name, spec in fields.items()
+        if name not in values and spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
     ]
     _require(not missing, f"{place} lacks the field(s) {', '.join(missing)}. Add them.")
     types = get_type_hints(kind)
@@ -210,7 +211,7 @@ def _parse_value(kind: Any, value: Any, place: str) -> Any:
         return _parse_section(kind, value, place)  # type: ignore[arg-type]
     if get_origin(kind) is tuple:
         _require(isinstance(value, list), f"{place} is {value!r}, but must be a list.")
-        return tuple(_parse_value(get_args(kind)[0], each, f"{place}[{number}]") for number, each in enumerate(value))
+        return tuple(_parse_value(get_args(kind)[0], item, f"{place}[{number}]") for number, item in enumerate(value))
     if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping):
         _require(isinstance(value, dict), f"{place} is {value!r}, but must be an object.")
         return value
@@ -218,7 +219,7 @@ def _parse_value(kind: Any, value: Any, place: str) -> Any:
     if float in allowed and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     _require(
-        type(value) in allowed, f"{place} is {value!r}, but must be {' or '.join(_name(each) for each in allowed)}."
+        type(value) in allowed, f"{place} is {value!r}, but must be {' or '.join(_name(item) for item in allowed)}."
     )
     return value
 

@@ -1,8 +1,8 @@
 """Fits the reliability rule of one model to its answers, and cross-validates it.
 
-Some answers have a reader's verdict. The others are labelled by chrF, which agrees with readers on 70 to
-76%. So answers with a verdict have weight 1, the others `UNREAD_WEIGHT`, and only answers with a verdict measure the
-rule. Every answer is judged by a rule that was fitted without it (5-fold cross-validation).
+Some answers have a reader's verdict. The others are labelled by chrF, which agrees with readers on 70 to 76%. So
+answers with a verdict have weight 1, the others `UNREAD_WEIGHT`, and only answers with a verdict measure the rule.
+Every answer is judged by a rule that was fitted without it (5-fold cross-validation).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class JudgedAnswers:
         return [1.0 if read or not any(self.read) else UNREAD_WEIGHT for read in self.read]
 
     def subset(self, places: Sequence[int]) -> JudgedAnswers:
-        """The answers at these indices."""
+        """Return the answers at these indices."""
         return JudgedAnswers(
             [self.answers[place] for place in places],
             [self.right[place] for place in places],
@@ -98,31 +98,31 @@ def fit_rule(
     """
     bound = min_chrf(target) if bound is None else bound
     judged = _label_answers(answers, target, verdicts or {}, bound)
-    usual = _usual_length(judged)
-    known = [judged.right[place] for place in judged.validation_indices]
+    usual_length = _usual_length(judged)
+    validation_labels = [judged.right[place] for place in judged.validation_indices]
     measured: dict[str, Any] = {
         "sentences": len(judged.answers),
         "bound": bound,
         "read": sum(judged.read),
-        "right": sum(known) / max(1, len(known)),
+        "right": sum(validation_labels) / max(1, len(validation_labels)),
     }
     weights: dict[str, ReliabilityWeights] = {}
     for name, features in (("alone", FEATURES), ("with_back", BACK_TRANSLATION_FEATURES)):
-        places = [place for place, each in enumerate(judged.answers) if name == "alone" or each.back is not None]
+        places = [place for place, answer in enumerate(judged.answers) if name == "alone" or answer.back is not None]
         if len(places) < len(judged.answers) / 2:
             continue
-        own = judged.subset(places)
+        answered = judged.subset(places)
         rows = [
             collect_evidence(
-                each.translation, source, target, usual, each.back if name == "with_back" else None
+                answer.translation, source, target, usual_length, answer.back if name == "with_back" else None
             ).features
-            for each in own.answers
+            for answer in answered.answers
         ]
-        weights[name], measured[name] = _fit_and_measure(rows, own, features)
+        weights[name], measured[name] = _fit_and_measure(rows, answered, features)
     return FittedRule(
         source=source,
         target=target,
-        usual_length=usual,
+        usual_length=usual_length,
         alone=weights["alone"],
         with_back=weights.get("with_back"),
         measured=measured,
@@ -130,7 +130,7 @@ def fit_rule(
 
 
 def measure(chances: Sequence[float], right: Sequence[bool], grades: Sequence[Grade | None]) -> dict[str, Any]:
-    """Metrics of how well probabilities and grades separate right answers from wrong ones."""
+    """Measure how well probabilities and grades separate right answers from wrong ones."""
     bins = calibration(chances, right)
     flagged = [grade != "right" for grade in grades]
     return {
@@ -138,31 +138,31 @@ def measure(chances: Sequence[float], right: Sequence[bool], grades: Sequence[Gr
         "right": sum(right),
         "area": round(roc_auc(chances, right), 3),
         "calibration_error": round(calibration_error(bins), 3),
-        "flagged_wrong": round(_ratio(flagged, [not each for each in right]), 3),
+        "flagged_wrong": round(_ratio(flagged, [not item for item in right]), 3),
         "flagged_right": round(_ratio(flagged, right), 3),
-        "calibration": [[each.answers, round(each.probability, 3), round(each.right, 3)] for each in bins],
+        "calibration": [[item.answers, round(item.probability, 3), round(item.right, 3)] for item in bins],
     }
 
 
 def _label_answers(answers: Iterable[Answer], target: str, verdicts: Mapping[str, bool], bound: float) -> JudgedAnswers:
-    mixed = list(answers)
-    random.Random(SEED).shuffle(mixed)  # noqa: S311 - the split is not security-relevant
-    read = [each.fingerprint in verdicts for each in mixed]
+    shuffled = list(answers)
+    random.Random(SEED).shuffle(shuffled)  # noqa: S311 - the split is not security-relevant
+    read = [answer.fingerprint in verdicts for answer in shuffled]
     if sum(read) < MIN_READ_ANSWERS:
-        read = [False] * len(mixed)
+        read = [False] * len(shuffled)
     right = [
-        verdicts[each.fingerprint]
+        verdicts[answer.fingerprint]
         if was_read
-        else is_right(each.translation.text, each.reference, each.translation.source_text, target, bound)
-        for each, was_read in zip(mixed, read, strict=True)
+        else is_right(answer.translation.text, answer.reference, answer.translation.source_text, target, bound)
+        for answer, was_read in zip(shuffled, read, strict=True)
     ]
-    return JudgedAnswers(mixed, right, read)
+    return JudgedAnswers(shuffled, right, read)
 
 
 def _usual_length(judged: JudgedAnswers) -> float:
     lengths = [
-        math.log((len(each.translation.text) + 1) / (len(each.translation.source_text) + 1))
-        for each, right in zip(judged.answers, judged.right, strict=True)
+        math.log((len(answer.translation.text) + 1) / (len(answer.translation.source_text) + 1))
+        for answer, right in zip(judged.answers, judged.right, strict=True)
         if right
     ]
     return round(statistics.median(lengths), 4) if lengths else 0.0
@@ -171,34 +171,39 @@ def _usual_length(judged: JudgedAnswers) -> float:
 def _fit_and_measure(
     rows: Sequence[Mapping[str, float]], judged: JudgedAnswers, features: Sequence[str]
 ) -> tuple[ReliabilityWeights, dict[str, Any]]:
-    """A rule fitted to all answers, with thresholds and measurements from cross-validation."""
-    places, counts = judged.validation_indices, judged.sample_weights
+    """Fit a rule to all answers; thresholds and metrics come from cross-validation."""
+    validation, counts = judged.validation_indices, judged.sample_weights
     chances: dict[int, float] = {}
     for fold in range(FOLDS):
-        held_out = set(places[fold::FOLDS])
-        rest = [place for place in range(len(rows)) if place not in held_out]
-        part = fit_logistic(
-            [rows[place] for place in rest],
-            [judged.right[place] for place in rest],
+        held_out = set(validation[fold::FOLDS])
+        training = [index for index in range(len(rows)) if index not in held_out]
+        fold_weights = fit_logistic(
+            [rows[index] for index in training],
+            [judged.right[index] for index in training],
             features,
-            [counts[place] for place in rest],
+            [counts[index] for index in training],
         )
-        chances |= {place: part.probability(rows[place]) for place in held_out}
-    answer, right = [chances[place] for place in places], [judged.right[place] for place in places]
-    typed = [at for at, place in enumerate(places) if judged.answers[place].typed]
-    choosing = typed if len(typed) >= MIN_TYPED_ANSWERS else range(len(places))
+        chances |= {index: fold_weights.probability(rows[index]) for index in held_out}
+    probabilities, right = [chances[index] for index in validation], [judged.right[index] for index in validation]
+    typed = [position for position, index in enumerate(validation) if judged.answers[index].typed]
+    threshold_positions = typed if len(typed) >= MIN_TYPED_ANSWERS else range(len(validation))
     # A number mismatch flags an answer regardless of its probability.
-    flags = [0.0 if rows[places[at]]["numbers"] > 0 else answer[at] for at in choosing]
-    right_from, _ = grade_thresholds(np.array(flags), np.array([right[at] for at in choosing]))
+    flags = [
+        0.0 if rows[validation[position]]["numbers"] > 0 else probabilities[position]
+        for position in threshold_positions
+    ]
+    right_from, _ = grade_thresholds(np.array(flags), np.array([right[position] for position in threshold_positions]))
     # Too few typed answers fall below this threshold, so it is computed from all answers.
-    _, doubt_below = grade_thresholds(np.array(answer), np.array(right))
+    _, doubt_below = grade_thresholds(np.array(probabilities), np.array(right))
     doubt_below = min(MAX_GRADE_RATIO * right_from, doubt_below)
     fitted = replace(fit_logistic(rows, judged.right, features, counts), right=right_from, doubt=doubt_below)
-    grades = [fitted.grade(chances[place], differs=rows[place]["numbers"] > 0) for place in places]
-    result = measure(answer, right, grades)
+    grades = [fitted.grade(chances[index], differs=rows[index]["numbers"] > 0) for index in validation]
+    result = measure(probabilities, right, grades)
     if len(typed) >= MIN_TYPED_ANSWERS:
         result["typed"] = measure(
-            [answer[at] for at in typed], [right[at] for at in typed], [grades[at] for at in typed]
+            [probabilities[position] for position in typed],
+            [right[position] for position in typed],
+            [grades[position] for position in typed],
         )
     return fitted, result
 

@@ -1,11 +1,11 @@
 """A run and its folder: start, stop, resume and finish.
 
     run/recipe.json  tokenizer.json  data.json      its inputs
-    run/curve.csv  validation.csv                   how it goes
+    run/curve.csv  validation.csv                   its progress
     run/step-00012000.safetensors …                 the latest checkpoints
     run/best.safetensors  last.safetensors          averaged weights to export
 
-Every file is written whole or not at all, so a run may be killed at any moment and goes on with the same command.
+Every file is written atomically, so a run may be killed at any time and resumes with the same command.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from headlight.model.training.validation import HeldOut
 class RunSession:
     """Options of one call of the command. They do not change the run's result."""
 
-    minutes: float | None = None  # of this session
+    minutes: float | None = None  # time limit of this session
     checkpoint_minutes: float = 5.0
     keep: int = 3
     report_every: int = 50  # steps
     tensorboard: bool = False
     cool_down: int | None = None  # end the run after this many steps
-    until: int | None = None  # stop at this step, though the run has more: another recipe may go on from there
+    until: int | None = None  # stop at this step although the run has more; another recipe may start from there
 
 
 class ProgressMark(NamedTuple):
-    """When progress was last reported."""
+    """The state at the last progress report."""
 
     time: float
     step: int
@@ -56,7 +56,7 @@ class ProgressMark(NamedTuple):
 
 
 class Run:
-    """One recipe, one data folder, one run folder."""
+    """A training run: a recipe, a data folder and a run folder."""
 
     def __init__(
         self,
@@ -87,13 +87,13 @@ class Run:
         self.reported = ProgressMark(self.saved_at, self.trainer.progress.step, self.trainer.progress.tokens)
         if processes.first:
             step = self.trainer.progress.step
-            names = [f"{kind} {held.name}" for held in self.held_out for kind in ("loss", self.task.score)]
+            names = [f"{kind} {corpus.name}" for corpus in self.held_out for kind in ("loss", self.task.score)]
             self.curve = CsvLog(folder / "curve.csv", COLUMNS, step=step)
             self.validation = CsvLog(folder / "validation.csv", ("step", "seconds", "loss", *names), step=step)
             self.board = TensorBoardLog(folder / "tensorboard" if session.tensorboard else None)
 
     def train(self) -> bool:
-        """Train to the end of the run or of this session. True: the run is finished."""
+        """Train to the end of the run or of this session. Return whether the run is finished."""
         progress = self.trainer.progress
         if progress.finished:
             self.report(f"{self.folder} is finished at step {progress.step:,}. A --cool-down N adds N steps.")
@@ -115,7 +115,7 @@ class Run:
         )
         return progress.finished
 
-    # ------------------------------------------------------------ beginning
+    # ------------------------------------------------------------ preparation
 
     def _prepare(self, data: Path) -> tuple[Tokenizers, EpochData, list[HeldOut], str]:
         recipe, first = self.recipe, self.processes.first
@@ -128,19 +128,19 @@ class Run:
         if first:
             self._check_folder(text.digest)
             tokenizers_of_run(self.folder, recipe, text, self.report)
-        self.processes.barrier()  # for the first to have written the tokenizers
+        self.processes.barrier()  # until the first process has written the tokenizers
         tokenizers = tokenizers_of_run(self.folder, recipe, text, self.report)
         held_out = []
         for spec in recipe.validation:
-            held = read_corpora((spec,), recipe, data, self.report)
-            encoded = self.task.encode(held, tokenizers, recipe)
-            held_out.append(HeldOut(_name(spec), held, encoded, recipe.target_language))
+            held_out_text = read_corpora((spec,), recipe, data, self.report)
+            encoded = self.task.encode(held_out_text, tokenizers, recipe)
+            held_out.append(HeldOut(_name(spec), held_out_text, encoded, recipe.target_language))
         plain = self.task.encode(text, tokenizers, recipe)
         epochs = EpochData(text, plain, tokenizers, recipe, self.folder, self.processes)
         return tokenizers, epochs, held_out, text.digest
 
     def _check_folder(self, digest: str) -> None:
-        """A run goes on only with the recipe and the data it began with."""
+        """Store the recipe and the data hash of a new run; raise a TrainingError if those of an old run differ."""
         recipe_path, data_path = self.folder / "recipe.json", self.folder / "data.json"
         if not recipe_path.exists():
             write_text(recipe_path, self.recipe.to_json())
@@ -158,7 +158,7 @@ class Run:
 
     def _resume(self) -> None:
         if self.processes.first:
-            for part in self.folder.glob("*.part"):  # of a write that was killed
+            for part in self.folder.glob("*.part"):  # left by a killed write
                 part.unlink()
         for path in reversed(checkpoints.list_checkpoints(self.folder)):
             try:
@@ -171,7 +171,7 @@ class Run:
             return
 
     def _planned_end(self) -> tuple[int, int]:
-        """The last step and the length of the cool-down: the recipe's, or those once asked for."""
+        """Return the last step and the length of the cool-down: as requested in any session, else as in the recipe."""
         progress = self.trainer.progress
         if self.session.cool_down is not None and not progress.cool_down_steps:
             progress.last_step, progress.cool_down_steps = (
@@ -204,15 +204,15 @@ class Run:
         return until is not None and self.trainer.progress.step >= until
 
     def _report_progress(self, rate: float) -> None:
-        progress, before, now = self.trainer.progress, self.reported, time.monotonic()
+        progress, last_report, current_time = self.trainer.progress, self.reported, time.monotonic()
         padded = self.trainer.padded / max(1, self.trainer.words)
         values = self.trainer.pop_mean_losses()
-        self.reported = ProgressMark(now, progress.step, progress.tokens)
+        self.reported = ProgressMark(current_time, progress.step, progress.tokens)
         if not self.processes.first:
             return
-        elapsed = now - before.time
-        speed = (progress.tokens - before.tokens) / elapsed
-        left = (self.last - progress.step) * elapsed / max(1, progress.step - before.step)
+        elapsed = current_time - last_report.time
+        speed = (progress.tokens - last_report.tokens) / elapsed
+        remaining = (self.last - progress.step) * elapsed / max(1, progress.step - last_report.step)
         self.curve.add(
             {"step": progress.step, "epoch": progress.epoch, "seconds": progress.seconds, "rate": rate,
              "tokens": progress.tokens, "tokens_per_second": speed, **values}
@@ -221,7 +221,7 @@ class Run:
         self.report.progress(
             f"{progress_bar(progress.step, self.last)} {progress.step:,}/{self.last:,} epoch {progress.epoch} "
             f"loss {values['loss']:.3f} rate {rate:.2e} {speed:,.0f} target tokens/s ({padded * speed:,.0f} in all) "
-            f"{format_duration(left)} left"
+            f"{format_duration(remaining)} left"
         )
 
     def _validate(self) -> None:
@@ -246,7 +246,7 @@ class Run:
     # ------------------------------------------------------------ saving
 
     def _tolerate_full_disk(self, save: Callable[[], None]) -> None:
-        """A full disk does not stop a run: there may be room again before the next checkpoint."""
+        """Report a failed save instead of raising: a full disk may have space again at the next checkpoint."""
         try:
             save()
         except TrainingError as error:
@@ -273,5 +273,5 @@ class Run:
 
 
 def _name(spec: CorpusSpec) -> str:
-    """Name of a held-out corpus in reports: its innermost folder."""
+    """Return the name of a held-out corpus in reports: its innermost folder."""
     return Path(spec.source).parent.name or Path(spec.source).stem

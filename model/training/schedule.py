@@ -1,4 +1,4 @@
-"""Learning rate schedules: free functions from a step to a factor of the peak rate."""
+"""Learning rate schedules: functions from a step to a factor of the peak rate."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Schedule = Callable[[int], float]  # step, counted from 1 → learning rate
 
 
 def inverse_square_root(step: int, warmup: int) -> float:
-    """min(step / warmup, √(warmup / step)): the published schedule (section 5.3), with its peak as the unit.
+    """Return min(step / warmup, √(warmup / step)): the published schedule (section 5.3), scaled to a peak of 1.
 
     The paper writes d^-0.5 · min(step^-0.5, step · warmup^-1.5), whose peak is (d · warmup)^-0.5.
-    It has no end, so a run may stop and go on at any time.
+    The schedule has no end, so a run may stop and resume at any time.
     """
     warmup = max(1, warmup)
     return min(step / warmup, math.sqrt(warmup / step))
 
 
 def cosine(step: int, warmup: int, steps: int) -> float:
-    """A linear warm-up, then half a cosine down to zero at the last step."""
+    """Warm up linearly, then follow half a cosine down to zero at the last step."""
     if step <= warmup:
         return step / max(1, warmup)
     progress = min(1.0, (step - warmup) / max(1, steps - warmup))
@@ -29,14 +29,14 @@ def cosine(step: int, warmup: int, steps: int) -> float:
 
 
 def constant(step: int, warmup: int) -> float:
-    """A linear warm-up, then constant; a cool-down ends it."""
+    """Warm up linearly, then stay at 1; a cool-down may follow."""
     return min(1.0, step / max(1, warmup))
 
 
 def cooldown_factor(step: int, last: int, length: int) -> float:
-    """1 until `length` steps before the `last`, then 1 - √progress, to zero (arXiv:2405.18392).
+    """Return 1 until `length` steps before `last`, then 1 - √progress, down to zero (arXiv:2405.18392).
 
-    Most of a model's late gain comes from this short end, so it may follow a run of any length.
+    Most of the late gain of a model comes from this short phase, so it may follow a run of any length.
     """
     done = step - (last - length)
     if done <= 0 or length <= 0:
@@ -45,7 +45,7 @@ def cooldown_factor(step: int, last: int, length: int) -> float:
 
 
 def make_schedule(settings: Optimisation, last: int, cool_down_steps: int) -> Schedule:
-    """The learning rate at each step of a run that ends at step `last` with such a cool-down."""
+    """Return the learning rate schedule of a run that ends at step `last` with this cool-down."""
 
     def rate(step: int) -> float:
         if settings.schedule == "cosine":

@@ -1,4 +1,4 @@
-"""Segmenters for languages without spaces. A vocabulary is learnt with one; reading and writing text needs none."""
+"""Segmenters for languages without spaces, for learning a vocabulary. Encoding and decoding do not need them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Segment = Callable[[str], Sequence[str]]
 
 
 def find_segmenter(languages: Iterable[str]) -> Segment | None:
-    """The segmenter of these languages; None where spaces separate words."""
+    """Return the segmenter of these languages, or None if spaces separate words."""
     return chinese_words if "zh" in languages else None
 
 
 def chinese_words(text: str) -> list[str]:
-    """The words of a Chinese sentence, as jieba finds them."""
+    """Segment a Chinese sentence into words with jieba."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of its old way to find its own files
+            warnings.simplefilter("ignore")  # jieba locates its files in a deprecated way
             import jieba
     except ImportError as error:
         raise TrainingError(
@@ -35,11 +35,11 @@ def chinese_words(text: str) -> list[str]:
 
 
 def boundary_recall(tokenizer: Tokenizer, lines: Iterable[str], segment: Segment) -> tuple[int, int]:
-    """How many of the borders that only a segmenter sees are borders of tokens, too; and how many there are."""
-    matching = there = 0
+    """Count the word boundaries without a space that are also token boundaries, and all such word boundaries."""
+    matches = total = 0
     for line in lines:
         marked = insert_boundaries(segment(line)).split("\n")
-        borders = set(accumulate(map(len, marked[:-1])))
+        boundaries = set(accumulate(map(len, marked[:-1])))
         ends = {token.end for token in tokenizer.source_tokens(line) if not token.special}
-        matching, there = matching + len(borders & ends), there + len(borders)
-    return matching, there
+        matches, total = matches + len(boundaries & ends), total + len(boundaries)
+    return matches, total

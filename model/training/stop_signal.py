@@ -1,4 +1,4 @@
-"""Ends a session of training before its run is finished: on a signal, or after a time."""
+"""Stops a training session before its run is finished: on a signal, or after a time limit."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class StopSignal:
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM ask for a stop while the block lasts."""
+        """Turn Ctrl-C and SIGTERM into stop requests for the duration of the block."""
 
         def heard(number: int, _: FrameType | None) -> None:
             if self.reason is not None and number == signal.SIGINT:
                 raise KeyboardInterrupt
             self.reason = signal.Signals(number).name
 
-        before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+        previous_handlers = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous_handlers.items():
                 signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""How good a model is in the middle of training: its loss on held-out text, and BLEU of a small greedy sample."""
+"""Validation during training: the loss on held-out text, and BLEU of a small greedy sample."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class HeldOut:
     name: str
     text: CorpusText
     sentences: Sentences
-    language: str = ""  # of its targets
+    language: str = ""  # target language
 
 
 @torch.no_grad()
 def validation_loss(model: Transformer, sentences: Sentences, special: SpecialIds, device: torch.device) -> float:
-    """The mean −log p of the target tokens, without smoothing and dropout."""
+    """Return the mean −log p of the target tokens, without smoothing or dropout."""
     total = torch.zeros((), device=device)
     words = 0
     for rows in plan_validation_batches(sentences, BATCH_TOKENS):
@@ -45,58 +45,61 @@ def validation_loss(model: Transformer, sentences: Sentences, special: SpecialId
 def greedy_decode(
     model: Transformer, source: Tensor, mask: Tensor | None, special: SpecialIds, limit: int
 ) -> list[list[int]]:
-    """Greedy decoding: `[batch, source]` → ids of each row, without start and end.
+    """Decode greedily: `[batch, source]` → ids of each row, without start and end.
 
-    A small separate decoder, so that training does not depend on `model/decoding`.
+    This small decoder keeps training independent of `model/decoding`.
     """
     memory = Memory(model.encoder(source, mask), mask)
     state = model.decoder.new_state(memory, cached=True)
     last = source.new_full((len(source), 1), special.start)
     alive = torch.arange(len(source))
-    written: list[list[int]] = [[] for _ in range(len(source))]
+    outputs: list[list[int]] = [[] for _ in range(len(source))]
     for _ in range(limit):
         last = model.decoder(last, state)[:, -1:].argmax(dim=-1)  # [alive, 1]
-        goes_on = (last[:, 0] != special.target_end).cpu()
-        for row, word in zip(alive[goes_on].tolist(), last[:, 0].cpu()[goes_on].tolist(), strict=True):
-            written[row].append(word)
-        if not bool(goes_on.any()):
+        unfinished = (last[:, 0] != special.target_end).cpu()
+        for row, word in zip(alive[unfinished].tolist(), last[:, 0].cpu()[unfinished].tolist(), strict=True):
+            outputs[row].append(word)
+        if not bool(unfinished.any()):
             break
-        if not bool(goes_on.all()):
-            rows = goes_on.nonzero()[:, 0]
+        if not bool(unfinished.all()):
+            rows = unfinished.nonzero()[:, 0]
             alive = alive[rows]
             last, rows = last[rows.to(last.device)], rows.to(last.device)
             state.select(rows)
-    return written
+    return outputs
 
 
 def sample_translations(
     model: Transformer, held_out: HeldOut, tokenizers: Tokenizers, device: torch.device
 ) -> tuple[list[str], list[str]]:
-    """Greedy translations of sentences spread over the corpus, and their references."""
+    """Translate evenly spaced sentences of the corpus greedily; return the translations and the references."""
     count = len(held_out.text.pairs)
-    chosen = list(range(0, count, max(1, count // BLEU_SAMPLE)))[:BLEU_SAMPLE]
-    chosen.sort(key=lambda row: int(held_out.sentences.source.lengths[row]))
+    sample = list(range(0, count, max(1, count // BLEU_SAMPLE)))[:BLEU_SAMPLE]
+    sample.sort(key=lambda row: int(held_out.sentences.source.lengths[row]))
     hypotheses: list[str] = []
-    for first in range(0, len(chosen), 50):
-        rows = torch.tensor(chosen[first : first + 50]).numpy()
+    for first in range(0, len(sample), 50):
+        rows = torch.tensor(sample[first : first + 50]).numpy()
         batch = make_batch(held_out.sentences, rows, tokenizers.special).to(device)
         limit = 2 * batch.source.shape[1] + 16
         ids = greedy_decode(model, batch.source, batch.source_mask, tokenizers.special, limit)
         hypotheses += [tokenizers.target.decode(row) for row in ids]
-    return hypotheses, [held_out.text.pairs[row].target for row in chosen]
+    return hypotheses, [held_out.text.pairs[row].target for row in sample]
 
 
 def validate(
     model: Transformer, held_out: Sequence[HeldOut], tokenizers: Tokenizers, device: torch.device
 ) -> dict[str, float]:
-    """`loss NAME` and, with sacreBLEU, `bleu NAME` of each corpus; `loss`, the mean, decides which model is best."""
+    """Return `loss NAME` and, with sacreBLEU, `bleu NAME` per corpus, and the mean `loss`.
+
+    The mean loss selects the best model.
+    """
     values: dict[str, float] = {}
-    for held in held_out:
-        values[f"loss {held.name}"] = validation_loss(model, held.sentences, tokenizers.special, device)
+    for corpus in held_out:
+        values[f"loss {corpus.name}"] = validation_loss(model, corpus.sentences, tokenizers.special, device)
         if has_sacrebleu():
-            hypotheses, references = sample_translations(model, held, tokenizers, device)
-            values[f"bleu {held.name}"] = bleu(hypotheses, references, held.language)
-    mean = sum(values[f"loss {held.name}"] for held in held_out) / len(held_out)
+            hypotheses, references = sample_translations(model, corpus, tokenizers, device)
+            values[f"bleu {corpus.name}"] = bleu(hypotheses, references, corpus.language)
+    mean = sum(values[f"loss {corpus.name}"] for corpus in held_out) / len(held_out)
     return {"loss": mean, **values}
 
 
@@ -106,7 +109,7 @@ def has_sacrebleu() -> bool:
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> float:
-    """Corpus BLEU of translations into a language."""
+    """Return the corpus BLEU of translations into a language."""
     import sacrebleu
 
     return float(sacrebleu.corpus_bleu(hypotheses, [references], tokenize=bleu_tokenizer(language)).score)

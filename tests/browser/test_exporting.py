@@ -93,8 +93,10 @@ def test_the_table_of_a_head_holds_the_models_numbers(page: Page, example: Trans
         page.click('.wall-grid button[data-layer="2"][data-head="5"]')
         one = example.attention_map(kind, 2, 5)
         np.testing.assert_allclose(table(page), np.where(one.allowed, one.weights, np.nan), atol=ROUNDED)
-        names = page.locator(".explorer .numbers tbody th").all_inner_texts()
-        assert names == [token.text.strip() for token in one.rows]
+        names = page.locator(".explorer .numbers tbody th").all_text_contents()
+        rows = zip(one.previous_tokens, one.rows, strict=True)
+        read_and_written = [f"{read.text.strip()} → {token.text.strip()}" for read, token in rows]
+        assert names == ([token.text.strip() for token in one.rows] if kind == "encoder" else read_and_written)
     page.keyboard.press("p")
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     cross = example.attention.cross

@@ -26,12 +26,12 @@ def parse_json(body: bytes) -> Any:
 
 def check_nesting(values: Any) -> None:
     """Reject deep nesting, which Gradio would recurse into, and file references, which it would fetch."""
-    layer = [values]
+    level = [values]
     for _ in range(MAX_DEPTH):
-        layer = [inner for outer in layer for inner in _inside(outer)]
-        if not layer:
+        level = [child for parent in level for child in _inside(parent)]
+        if not level:
             return
-        if any(isinstance(value, dict) and isinstance(value.get("meta"), dict) for value in layer):
+        if any(isinstance(value, dict) and isinstance(value.get("meta"), dict) for value in level):
             raise PageError("data", "no_files")
     raise PageError("data", "too_deep")
 
@@ -41,15 +41,15 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def bind(signature: inspect.Signature, value: Sequence[Any]) -> list[Any]:
-    """All arguments in order, with defaults filled in."""
-    most = len(signature.parameters)
-    if len(value) > most:
+    """Return all arguments in order, with defaults filled in."""
+    limit = len(signature.parameters)
+    if len(value) > limit:
         names = ", ".join(signature.parameters)
-        raise PageError("data", "too_many_values", {"limit": most, "choices": names, "given": len(value)})
-    rest = list(signature.parameters.values())[len(value) :]
-    for parameter in rest:
+        raise PageError("data", "too_many_values", {"limit": limit, "choices": names, "given": len(value)})
+    missing = list(signature.parameters.values())[len(value) :]
+    for parameter in missing:
         require_argument(parameter)
-    return [*value, *(parameter.default for parameter in rest)]
+    return [*value, *(parameter.default for parameter in missing)]
 
 
 def check_names(signature: inspect.Signature, values: Any) -> None:

@@ -1,7 +1,7 @@
 """The two API endpoints, `/translate` and `/attention`, with named arguments and small results.
 
-Gradio checks neither types nor number of arguments, and hides or echoes the errors that endpoints raise. So each one is
-wrapped: arguments are bound and validated here, and errors become our phrases.
+Gradio checks neither types nor number of arguments, and hides or echoes the errors that endpoints raise. Endpoints are
+therefore wrapped: arguments are bound and validated here, and errors become our phrases.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from headlight.viz.service.request_queue import RequestQueue, fingerprint
 from headlight.viz.service.service import Service
 
 GLANCE = 1.0  # seconds between disconnect checks while a client waits
-DECIMALS = 6  # of weights and probabilities, enough that a row still sums to one
+DECIMALS = 6  # decimals of weights and probabilities, enough for a row to sum to one
 
 # Meaning of rows and columns. A decoder row is named after the token it predicts.
 ROWS_BY_KIND: dict[Kind, str] = {
@@ -63,12 +63,12 @@ class Endpoints:
     def translate(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Translate a sentence and return the probability of each token."""
         answer, cached = self.service.translate_with_source(self._request(values), "api")
-        timing, known = answer.timing, model_json(self.service, answer)
+        timing, model = answer.timing, model_json(self.service, answer)
         return {
             "text": answer.text,
             "model": answer.request.model,
-            "source_language": known["source"],
-            "target_language": known["target"],
+            "source_language": model["source"],
+            "target_language": model["target"],
             "tokens": [
                 {"text": token.text, "probability": round(token.probability or 0.0, DECIMALS)}
                 for token in answer.target_tokens
@@ -93,39 +93,41 @@ class Endpoints:
         return request
 
     def attention(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The weights of an attention head, with row and column tokens."""
-        looks = {name: value for name, value in values.items() if name in SELECTION_NAMES}
-        selection = parse_selection({"kind": looks["kind"]}, self.service.settings)
+        """Return the weights of an attention head, with row and column tokens."""
+        selected = {name: value for name, value in values.items() if name in SELECTION_NAMES}
+        selection = parse_selection({"kind": selected["kind"]}, self.service.settings)
         request = self._request({name: value for name, value in values.items() if name not in SELECTION_NAMES})
         config = self.service.model_info(request.model).model.config
         # Checked before translating. The mean over layers is available only on the page.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
-        place: int = check_index("layer", looks["layer"], count=layers)
-        which: IndexOrReduction = check_index("head", looks["head"], count=config.heads, merged=get_args(Merged))
+        layer: int = check_index("layer", selected["layer"], count=layers)
+        head: IndexOrReduction = check_index("head", selected["head"], count=config.heads, merged=get_args(Merged))
         answer, _ = self.service.translate_with_source(request, "api")
-        seen = answer.attention_map(selection.kind, place, None if isinstance(which, str) else which)
-        weights = seen.weights
-        if which == "max":
-            weights = answer.attention.of(selection.kind)[place].max(axis=0)
+        attention_map = answer.attention_map(selection.kind, layer, None if isinstance(head, str) else head)
+        weights = attention_map.weights
+        if head == "max":
+            weights = answer.attention.of(selection.kind)[layer].max(axis=0)
         table = weights.astype(np.float64).round(DECIMALS).astype(object)  # [rows, columns]
-        table[~seen.allowed] = None
+        table[~attention_map.allowed] = None
         return {
             "text": answer.text,
             "model": answer.request.model,
             "kind": selection.kind,
-            "layer": place,
-            "head": which,
-            "rows": _texts(seen.rows),
-            "columns": _texts(seen.columns),
+            "layer": layer,
+            "head": head,
+            "rows": _texts(attention_map.rows),
+            "columns": _texts(attention_map.columns),
             "weights": table.tolist(),
-            "measures": _measures(answer, selection.kind, weights) if which != "max" else None,  # its rows exceed one
+            "measures": _measures(answer, selection.kind, weights)
+            if head != "max"
+            else None,  # rows of the maximum exceed one
             "meaning": ROWS_BY_KIND[selection.kind],
             "hint": hint_for_programs(self.service, answer),
         }
 
 
 def endpoint_signature(endpoint: str) -> inspect.Signature:
-    """The signature of an endpoint, from the table of fields."""
+    """Build the signature of an endpoint from the table of fields."""
     return inspect.Signature(
         [
             inspect.Parameter(
@@ -149,7 +151,7 @@ def _default(row: Field) -> Any:
 
 
 def endpoint_docstring(endpoint: str) -> str:
-    """Docstring of an endpoint from the phrases of its fields, shown by the API panel and MCP clients."""
+    """Build the docstring of an endpoint from the phrases of its fields, for the API panel and MCP clients."""
     arguments = "\n".join(f"    {row.name}: {phrase(f'api_{row.name}')}" for row in parameters(endpoint))
     return f"{phrase(f'api_{endpoint}')}\n\nArgs:\n{arguments}\n\nReturns:\n    {phrase(f'api_{endpoint}_returns')}\n"
 
@@ -190,23 +192,23 @@ def wrap_endpoint(
 ) -> Callable[..., Awaitable[Any]]:
     """Wrap a function as an endpoint that validates arguments, waits in the queue and raises our phrases.
 
-    It holds one of the `threads` only while it computes.
+    The endpoint uses one of the `threads` only while it computes.
     """
 
     async def call(*given: Any) -> Any:
         try:
             arguments = bind(signature, given)
-            same = fingerprint([name, arguments])
+            request_key = fingerprint([name, arguments])
             # The middleware has already admitted the request.
-            with line.enqueue(VISITOR.get(), kind=name, same=same, admitted=True) as place:
-                while not await place.comes(GLANCE):
+            with line.enqueue(VISITOR.get(), kind=name, same=request_key, admitted=True) as ticket:
+                while not await ticket.comes(GLANCE):
                     if HAS_LEFT.get()():
                         raise PageError("data", "no_answer")
-                if place.result is not None:
-                    return {**place.result, **({"cached": True} if "cached" in place.result else {})}
+                if ticket.result is not None:
+                    return {**ticket.result, **({"cached": True} if "cached" in ticket.result else {})}
                 values = dict(zip(signature.parameters, arguments, strict=True))
                 result = await anyio.to_thread.run_sync(function, values, limiter=threads)
-                place.finish(result)
+                ticket.finish(result)
                 return result
         except PageError as error:
             raise gr.Error(str(error), print_exception=False) from None
@@ -217,14 +219,14 @@ def wrap_endpoint(
     call.__name__ = call.__qualname__ = name
     call.__doc__ = endpoint_docstring(name)
     call.__signature__ = signature  # type: ignore[attr-defined]
-    call.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     return call
 
 
 def _measures(answer: Translation, kind: Kind, weights: FloatArray) -> dict[str, float | None]:
-    """The measures of one map `[query, key]`, by name; None where a measure says nothing."""
-    result = measure_weights(weights[None, None], map_geometry(answer, kind))
-    return {name: None if np.isnan(value) else round(value.item(), DECIMALS) for name, value in result.items()}
+    """Return the measures of one map `[query, key]`, by name; None if a measure is undefined."""
+    measures = measure_weights(weights[None, None], map_geometry(answer, kind))
+    return {name: None if np.isnan(value) else round(value.item(), DECIMALS) for name, value in measures.items()}
 
 
 def _texts(tokens: Sequence[Token]) -> list[str]:

@@ -1,6 +1,6 @@
 """ASGI middleware that rejects oversized, malformed and unknown requests.
 
-Gradio serves far more than the page needs, has no limit on request size, returns validator output for malformed
+Gradio serves far more than the page needs. It has no limit on request size, and returns validator output for malformed
 requests and a bare "Internal Server Error" for unknown names. The middleware is plain ASGI and wraps any ASGI app.
 """
 
@@ -37,7 +37,7 @@ from headlight.viz.settings import Settings
 
 NAMED_CALL = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
-REQUEST_TIMEOUT = 30.0  # seconds for the whole request to arrive
+REQUEST_TIMEOUT = 30.0  # seconds until the request must be complete
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
 FORMER_CALLS = "/gradio_api/component_server"
 STATUS = {
@@ -76,13 +76,13 @@ LOG = logging.getLogger(__name__)
 def app_kwargs(
     settings: Settings, page: gr.Blocks | None = None, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS
 ) -> dict[str, Any]:
-    """Value of `launch(app_kwargs=…)`: the middleware, and our phrase for FastAPI validation errors."""
+    """Return the value of `launch(app_kwargs=…)`: the middleware, and our phrase for FastAPI validation errors."""
     guard = Middleware(RequestGuard, settings=settings, page=page, endpoints=endpoints)
     return {"middleware": [guard], "exception_handlers": {RequestValidationError: _wrong_field}}
 
 
 def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
-    """Headers of every response: no MIME sniffing, no referrer to other sites, no other hosts."""
+    """Return the headers of every response: no MIME sniffing, no referrer to other sites, no other hosts."""
     policy = CONTENT_SECURITY_POLICY | {"frame-ancestors": " ".join(("'self'", *settings.frames))}
     return [
         (b"x-content-type-options", b"nosniff"),
@@ -93,13 +93,13 @@ def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
 
 async def _wrong_field(_: Request, error: Any) -> JSONResponse:
     """Replace a FastAPI validation error, which would echo the input."""
-    where = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
-    refusal = PageError("data", "wrong_field", {"name": repr_short(where[0] if where else "data").strip('"')})
-    return JSONResponse(refusal.as_json(), status_code=422)
+    location = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
+    page_error = PageError("data", "wrong_field", {"name": repr_short(location[0] if location else "data").strip('"')})
+    return JSONResponse(page_error.as_json(), status_code=422)
 
 
 class RequestGuard:
-    """Serves only the routes of the page, rejects malformed requests and hides details of internal errors."""
+    """Middleware that serves only the page's routes, rejects malformed requests and hides internal errors."""
 
     def __init__(
         self,
@@ -135,16 +135,16 @@ class RequestGuard:
         except PageError as error:
             await refuse(sending, error)
         except Exception as error:
-            refusal = self._to_page_error(scope, error)
-            if refusal.word == "our_fault":
+            page_error = self._to_page_error(scope, error)
+            if page_error.word == "our_fault":
                 values = {"method": scope["method"]}  # the path may contain a session id
                 LOG.exception(
                     "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
                 )
             if not begun:
-                await refuse(sending, refusal)
+                await refuse(sending, page_error)
             elif streams:  # send the error as an event; other responses can only be aborted
-                await send({"type": "http.response.body", "body": error_event(refusal)})
+                await send({"type": "http.response.body", "body": error_event(page_error)})
 
     @property
     def queue(self) -> SubscriberQueue | None:
@@ -157,7 +157,7 @@ class RequestGuard:
             raise PageError("data", "nothing_here")
         scope = {**scope, ADDRESS: client_address(scope, on_a_space=self.settings.on_a_space)}
         VISITOR.set(Visitor(scope[ADDRESS]))
-        if path.rstrip("/") == FORMER_CALLS:  # by a page that was opened before an update; it reloads
+        if path.rstrip("/") == FORMER_CALLS:  # from a page that was opened before an update; the error makes it reload
             raise self._unknown()
         if path in CANNED_RESPONSES and not (path.endswith("/schema") and getattr(self.page, "mcp_server", False)):
             status, values = CANNED_RESPONSES[path]
@@ -191,15 +191,15 @@ class RequestGuard:
         if body is None:
             return None
         if scope["method"] == "POST":
-            filled = self._check(scope, headers.get(b"content-type", b""), body)
-            if filled is not None:
-                body = json.dumps(filled).encode()
-                inner = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
-                scope = {**scope, "headers": [*inner, (b"content-length", str(len(body)).encode())]}
-        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+            completed = self._check(scope, headers.get(b"content-type", b""), body)
+            if completed is not None:
+                body = json.dumps(completed).encode()
+                other_headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+                scope = {**scope, "headers": [*other_headers, (b"content-length", str(len(body)).encode())]}
+        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def inward() -> Message:
-            return whole.pop() if whole else await receive()
+            return pending.pop() if pending else await receive()
 
         return scope, inward
 
@@ -220,32 +220,36 @@ class RequestGuard:
         return PageError("data", "too_large", {"limit": self.most_bytes // 1000})
 
     def _check(self, scope: Scope, content_type: bytes, body: bytes) -> dict[str, Any] | None:
-        """Reject a body that does not fit its route. Returns the completed body if arguments are missing."""
+        """Reject a body that does not match its route. Returns the completed body if arguments are missing."""
         path = request_path(scope)
-        named, queued, called = NAMED_CALL.search(path), QUEUE.search(path), path.startswith(f"/{FOLDER}/")
-        way, name = (named["way"], named["name"]) if named else ("", "")
-        if way.startswith("call") and name not in self.endpoints:
+        named_call, queue_join, is_widget_call = (
+            NAMED_CALL.search(path),
+            QUEUE.search(path),
+            path.startswith(f"/{FOLDER}/"),
+        )
+        route, name = (named_call["way"], named_call["name"]) if named_call else ("", "")
+        if route.startswith("call") and name not in self.endpoints:
             raise self._unknown()
-        scope[PROGRAM] = way.startswith("call")
-        if not named and not queued and not called and b"json" not in content_type.lower():
+        scope[PROGRAM] = route.startswith("call")
+        if not named_call and not queue_join and not is_widget_call and b"json" not in content_type.lower():
             return None
         values = parse_json(body)
         check_nesting(values)
-        if way == "call/v2":
+        if route == "call/v2":
             check_names(self.endpoints[name], values)
             self._admit(scope, name)
-        elif named or queued:
+        elif named_call or queue_join:
             if not isinstance(values, dict) or not isinstance(values.get("data"), list):
                 raise PageError("data", "not_data", {"example": '{"data": ["Guten Tag."]}'})
             check_session(values)
-            filled = self._arguments(scope, way, name, values)
-            return values | {"data": filled} if len(filled) != len(values["data"]) else None
+            arguments = self._arguments(scope, route, name, values)
+            return values | {"data": arguments} if len(arguments) != len(values["data"]) else None
         else:
             check_session(values)
         return None
 
     def _arguments(self, scope: Scope, way: str, name: str, values: dict[str, Any]) -> list[Any]:
-        """All arguments of the function, with defaults."""
+        """Return all arguments of the function, with defaults."""
         data: list[Any] = values["data"]
         if way != "call":
             if not isinstance(values.get("fn_index"), int | None):
@@ -274,7 +278,7 @@ class RequestGuard:
             self.queue.admit(name, Visitor(scope[ADDRESS]))
 
     def _function(self, name: str, index: Any) -> Any:
-        """The function that Gradio will call, or `None`."""
+        """Return the function that Gradio will call, or `None`."""
         return page_functions(self.page).get(index) if type(index) is int else function_named(self.page, name)
 
     def _unknown(self) -> PageError:

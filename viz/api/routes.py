@@ -1,6 +1,6 @@
 """The served routes: those that the page, `gradio_client` and MCP need.
 
-Gradio has three times as many; the others are for uploads, files, a proxy, usage statistics and source editing.
+Gradio has three times as many routes; the others are for uploads, files, a proxy, usage statistics and source editing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MCP = r"gradio_api/mcp(/.*)?"
 
 
 def _compile(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"/(?:{'|'.join(f'(?:{each})' for each in patterns)})/?")
+    return re.compile(rf"/(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})/?")
 
 
 _READ, _SENT = _compile((*_GET, _MCP)), _compile((*_POST, _MCP))
@@ -46,9 +46,9 @@ _SERVED = {
 
 
 def request_path(scope: Mapping[str, Any]) -> str:
-    """The path of a request, without the root path."""
-    path, below = str(scope["path"]), str(scope.get("root_path") or "").rstrip("/")
-    return path[len(below) :] if below and (path == below or path.startswith(f"{below}/")) else path
+    """Return the path of a request, without the root path."""
+    path, root = str(scope["path"]), str(scope.get("root_path") or "").rstrip("/")
+    return path[len(root) :] if root and (path == root or path.startswith(f"{root}/")) else path
 
 
 def is_served(method: str, path: str) -> bool:

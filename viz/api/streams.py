@@ -1,8 +1,8 @@
-"""Event streams for browsers and API clients, forwarded while messages are pending and closed properly.
+"""Event streams for browsers and API clients, forwarded while messages are pending and then closed.
 
-Gradio's browser client opens one stream for all its jobs, and considers it open until it receives `close_stream`. So a
-stream always ends with that message and then waits for the client to disconnect. A job submitted meanwhile gets its id
-afterwards (`SubscriberQueue.push`), so that the client opens a new stream and never waits on a closed one.
+Gradio's browser client opens one stream for all its jobs, and considers it open until it receives `close_stream`. A
+stream therefore always ends with that message, and then waits for the client to disconnect. A job submitted meanwhile
+gets its id afterwards (`SubscriberQueue.push`), so the client opens a new stream and never waits on a closed one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
 
 
 def error_event(error: PageError) -> bytes:
-    """An error as an event."""
+    """Encode an error as an event."""
     return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
 
@@ -37,11 +37,11 @@ async def stream_job(queue: SubscriberQueue, job: str, receive: Receive, send: S
         raise PageError("data", "no_answer")
     with queue.fetching(job):
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        leaves = asyncio.ensure_future(_wait_for_disconnect(receive))
+        disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
-            body = await _answer(queue, job, leaves, send)
+            body = await _answer(queue, job, disconnect, send)
         finally:
-            leaves.cancel()
+            disconnect.cancel()
         await send({"type": "http.response.body", "body": body})
 
 
@@ -70,19 +70,19 @@ async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, rec
     if not session:
         raise PageError("data", "no_answer")
     with queue.subscribe(session) as hang_up:
-        way = _StreamProxy(queue, session, receive, send, hang_up)
+        proxy = _StreamProxy(queue, session, receive, send, hang_up)
         if queue.has_pending(session):
-            await app(scope, way.receive, way.send)
-            if not way.begun:
+            await app(scope, proxy.receive, proxy.send)
+            if not proxy.begun:
                 return
         else:  # the previous stream delivered the result before the client knew the job id
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         hang_up()
-        if not way.closed:
+        if not proxy.closed:
             await send({"type": "http.response.body", "body": CLOSE, "more_body": True})
         with suppress(TimeoutError):
             await asyncio.wait_for(_wait_for_disconnect(receive), CLOSE_TIMEOUT)
-    await way.send_final()
+    await proxy.send_final()
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
@@ -91,7 +91,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 class _StreamProxy:
-    """ASGI proxy between Gradio and the client that holds back the final message."""
+    """An ASGI proxy between Gradio and the client that holds back the final message."""
 
     def __init__(
         self,
@@ -107,17 +107,19 @@ class _StreamProxy:
         self.final_message: Message | None = None
 
     async def receive(self) -> Message:
-        """Forward client messages; report a disconnect without pending ones, because Gradio never ends the stream."""
-        left, owed = asyncio.ensure_future(self._receive()), True
+        """Forward client messages. Report a disconnect if none are pending, because Gradio never ends the stream."""
+        incoming, was_expecting = asyncio.ensure_future(self._receive()), True
         try:
-            while not left.done():
-                if not owed and not self._queue.is_expecting(self._session):  # twice: for Gradio's last message
+            while not incoming.done():
+                if not was_expecting and not self._queue.is_expecting(
+                    self._session
+                ):  # checked twice, to include Gradio's last message
                     return {"type": "http.disconnect"}
-                owed = self._queue.is_expecting(self._session)
-                await asyncio.wait((left,), timeout=POLL_SECONDS)
-            return left.result()
+                was_expecting = self._queue.is_expecting(self._session)
+                await asyncio.wait((incoming,), timeout=POLL_SECONDS)
+            return incoming.result()
         finally:
-            left.cancel()
+            incoming.cancel()
 
     async def send(self, message: Message) -> None:
         """Forward all messages but the last."""

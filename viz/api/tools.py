@@ -1,4 +1,4 @@
-"""Whether the endpoints are served as MCP tools."""
+"""The setting for serving the endpoints as MCP tools."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from importlib.metadata import PackageNotFoundError, version
 from headlight.viz.settings import Settings, SettingsError
 
 VARIABLE = "GRADIO_MCP_SERVER"
-MAJOR = "1"  # of the `mcp` package; Gradio requires it
+MAJOR = "1"  # major version of the `mcp` package that Gradio requires
 
 
 def serves_tools(settings: Settings, environ: Mapping[str, str] | None = None) -> bool:
-    """The value of the variable. If unset, true on a Space, whose build installs `gradio[mcp]`."""
-    wanted = (os.environ if environ is None else environ).get(VARIABLE, "").strip().lower()
+    """Whether to serve tools: the variable's value; if unset, true on a Space, whose build installs `gradio[mcp]`."""
+    value = (os.environ if environ is None else environ).get(VARIABLE, "").strip().lower()
     try:
-        result = version("mcp")
+        installed = version("mcp")
     except PackageNotFoundError:
-        result = ""
-    fits = result.partition(".")[0] == MAJOR
-    if wanted == "true" and not fits:
-        why = f"the installed mcp is {result}, and Gradio needs {MAJOR}" if result else "the package mcp is missing"
-        raise SettingsError(f"{VARIABLE} is True, but {why}. Run pip install 'gradio[mcp]', or unset {VARIABLE}.")
-    return wanted == "true" or (not wanted and settings.on_a_space and fits)
+        installed = ""
+    is_supported = installed.partition(".")[0] == MAJOR
+    if value == "true" and not is_supported:
+        reason = (
+            f"the installed mcp is {installed}, and Gradio needs {MAJOR}" if installed else "the package mcp is missing"
+        )
+        raise SettingsError(f"{VARIABLE} is True, but {reason}. Run pip install 'gradio[mcp]', or unset {VARIABLE}.")
+    return value == "true" or (not value and settings.on_a_space and is_supported)

@@ -1,1 +1,1 @@
-"""Where an answer is computed (ZeroGPU, a Ray cluster), and the functions that may be called there by name."""
+"""Backends on ZeroGPU and on a Ray cluster, and the functions that they may run."""

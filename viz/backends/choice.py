@@ -11,10 +11,10 @@ from headlight.viz.settings import Settings
 
 
 def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
-    """The local backend, unless a cluster or ZeroGPU is configured."""
+    """Return the local backend, unless a cluster or ZeroGPU is configured."""
     if settings.backend == "ray":
         return ClusterBackend(settings.ray_address, models)
-    if lent := zero_gpu_backend(models):
-        return lent
-    choose_device()  # fail at startup, not per request, if the device or the dtype does not exist
+    if gpu_backend := zero_gpu_backend(models):
+        return gpu_backend
+    choose_device()  # fail at startup, not per request, if the device or the dtype is unavailable
     return LocalBackend(models)

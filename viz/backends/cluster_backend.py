@@ -1,4 +1,4 @@
-"""Cluster backend: Ray Serve replicas compute, this process loads no weights.
+"""Cluster backend: Ray Serve replicas compute, and this process loads no weights.
 
 It calls a Ray Serve application (`replica.py`) over HTTP, so it does not need Ray itself. If a machine is lost, its
 request is retried once, without repeating progress. After a failure to connect, requests are rejected for
@@ -38,13 +38,13 @@ from headlight.viz.service.loaded_models import LoadedModels
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.record_codec import decode
 
-CONNECT_TIMEOUT = 5.0  # seconds until an address counts as dead
+CONNECT_TIMEOUT = 5.0  # seconds until an address is considered dead
 QUEUE_TIMEOUT = 120.0  # seconds that a request may wait in the cluster's queue, or for its model
-HEARTBEAT_TIMEOUT = 20.0  # seconds without a heartbeat after which a machine counts as lost; replicas send one a second
+HEARTBEAT_TIMEOUT = 20.0  # seconds without a heartbeat until a machine is considered lost; replicas send one per second
 POLL_SECONDS = 0.1  # seconds between two checks for cancellation while a request waits
 RETRY_DELAY = 0.5  # seconds before a retry, so that the cluster notices the loss first
 BACK_OFF_SECONDS = 1.0  # seconds for which requests are rejected if the cluster is unreachable
-MODEL_ID = "serve_multiplexed_model_id"  # Ray Serve's header
+MODEL_ID = "serve_multiplexed_model_id"  # request header of Ray Serve
 
 LOG = logging.getLogger(__name__)
 
@@ -69,17 +69,17 @@ class ClusterBackend:
 
     def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
         """Run on a replica with this model."""
-        with closing(self._progress_frames(RemoteCall.of(card, function_name(work), arguments), Event())) as answers:
-            for letter, payload in answers:
+        with closing(self._progress_frames(RemoteCall.of(card, function_name(work), arguments), Event())) as frames:
+            for letter, payload in frames:
                 if letter == ANSWER:
                     return decode(payload)
         raise AssertionError("no answer and no error")
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Closing the iterator or setting `stop` closes the connection, which cancels the work on the replica."""
+        """Yield progress. Closing the iterator or setting `stop` closes the connection, which cancels the work."""
         last_step = 0
-        with closing(self._progress_frames(RemoteCall.of(card, STREAM, (request,)), stop)) as answers:
-            for letter, payload in answers:
+        with closing(self._progress_frames(RemoteCall.of(card, STREAM, (request,)), stop)) as frames:
+            for letter, payload in frames:
                 if letter == ANSWER:
                     yield last_progress(decode(payload))
                 elif (progress := decode_progress(payload)).step > last_step:  # a retry repeats the steps
@@ -87,21 +87,21 @@ class ClusterBackend:
                     yield progress
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """Read from the local folder."""
+        """Read the model information from the local folder."""
         return self.models.model_info(card)
 
     def health_problems(self) -> Mapping[str, str]:
-        """Status of the cluster's proxy and applications."""
+        """Return the problems of the cluster's proxy and applications."""
         try:
             with closing(self._connection(1.0)) as connection:
                 connection.request("GET", "/-/routes")
-                with closing(connection.getresponse()) as reply:
-                    body = reply.read().strip()
+                with closing(connection.getresponse()) as response:
+                    body = response.read().strip()
         except (OSError, http.client.HTTPException):
             return {"cluster": "does not answer"}
-        return {} if reply.status == 200 and body not in (b"", b"{}") else {"cluster": "has no application"}
+        return {} if response.status == 200 and body not in (b"", b"{}") else {"cluster": "has no application"}
 
-    # ------------------------------------------------------------ one call and one retry if its machine is lost
+    # ------------------------------------------------------------ one call, with one retry if its machine is lost
 
     def _progress_frames(self, call: RemoteCall, stop: Event) -> Generator[tuple[bytes, bytes]]:
         """Yield progress frames, then the answer's frame. Ends early once `stop` is set."""
@@ -125,28 +125,28 @@ class ClusterBackend:
             raise PageError("text", "cluster_lost") from error
 
     def _frames(self, call: RemoteCall, stop: Event) -> Generator[tuple[bytes, bytes]]:
-        with ExitStack() as open_until_the_end:
-            connection = open_until_the_end.enter_context(closing(self._connection(CONNECT_TIMEOUT)))
+        with ExitStack() as stack:
+            connection = stack.enter_context(closing(self._connection(CONNECT_TIMEOUT)))
             try:
                 connection.connect()
             except OSError as error:
                 raise UnreachableError(type(error).__name__) from error
             try:
-                reply = self._open_response(connection, call, stop)
-                if reply is None:
+                response = self._open_response(connection, call, stop)
+                if response is None:
                     return
-                open_until_the_end.enter_context(closing(reply))  # the response may own the socket
-                if reply.status == 503:
+                stack.enter_context(closing(response))  # the response may own the socket
+                if response.status == 503:
                     raise PageError("text", "cluster_busy")
-                if reply.status == 404:  # the proxy runs without an application
+                if response.status == 404:  # the proxy runs without an application
                     raise UnreachableError("no application")
-                if reply.status != 200:
-                    raise ConnectionLostError(f"status {reply.status}")
+                if response.status != 200:
+                    raise ConnectionLostError(f"status {response.status}")
                 while not stop.is_set():
-                    result = read_frame(reply.read)
-                    if result is None:
+                    frame = read_frame(response.read)
+                    if frame is None:
                         raise ConnectionLostError("its answer has no end")
-                    letter, payload = result
+                    letter, payload = frame
                     if letter == ERROR:
                         raise PageError(*decode(payload))
                     if letter == INTERNAL_ERROR:
@@ -164,16 +164,16 @@ class ClusterBackend:
     ) -> http.client.HTTPResponse | None:
         """Send the request and wait for the response headers. Returns None once `stop` is set."""
         connection.request("POST", "/", encode_call(call), {MODEL_ID: call.model_id})
-        sock, until = connection.sock, time.monotonic() + QUEUE_TIMEOUT
+        sock, deadline = connection.sock, time.monotonic() + QUEUE_TIMEOUT
         while not select.select([sock], [], [], POLL_SECONDS)[0]:
             if stop.is_set():
                 return None
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise PageError("text", "cluster_busy")
         sock.settimeout(QUEUE_TIMEOUT)
-        reply = connection.getresponse()
+        response = connection.getresponse()
         sock.settimeout(HEARTBEAT_TIMEOUT)
-        return reply
+        return response
 
     def _connection(self, seconds: float) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self._place.scheme == "https" else http.client.HTTPConnection

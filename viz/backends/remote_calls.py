@@ -44,7 +44,7 @@ class RemoteCall(NamedTuple):
     @property
     def model_id(self) -> str:
         """Identifier of the model, by which Ray Serve routes calls to a replica that has loaded it."""
-        return quote(f"{self.kind}:{self.revision}:{self.name}")  # quoted for a header
+        return quote(f"{self.kind}:{self.revision}:{self.name}")  # quoted for use in a header
 
 
 def encode_call(call: RemoteCall) -> bytes:
@@ -55,7 +55,7 @@ def encode_call(call: RemoteCall) -> bytes:
 def decode_call(body: bytes) -> RemoteCall:
     """Decode a call. Raises `DecodeError` for invalid bytes."""
     result = decode(body)
-    if not isinstance(result, tuple) or len(result) != 5 or not all(isinstance(each, str) for each in result[:4]):
+    if not isinstance(result, tuple) or len(result) != 5 or not all(isinstance(part, str) for part in result[:4]):
         raise DecodeError("no call")
     call = RemoteCall(*result)
     if not isinstance(call.arguments, tuple) or (call.function != STREAM and call.function not in REMOTE_FUNCTIONS):
@@ -117,11 +117,11 @@ def decode_progress(payload: bytes) -> Progress:
 
 
 def _read_exactly(read: Callable[[int], bytes], size: int) -> bytes:
-    parts, left = [], size
-    while left and (part := read(left)):
-        parts.append(part)
-        left -= len(part)
-    result = b"".join(parts)
-    if result and left:
+    chunks, remaining = [], size
+    while remaining and (chunk := read(remaining)):
+        chunks.append(chunk)
+        remaining -= len(chunk)
+    result = b"".join(chunks)
+    if result and remaining:
         raise EOFError("a frame was cut off")
     return result

@@ -59,7 +59,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
 
 
 def function_name(work: RemoteFunction) -> str:
-    """Name of a function in the registry. Raises if it is not registered."""
+    """Return the name of a function in the registry. Raises `LookupError` if it is not registered."""
     name = work.__qualname__
     if REMOTE_FUNCTIONS.get(name) is not work:
         raise LookupError(f"{name} does not stand in WORK, so it cannot be asked of another machine.")

@@ -1,4 +1,4 @@
-"""Ray Serve application that runs models for page processes.
+"""A Ray Serve application that runs models for page processes.
 
 Start it with `serve run headlight.viz.backends.replica:application` or `headlight serve`. Each replica is a process
 with one core by default, and caches the most recently used models. Requests are routed to a replica that has loaded
@@ -43,7 +43,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Replica:
-    """One replica: loads models of the catalogue and runs calls."""
+    """A replica, which loads models of the catalogue and runs calls."""
 
     def __init__(self) -> None:
         self.loaded = LoadedModels(Catalogue(read_settings()), 0)
@@ -52,7 +52,7 @@ class Replica:
 
     @serve.multiplexed(max_num_models_per_replica=MAX_MODELS)  # type: ignore[untyped-decorator]
     async def model(self, model_id: str) -> Any:
-        """The loaded model of a call, downloaded from the Hub if necessary."""
+        """Return the loaded model of a call, downloaded from the Hub if necessary."""
         return await asyncio.get_running_loop().run_in_executor(self.threads, self._load, model_id)
 
     def _load(self, model_id: str) -> Any:
@@ -61,7 +61,7 @@ class Replica:
         card = catalogue.card(name, kind)
         if not card.downloaded:
             card = catalogue.fetch(name)
-        if card.revision != revision:  # its answers would be cached under the wrong revision
+        if card.revision != revision:  # the answers would be cached under the wrong revision
             LOG.warning("%s is here in revision %s, but %s was asked for.", name, card.revision, revision)
             raise PageError("model", "model_cannot_load", {"given": name})
         return self.loaded.load(card)
@@ -76,7 +76,7 @@ class Replica:
 
     async def stream_frames(self, call: RemoteCall) -> AsyncIterator[bytes]:
         """Stream frames from a worker thread, with heartbeats. A disconnect cancels the work within one step."""
-        loop, gone = asyncio.get_running_loop(), Event()
+        loop, cancelled = asyncio.get_running_loop(), Event()
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 
         def load() -> Any:
@@ -84,8 +84,8 @@ class Replica:
 
         def compute() -> None:
             try:
-                for each in run_call(call, load, gone.is_set):
-                    loop.call_soon_threadsafe(queue.put_nowait, each)
+                for frame in run_call(call, load, cancelled.is_set):
+                    loop.call_soon_threadsafe(queue.put_nowait, frame)
             except BaseException:
                 LOG.exception("A call failed.")
                 loop.call_soon_threadsafe(queue.put_nowait, encode_frame(INTERNAL_ERROR))
@@ -93,19 +93,19 @@ class Replica:
             finally:
                 loop.call_soon_threadsafe(queue.put_nowait, None)
 
-        working = loop.run_in_executor(self.threads, compute)
+        work = loop.run_in_executor(self.threads, compute)
         try:
             while True:
                 try:
-                    result = await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
+                    output = await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
                 except TimeoutError:
-                    result = encode_frame(HEARTBEAT)
-                if result is None:
+                    output = encode_frame(HEARTBEAT)
+                if output is None:
                     break
-                yield result
-            await working
+                yield output
+            await work
         finally:
-            gone.set()
+            cancelled.set()
 
 
 deployment: Any = serve.deployment(

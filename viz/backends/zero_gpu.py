@@ -18,7 +18,7 @@ from headlight.viz.service.loaded_models import LoadedModels, model_key
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.record_codec import decode, encode
 
-MAX_CALL_SECONDS = 15  # limit of one call; a translation takes less than one second
+MAX_CALL_SECONDS = 15  # limit per call; a translation takes less than one second
 WORKER_ERROR = "ZeroGPU worker error"  # title of errors inside a call, set by `spaces`
 TAG = re.compile(r"<[^>]*>")  # the package may add links
 MAX_REASON_CHARACTERS = 300
@@ -26,10 +26,10 @@ MAX_WORKER_MODELS = 2  # models in the worker process: a translation and its bac
 
 
 class ZeroGpuBackend(LocalBackend):
-    """Runs each call on a GPU, in a forked worker process that is reused while it is idle.
+    """A backend that runs each call on a GPU, in a forked worker process that is reused while it is idle.
 
-    The worker loads the models. In the page's own process `spaces` replaces CUDA in the main thread only: loading a
-    model onto the GPU in any other thread is an error.
+    The worker loads the models. In the page's process, `spaces` replaces CUDA in the main thread only: loading a
+    model onto the GPU in another thread is an error.
     """
 
     uses_gradio_queue = True  # Gradio's client adds the visitor's GPU token
@@ -48,15 +48,15 @@ class ZeroGpuBackend(LocalBackend):
             title = str(getattr(error, "title", ""))
             if not title.startswith("ZeroGPU") or title == WORKER_ERROR:
                 raise
-            why = TAG.sub("", str(getattr(error, "message", ""))).strip()[:MAX_REASON_CHARACTERS]
-            raise PageError("model", "gpu_not_lent", {"why": why}) from error
+            reason = TAG.sub("", str(getattr(error, "message", ""))).strip()[:MAX_REASON_CHARACTERS]
+            raise PageError("model", "gpu_not_lent", {"why": reason}) from error
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Translate in one call, without intermediate progress."""
         yield last_progress(self.run(card, Translator.translate, request))
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """Read from the folder, without weights."""
+        """Read the model information from the folder, without weights."""
         return self.models.model_info(card)
 
 

@@ -1,1 +1,1 @@
-"""A translation as files for the reader: tables, arrays, pictures, one page that works offline."""
+"""Exports of a translation: tables, arrays, pictures, and a page that works offline."""

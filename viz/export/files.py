@@ -1,4 +1,4 @@
-"""Exports: one map as CSV or picture, the wall as picture, all maps as NPZ or JSON, the page as HTML."""
+"""Exports: one map as CSV or picture, all heads as a picture, all maps as NPZ or JSON, the page as HTML."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from headlight.viz.service.service import Service
 from headlight.viz.theme import THEMES
 from headlight.viz.token_labels import row_labels, token_labels
 
-WALL_PREFIX = "wall_"  # before the forms that show all heads at once
+WALL_PREFIX = "wall_"  # prefix of the forms with all heads
 PICTURES = ("png", "svg", "wall_png", "wall_svg")
-BYTE_ORDER_MARK = "\ufeff"  # tells spreadsheets that a CSV is UTF-8
+BYTE_ORDER_MARK = "\ufeff"  # makes spreadsheets read a CSV as UTF-8
 
 
 def selected_map(translation: Translation, chosen: Selection) -> AttentionMap:
-    """The map on show: a head, an average or a maximum, merged and cut as the page does it."""
+    """Return the selected head, average or maximum, with the page's options for words and special tokens."""
     layers, heads = translation.attention.of(chosen.kind).shape[:2]
-    which_layers = _places("layer", chosen.layer, layers)
-    which_heads = _places("head", chosen.head, heads)
-    maps = [translation.attention_map(chosen.kind, layer, head) for layer in which_layers for head in which_heads]
+    layer_range = _places("layer", chosen.layer, layers)
+    head_range = _places("head", chosen.head, heads)
+    maps = [translation.attention_map(chosen.kind, layer, head) for layer in layer_range for head in head_range]
     combine = maximum if chosen.head == "max" else mean_map
     result = maps[0] if len(maps) == 1 else combine(maps)
     if chosen.words:
@@ -53,7 +53,7 @@ def _places(name: str, place: IndexOrReduction, count: int) -> range:
 
 
 def to_data_frame(chosen: AttentionMap) -> pd.DataFrame:
-    """A map as a table: rows and columns named by their tokens, masked cells empty."""
+    """Return a map as a table with token labels; masked cells are NaN."""
     weights = np.where(chosen.allowed, chosen.weights, np.nan)
     rows = [label.row_name for label in row_labels(chosen)]
     columns = [label.full for label in token_labels(chosen.columns)]
@@ -61,16 +61,18 @@ def to_data_frame(chosen: AttentionMap) -> pd.DataFrame:
 
 
 def map_csv(chosen: AttentionMap) -> bytes:
-    """The table as a file that no spreadsheet runs."""
+    """Return a map as CSV. Labels that a spreadsheet would run as formulas are escaped."""
     return _csv(_escape_formulas(to_data_frame(chosen)))
 
 
 def comparison_csv(first: AttentionMap, second: AttentionMap) -> bytes:
-    """A, B and A − B below each other; the first column names them."""
-    one, other = _escape_formulas(to_data_frame(first)), _escape_formulas(to_data_frame(second))
-    # By index, not by name: two tokens can have the same text.
-    difference = pd.DataFrame(one.to_numpy() - other.to_numpy(), index=one.index, columns=one.columns)
-    return _csv(pd.concat([one, other, difference], keys=["A", "B", "A − B"]))
+    """Return the tables A, B and A − B as one CSV, named in the first column."""
+    first_table, second_table = _escape_formulas(to_data_frame(first)), _escape_formulas(to_data_frame(second))
+    # Subtract by index, because two tokens can have the same label.
+    difference = pd.DataFrame(
+        first_table.to_numpy() - second_table.to_numpy(), index=first_table.index, columns=first_table.columns
+    )
+    return _csv(pd.concat([first_table, second_table, difference], keys=["A", "B", "A − B"]))
 
 
 def _escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +86,7 @@ def _csv(table: pd.DataFrame) -> bytes:
 
 
 def compared_map(translation: Translation, chosen: Selection) -> AttentionMap | None:
-    """A, where two heads stand side by side; the chosen one is B."""
+    """Return head A if two heads are compared, else None. The selected head is B."""
     if not is_comparing(chosen) or chosen.pinned is None:
         return None
     layer, head = chosen.pinned
@@ -92,12 +94,12 @@ def compared_map(translation: Translation, chosen: Selection) -> AttentionMap | 
 
 
 def is_comparing(chosen: Selection) -> bool:
-    """Whether two heads stand side by side."""
+    """Whether the selection compares two heads."""
     return chosen.pinned is not None and chosen.pinned != (chosen.layer, chosen.head)
 
 
 class Exporter:
-    """The server's part of the export menu: creates the file of the current view."""
+    """Creates the files of the export menu on the server."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -111,26 +113,29 @@ class Exporter:
         }
 
     def export(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """`form`, `request`, `selection`, `theme`, `language` → a file in base64, or a figure to be saved."""
+        """Return a file as base64, or a figure that the browser saves as a picture.
+
+        `values` are `form`, `request`, `selection`, `theme` and `language`. Invalid values raise a `PageError`.
+        """
         form = check_choice("form", values.get("form"), choices=(*self._forms, *PICTURES))
         theme = check_choice("theme", values.get("theme"), choices=tuple(THEMES))
         language = check_choice("language", values.get("language"), choices=LANGUAGES)
-        asked = values.get("request")
-        request = self.service.check(asked)
+        request_values = values.get("request")
+        request = self.service.check(request_values)
         selection = values.get("selection")
         settings = self.service.settings
-        chosen = parse_selection(selection if isinstance(selection, dict) else {}, settings)
+        selected = parse_selection(selection if isinstance(selection, dict) else {}, settings)
         translation = self.service.translate(request)
-        name = file_name(chosen, form)
+        name = file_name(selected, form)
         if form in self._forms:
-            content = self._forms[form](translation, chosen, language)
+            content = self._forms[form](translation, selected, language)
             return {"name": name, "content": base64.b64encode(content).decode("ascii")}
         model = request.model or self.service.default
         if form.startswith(WALL_PREFIX):
-            figure = wall_figure(translation, chosen, model=model, theme=theme, language=language)
+            figure = wall_figure(translation, selected, model=model, theme=theme, language=language)
         else:
-            first, second = compared_map(translation, chosen), selected_map(translation, chosen)
-            figure = map_figure(translation, chosen, first, second, model=model, theme=theme, language=language)
+            first, second = compared_map(translation, selected), selected_map(translation, selected)
+            figure = map_figure(translation, selected, first, second, model=model, theme=theme, language=language)
         return {"name": name, "figure": figure}
 
 
@@ -140,12 +145,16 @@ def _numbers(translation: Translation, chosen: Selection) -> bytes:
 
 
 def file_name(chosen: Selection, form: str) -> str:
-    """`headlight-cross-1-4.csv`: which map, counted from one as on the page; of a comparison, which two."""
+    """Return a name with the kind, layer and head, counted from one: `headlight-cross-1-4.csv`."""
     if form.startswith(WALL_PREFIX):
         return f"headlight-{chosen.kind}-all.{form.removeprefix(WALL_PREFIX)}"
     if form not in ("csv", "png", "svg"):
         return f"headlight.{form}"
-    both = [chosen.pinned, (chosen.layer, chosen.head)] if is_comparing(chosen) else [(chosen.layer, chosen.head)]
-    places = ["-".join(str(each + 1) if isinstance(each, int) else each for each in place) for place in both if place]
-    lines = "-lines" if chosen.view == "lines" and form != "csv" else ""
-    return f"headlight-{chosen.kind}-{'-and-'.join(places)}{lines}.{form}"
+    positions = [chosen.pinned, (chosen.layer, chosen.head)] if is_comparing(chosen) else [(chosen.layer, chosen.head)]
+    names = [
+        "-".join(str(index + 1) if isinstance(index, int) else index for index in position)
+        for position in positions
+        if position
+    ]
+    suffix = "-lines" if chosen.view == "lines" and form != "csv" else ""
+    return f"headlight-{chosen.kind}-{'-and-'.join(names)}{suffix}.{form}"

@@ -1,4 +1,4 @@
-"""Pictures for print: the current view or the whole wall, with kind, model and sentence as captions."""
+"""Figures for print: the current view or all heads, with kind, model and sentence as captions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight.viz.request_fields import Selection
 from headlight.viz.theme import THEMES, Theme
 from headlight.viz.token_labels import make_visible
 
-MAX_TEXT_CHARACTERS = 400  # characters of a sentence: beyond, a picture would be mostly title
+MAX_TEXT_CHARACTERS = 400  # characters of a sentence; with a longer one, the figure would be mostly title
 
 
 def map_figure(
@@ -28,22 +28,22 @@ def map_figure(
     theme: str,
     language: str,
 ) -> Any:
-    """The map `second`, its lines, or its comparison with `first`, as a figure with all its labels."""
+    """Draw the map `second` or its lines, compared with `first` if it is not None."""
     colours: Theme = THEMES[theme]  # type: ignore[index]
-    look: dict[str, Any] = {"theme": colours, "palette": chosen.palette}
+    style: dict[str, Any] = {"theme": colours, "palette": chosen.palette}
     if chosen.view == "lines":
         maps = [(second, colours.accent)] if first is None else [(first, colours.head_a), (second, colours.head_b)]
         words = figure_words("lines", language)
         figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=chosen.threshold)
     elif first is not None:
-        figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **look)
+        figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **style)
     else:
-        figure = FIGURES["heatmap"](second, words=figure_words("heatmap", language), scale=chosen.scale, **look)
+        figure = FIGURES["heatmap"](second, words=figure_words("heatmap", language), scale=chosen.scale, **style)
     return _for_print(figure, translation, chosen, model, language)
 
 
 def wall_figure(translation: Translation, chosen: Selection, *, model: str, theme: str, language: str) -> Any:
-    """All heads of the chosen kind, with their averages."""
+    """Draw all heads of the selected kind, with averages."""
     colours: Theme = THEMES[theme]  # type: ignore[index]
     words = figure_words("overview", language)
     figure = FIGURES["overview"](translation, chosen.kind, theme=colours, words=words, palette=chosen.palette)
@@ -56,10 +56,10 @@ def _for_print(figure: go.Figure, translation: Translation, chosen: Selection, m
         phrase("picture_translation", language, text=_short(translation.text), model=make_visible(model)),
     )
     add_title_lines(figure, phrase(f"kind_{chosen.kind}", language), lines)
-    figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no pointer, and texts are most of a large map
+    figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no hover, and the texts are most of the size
     return json.loads(figure.to_json())
 
 
 def _short(text: str) -> str:
-    shown = make_visible(" ".join(text.split()))
-    return shown if len(shown) <= MAX_TEXT_CHARACTERS else shown[: MAX_TEXT_CHARACTERS - 1] + "…"
+    visible = make_visible(" ".join(text.split()))
+    return visible if len(visible) <= MAX_TEXT_CHARACTERS else visible[: MAX_TEXT_CHARACTERS - 1] + "…"

@@ -1,4 +1,4 @@
-"""The Heads tab as one HTML file that opens offline: the same modules, the same numbers, nothing to fetch."""
+"""The Heads tab as one self-contained HTML file, with the same modules and numbers as the page."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ START = "modules['offline.js'].open(document.getElementById('headlight'));"
 
 
 def standalone_page(answer: str, chosen: Selection, language: str) -> bytes:
-    """`answer` is the JSON that the page got; it is shown as `chosen` says."""
-    shown = {"answer": json.loads(answer), "selection": dataclasses.asdict(chosen), "language": language}
-    shown["version"] = __version__
-    scripts = [data_script(shown), plotly_file().read_text(encoding="utf-8")]
+    """Return the page for an answer as JSON, with the selection `chosen`."""
+    data = {"answer": json.loads(answer), "selection": dataclasses.asdict(chosen), "language": language}
+    data["version"] = __version__
+    scripts = [data_script(data), plotly_file().read_text(encoding="utf-8")]
     return html_page(
         phrase("title_offline", language), language, styles(), scripts, main_bundle().code + START
     ).encode()
 
 
 def data_script(shown: object) -> str:
-    """Script with the data of a standalone page."""
+    """Return the script with the data of a standalone page."""
     return f"globalThis.headlightShown = {_script(shown)};"
 
 
 def html_page(title: str, language: str, style: str, scripts: Sequence[str], module: str) -> str:
-    """A page in one file: its scripts, then its module, which fills the element `headlight`."""
+    """Return a page in one file: its scripts, then its module, which renders into the element `headlight`."""
     parts = [
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -44,6 +44,6 @@ def html_page(title: str, language: str, style: str, scripts: Sequence[str], mod
 
 
 def _script(values: object) -> str:
-    """JSON inside a script: nothing in it may end the script or begin a comment."""
+    """Return JSON for a script element, escaped so that it cannot end the script or begin a comment."""
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

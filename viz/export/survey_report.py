@@ -1,6 +1,6 @@
-"""The report of a survey as one HTML file: roles, steadiness, measures, importance and alignment of every head.
+"""The report of a survey as one HTML file: role, measures, importance and alignment of every head.
 
-It fetches nothing and runs no script; its colours follow the reader's light or dark appearance.
+The file is self-contained and has no scripts. Its colours follow the light or dark mode of the browser.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headlight.model.measures.statistics import STATISTICS
 from headlight.model.records import Kind
 from headlight.viz.theme import THEMES, Theme
 
-BEST_COUNT = 12  # aligned heads
+BEST_COUNT = 12  # rows of the alignment table
 TITLES: dict[Kind, str] = {
     "encoder": "Encoder self-attention",
     "decoder": "Decoder self-attention",
@@ -36,37 +36,37 @@ td.plain { background: none; text-align: left; }
 
 
 def survey_report_page(folder: Path) -> str:
-    """The page of a whole survey."""
-    about, sums = require_complete(folder), summarise(folder)
-    title = html.escape(f"{about.model} over {about.file}")
+    """Return the page of a complete survey."""
+    info, summaries = require_complete(folder), summarise(folder)
+    title = html.escape(f"{info.model} over {info.file}")
     parts = [
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>{_colours()}{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>",
-        f"<p>{about.lines:,} lines. A row of each table is a layer, a column a head, both counted from 1.</p>",
+        f"<p>{info.lines:,} lines. A row of each table is a layer, a column a head, both counted from 1.</p>",
     ]
-    for kind, each in sums.items():
+    for kind, summary in summaries.items():
         parts.append(f"<h2>{TITLES[kind]}</h2>")
-        parts += _of_kind(each)
-    ranked = rank_heads(folder)
-    if ranked:
+        parts += _of_kind(summary)
+    ranked_heads = rank_heads(folder)
+    if ranked_heads:
         parts.append("<h2>Alignment</h2>")
-        head = "".join(
+        header_cells = "".join(
             f"<th>{name}</th>" for name in ("layer", "head", "row", "AER", "95% between", "precision", "recall")
         )
         rows = [
-            f'<tr><td class="plain">{each.layer + 1}</td><td class="plain">{each.head + 1}</td>'
-            f'<td class="plain">{"the row after" if each.shift else "the word’s own"}</td>{_cell(each.errors.rate)}'
-            f'<td class="plain">{each.bounds.low:.3f}–{each.bounds.high:.3f}</td>'
-            f"{_cell(each.errors.precision)}{_cell(each.errors.recall)}</tr>"
-            for each in ranked[:BEST_COUNT]
+            f'<tr><td class="plain">{ranked.layer + 1}</td><td class="plain">{ranked.head + 1}</td>'
+            f'<td class="plain">{"the row after" if ranked.shift else "the word’s own"}</td>{_cell(ranked.errors.rate)}'
+            f'<td class="plain">{ranked.bounds.low:.3f}–{ranked.bounds.high:.3f}</td>'
+            f"{_cell(ranked.errors.precision)}{_cell(ranked.errors.recall)}</tr>"
+            for ranked in ranked_heads[:BEST_COUNT]
         ]
-        parts.append(f'<div class="wide"><table><tr>{head}</tr>{"".join(rows)}</table></div>')
+        parts.append(f'<div class="wide"><table><tr>{header_cells}</tr>{"".join(rows)}</table></div>')
     return "\n".join([*parts, "</body>\n</html>\n"])
 
 
 def _of_kind(sums: SurveySummary) -> Iterable[str]:
-    if any(named for layer in sums.roles for named in layer):
+    if any(roles for layer in sums.roles for roles in layer):
         yield _table(
             "Role: what the head does in most sentences, and in how many of them",
             sums,
@@ -94,19 +94,20 @@ def _measure(caption: str, sums: SurveySummary, name: str, highest: float) -> st
 
 def _table(caption: str, sums: SurveySummary, cell: Callable[[int, int], str]) -> str:
     layers, heads = np.shape(sums.means["coverage"] if "coverage" in sums.means else next(iter(sums.means.values())))
-    top = "".join(f"<th>{head + 1}</th>" for head in range(heads))
+    header_cells = "".join(f"<th>{head + 1}</th>" for head in range(heads))
     rows = "".join(
         f"<tr><th>{layer + 1}</th>{''.join(cell(layer, head) for head in range(heads))}</tr>" for layer in range(layers)
     )
     return (
-        f'<div class="wide"><table><caption>{html.escape(caption)}</caption><tr><th></th>{top}</tr>{rows}</table></div>'
+        f'<div class="wide"><table><caption>{html.escape(caption)}</caption>'
+        f"<tr><th></th>{header_cells}</tr>{rows}</table></div>"
     )
 
 
 def _role(named: dict[str, int], sentences: int) -> str:
     if not named:
         return _cell(float("nan"))
-    name = max(named, key=lambda each: (named[each], each))
+    name = max(named, key=lambda role: (named[role], role))
     share = named[name] / sentences
     text = f"{name.replace('_', ' ')} {share:.2f}"
     return f"<td>{html.escape(text)}</td>" if name == "unclear" else _cell(share, text)
@@ -115,8 +116,8 @@ def _role(named: dict[str, int], sentences: int) -> str:
 def _cell(value: float, text: str = "", highest: float = 1.0) -> str:
     if np.isnan(value):
         return "<td>–</td>"
-    depth = min(1.0, max(0.0, value / highest)) if highest > 0 else 0.0
-    return f'<td style="--v:{depth:.2f}">{html.escape(text or f"{value:.3f}")}</td>'
+    intensity = min(1.0, max(0.0, value / highest)) if highest > 0 else 0.0
+    return f'<td style="--v:{intensity:.2f}">{html.escape(text or f"{value:.3f}")}</td>'
 
 
 def _colours() -> str:

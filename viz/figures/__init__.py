@@ -1,6 +1,6 @@
-"""Figures: records in, `plotly.graph_objects.Figure` out. Nothing is shown, fetched or kept.
+"""Figures: pure functions from records to `plotly.graph_objects.Figure`.
 
-Every function takes `theme` and, for another language than English, `words`: `figure_words(figure, language)`.
+Every function has a parameter `theme` and, for languages other than English, `words` (`figure_words(name, language)`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Axis labels of a map: cell size, thinning and orientation.
 
-Axes count 0, 1, 2, … because equal labels merge on an axis of categories. Above 44 tokens every tenth is named.
+Axes are numeric because Plotly merges equal labels on a categorical axis. Above 44 tokens, every tenth has a label.
 """
 
 from __future__ import annotations
@@ -14,51 +14,61 @@ from headlight.model.records import AttentionMap, Token
 from headlight.viz.theme import LABEL, MIN_FONT_PIXELS, Theme
 from headlight.viz.token_labels import TokenLabel, plotly_text, row_labels, text_width, token_labels, vertical_text
 
-DENSE_FROM = 44  # more tokens than this, and every tenth alone is named
+DENSE_FROM = 44  # above this number of tokens, only every tenth has a label
 LARGEST_CELL, WIDEST_MAP = 38, 680  # pixels
 GAP = 10  # between labels and cells
-MARGIN = 16  # around everything
+MARGIN = 16  # around the figure
 
 
 @dataclass(frozen=True)
 class AxisLabels:
-    """The labels of one axis and their text."""
+    """The labels of one axis, with their size and the size of a cell."""
 
     labels: tuple[TokenLabel, ...]
-    cell: float  # pixels a token
-    size: float  # of the letters, in pixels
+    cell: float  # pixels per token
+    size: float  # font size in pixels
 
     @property
     def visible_positions(self) -> list[int]:
-        """The places of the labels that are written."""
+        """Positions of the visible labels."""
         if len(self.labels) <= DENSE_FROM:
             return list(range(len(self.labels)))
         return list(range(9, len(self.labels), 10))
 
     @property
     def length(self) -> float:
-        """Pixels from the first token to the last."""
+        """Length of the axis in pixels."""
         return self.cell * len(self.labels)
 
     @property
     def longest(self) -> float:
-        """Pixels of the longest written label."""
-        return max((text_width(self.name(place), self.size) for place in self.visible_positions), default=0.0)
+        """Width of the longest visible label in pixels."""
+        return max((text_width(self.name(position), self.size) for position in self.visible_positions), default=0.0)
 
     @property
     def extent(self) -> tuple[float, float]:
-        """From the near edge of the first cell to the far edge of the last."""
+        """Range of the axis, from the outer edge of the first cell to that of the last."""
         return -0.5, max(1, len(self.labels)) - 0.5
 
     def name(self, place: int) -> str:
+<<<<<<< HEAD
         """One written label, plain; where few are written, with its number."""
         text = self.labels[place].read + self.labels[place].text
+=======
+        """Return the text of a visible label; with its number if only every tenth is visible."""
+        text = self.labels[place].text
+>>>>>>> prose
         return text if len(self.labels) <= DENSE_FROM else f"{place + 1} {text}"
 
 
 def axis_labels(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> AxisLabels:
+<<<<<<< HEAD
     """An axis for these tokens within `pixels`."""
     return _edge(token_labels(tokens), len(tokens), most, largest)
+=======
+    """Return an axis for the tokens. `most` is its largest length in pixels, `largest` that of a cell."""
+    return _edge(tokens, len(tokens), most, largest)
+>>>>>>> prose
 
 
 def map_axes(
@@ -66,42 +76,54 @@ def map_axes(
     most: float = WIDEST_MAP,
     largest: float = LARGEST_CELL,
 ) -> tuple[AxisLabels, AxisLabels]:
+<<<<<<< HEAD
     """Row and column axes of one map with square cells, within the given pixels."""
     longer = max(len(map.rows), len(map.columns))
     rows, columns = row_labels(map), token_labels(map.columns)
     return _edge(rows, longer, most, largest), _edge(columns, longer, most, largest)
+=======
+    """Return the row and column axes of a map with square cells, with limits in pixels as in `axis_labels`."""
+    longest_side = max(len(map.rows), len(map.columns))
+    return _edge(map.rows, longest_side, most, largest), _edge(map.columns, longest_side, most, largest)
+>>>>>>> prose
 
 
 def _edge(labels: tuple[TokenLabel, ...], fitting: int, most: float, largest: float) -> AxisLabels:
     cell = min(largest, most / max(1, fitting))
     cell = math.floor(cell) if cell >= 12 else cell
+<<<<<<< HEAD
     room = cell if len(labels) <= DENSE_FROM else 10 * cell  # where few are named, each has the room of ten
     size = LABEL if room >= 20 else max(MIN_FONT_PIXELS, min(LABEL - 2, room - 1))
     return AxisLabels(labels, cell, size)
+=======
+    label_space = cell if len(tokens) <= DENSE_FROM else 10 * cell  # one label per ten cells
+    size = LABEL if label_space >= 20 else max(MIN_FONT_PIXELS, min(LABEL - 2, label_space - 1))
+    return AxisLabels(token_labels(tokens), cell, size)
+>>>>>>> prose
 
 
 def rows_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
-    """The axis of the rows: the first on top."""
+    """Return the axis of the rows, with the first row on top."""
     low, high = edge.extent
     return {
         "range": [high, low],
         "tickmode": "array",
         "tickvals": edge.visible_positions,
-        "ticktext": [_plotly(edge, place) for place in edge.visible_positions],
+        "ticktext": [_plotly(edge, position) for position in edge.visible_positions],
         "tickfont": {"size": edge.size, "color": theme.ink_2},
         "ticklabelstandoff": GAP - 4,
     }
 
 
 def columns_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
-    """The axis of the columns, above the map: turned labels; those that stand upright come by `upright_labels`."""
-    turned = [place for place in edge.visible_positions if not _is_vertical(edge, place)]
+    """Return the axis of the columns, above the map, with rotated labels. `vertical_labels` returns the others."""
+    rotated = [position for position in edge.visible_positions if not _is_vertical(edge, position)]
     return {
         "range": list(edge.extent),
         "side": "top",
         "tickmode": "array",
-        "tickvals": turned,
-        "ticktext": [_plotly(edge, place) for place in turned],
+        "tickvals": rotated,
+        "ticktext": [_plotly(edge, position) for position in rotated],
         "tickangle": -90,
         "tickfont": {"size": edge.size, "color": theme.ink_2},
         "ticklabelstandoff": GAP - 4,
@@ -109,37 +131,41 @@ def columns_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:
 
 
 def vertical_labels(edge: AxisLabels, theme: Theme, *, x: str = "x", y: str = "y domain") -> list[dict[str, Any]]:
-    """Labels in Chinese, Japanese or Korean: from top to bottom, never turned."""
+    """Return Chinese, Japanese and Korean column labels, which read from top to bottom without rotation."""
     return [
         {
-            "x": place,
+            "x": position,
             "y": 1,
             "xref": x,
             "yref": y,
-            "text": vertical_text(edge.labels[place].text),
+            "text": vertical_text(edge.labels[position].text),
             "yanchor": "bottom",
             "yshift": GAP - 4,
             "showarrow": False,
             "font": {"size": edge.size, "color": theme.ink_2},
         }
-        for place in edge.visible_positions
-        if _is_vertical(edge, place)
+        for position in edge.visible_positions
+        if _is_vertical(edge, position)
     ]
 
 
 def columns_height(edge: AxisLabels) -> float:
-    """Pixels that the labels of the columns take."""
-    upright = [
-        1.3 * edge.size * len(edge.labels[place].text) for place in edge.visible_positions if _is_vertical(edge, place)
+    """Return the height of the column labels in pixels."""
+    vertical = [
+        1.3 * edge.size * len(edge.labels[position].text)
+        for position in edge.visible_positions
+        if _is_vertical(edge, position)
     ]
-    turned = [
-        text_width(edge.name(place), edge.size) for place in edge.visible_positions if not _is_vertical(edge, place)
+    rotated = [
+        text_width(edge.name(position), edge.size)
+        for position in edge.visible_positions
+        if not _is_vertical(edge, position)
     ]
-    return max([*upright, *turned], default=0.0) + GAP
+    return max([*vertical, *rotated], default=0.0) + GAP
 
 
 def cell_gap(*edges: AxisLabels) -> int:
-    """Pixels between cells; zero for small cells."""
+    """Return the pixels between cells; zero for small cells."""
     return 1 if min(edge.cell for edge in edges) >= 12 else 0
 
 

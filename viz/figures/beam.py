@@ -13,37 +13,37 @@ from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import CAPTION, Theme, plotly_template
 from headlight.viz.token_labels import candidate_label, plotly_text, truncate
 
-OUTCOMES = ("dropped", "kept", "finished")  # what matters most is drawn last
+OUTCOMES = ("dropped", "kept", "finished")  # the most important is drawn last, on top
 SYMBOLS = {"dropped": "circle", "kept": "circle", "finished": "square"}
-ACROSS, DOWN = 84, 38  # pixels a step and a place
-MAX_COLUMNS = 11  # columns of a label between two steps
-TIGHT_ACROSS = 20  # of more than 44 steps
+ACROSS, DOWN = 84, 38  # pixels per step and per rank
+MAX_COLUMNS = 11  # text columns of a label between two steps
+TIGHT_ACROSS = 20  # pixels per step if there are more than 44
 LEFT, RIGHT, FOOT = 40, 48, 56
 
 
 def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
-    """All nodes of a search by step and rank, with the path of the best finished sentence on top."""
+    """Draw all nodes of a search by step and rank, with the path of the best finished sentence on top."""
     texts = map_titles.figure_text("beam", words)
     nodes = tree.nodes
     ranks = _ranks(nodes)
     steps = 1 + max((node.step for node in nodes), default=0)
-    deepest = 1 + max(ranks, default=0)
+    depth = 1 + max(ranks, default=0)
     dense = steps > DENSE_FROM
     best = _best_path(nodes)
     colours = {"dropped": theme.edge, "kept": theme.ink_2, "finished": theme.accent}
-    fills = {**colours, "dropped": theme.ground}  # hollow, but no line shows inside
+    fills = {**colours, "dropped": theme.ground}  # hollow, but hides the edges below
     figure = go.Figure()
     for outcome in OUTCOMES:
-        chosen = [place for place, node in enumerate(nodes) if node.outcome == outcome]
-        _add_edges(figure, nodes, ranks, chosen, theme.rule if outcome == "dropped" else theme.edge, 1)
+        selected = [index for index, node in enumerate(nodes) if node.outcome == outcome]
+        _add_edges(figure, nodes, ranks, selected, theme.rule if outcome == "dropped" else theme.edge, 1)
     _add_edges(figure, nodes, ranks, best, theme.accent, 2, texts["best"])
     for outcome in OUTCOMES:
-        chosen = [place for place, node in enumerate(nodes) if node.outcome == outcome]
+        selected = [index for index, node in enumerate(nodes) if node.outcome == outcome]
         figure.add_scatter(
-            x=[nodes[place].step for place in chosen],
-            y=[ranks[place] for place in chosen],
+            x=[nodes[index].step for index in selected],
+            y=[ranks[index] for index in selected],
             mode="markers" if dense else "markers+text",
-            text=[plotly_text(truncate(candidate_label(nodes[place].text).full, MAX_COLUMNS)) for place in chosen],
+            text=[plotly_text(truncate(candidate_label(nodes[index].text).full, MAX_COLUMNS)) for index in selected],
             textposition="top center",
             textfont={"size": CAPTION, "color": theme.ink_3 if outcome == "dropped" else theme.ink},
             marker={
@@ -52,20 +52,20 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
                 "color": fills[outcome],
                 "line": {"color": colours[outcome], "width": 1},
             },
-            hovertext=[_hover(nodes[place], texts) for place in chosen],
+            hovertext=[_hover(nodes[index], texts) for index in selected],
             hoverinfo="text",
             name=texts[outcome],
-            customdata=chosen,
+            customdata=selected,
             cliponaxis=False,
         )
-    across = TIGHT_ACROSS if dense else ACROSS
-    width = max(440, LEFT + RIGHT + across * max(1, steps - 1))
-    head = map_titles.title(texts["title"], texts["says"] if nodes else texts["empty"], width - 2 * MARGIN)
-    top = header_height(head) + 28
+    step_width = TIGHT_ACROSS if dense else ACROSS
+    width = max(440, LEFT + RIGHT + step_width * max(1, steps - 1))
+    header = map_titles.title(texts["title"], texts["says"] if nodes else texts["empty"], width - 2 * MARGIN)
+    top = header_height(header) + 28
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "beam", "nodes": len(nodes)},
-        title=head,
+        title=header,
         xaxis={
             "range": [-0.2, max(1, steps - 1) + 0.2],
             "side": "top",
@@ -73,7 +73,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
             "ticktext": [str(step + 1) for step in (range(9, steps, 10) if dense else range(steps))],
             "visible": bool(nodes),
         },
-        yaxis={"range": [deepest - 0.5, -0.8], "visible": False},
+        yaxis={"range": [depth - 0.5, -0.8], "visible": False},
         annotations=[
             caption(
                 texts["step"], theme, yref="paper", x=0, y=1, xanchor="right", yanchor="bottom", xshift=-12, yshift=-1
@@ -84,7 +84,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "itemsizing": "constant"},
         showlegend=bool(nodes),
         width=width,
-        height=int(top + DOWN * deepest + FOOT),
+        height=int(top + DOWN * depth + FOOT),
         margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
         hovermode="closest",
     )
@@ -92,25 +92,25 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
 
 
 def _ranks(nodes: tuple[BeamNode, ...]) -> list[int]:
-    """The place of each node among those of its step, the best score first."""
+    """Return the rank of each node within its step; the best score has rank 0."""
     ranks = [0] * len(nodes)
-    steps: dict[int, list[int]] = {}
-    for place, node in enumerate(nodes):
-        steps.setdefault(node.step, []).append(place)
-    for places in steps.values():
-        for rank, place in enumerate(sorted(places, key=lambda place: -nodes[place].score)):
-            ranks[place] = rank
+    indices_by_step: dict[int, list[int]] = {}
+    for index, node in enumerate(nodes):
+        indices_by_step.setdefault(node.step, []).append(index)
+    for indices in indices_by_step.values():
+        for rank, index in enumerate(sorted(indices, key=lambda index: -nodes[index].score)):
+            ranks[index] = rank
     return ranks
 
 
 def _best_path(nodes: tuple[BeamNode, ...]) -> list[int]:
-    """The nodes of the finished sentence with the best score, the first step first."""
-    finished = [place for place, node in enumerate(nodes) if node.outcome == "finished"]
-    place = max(finished, key=lambda place: nodes[place].score, default=-1)
+    """Return the nodes of the best finished sentence, from the first step to the last."""
+    finished = [index for index, node in enumerate(nodes) if node.outcome == "finished"]
+    index = max(finished, key=lambda index: nodes[index].score, default=-1)
     path = []
-    while place >= 0:
-        path.append(place)
-        place = nodes[place].parent
+    while index >= 0:
+        path.append(index)
+        index = nodes[index].parent
     return path[::-1]
 
 
@@ -123,18 +123,18 @@ def _add_edges(
     width: int,
     name: str | None = None,
 ) -> None:
-    """Lines from these nodes to their parents."""
-    across: list[float | None] = []
-    down: list[float | None] = []
-    for place in chosen:
-        parent = nodes[place].parent
+    """Add lines from the chosen nodes to their parents."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for index in chosen:
+        parent = nodes[index].parent
         if parent >= 0:
-            across += [nodes[parent].step, nodes[place].step, None]
-            down += [ranks[parent], ranks[place], None]
+            x += [nodes[parent].step, nodes[index].step, None]
+            y += [ranks[parent], ranks[index], None]
     line = {"color": colour, "width": width}
     figure.add_scatter(
-        x=across,
-        y=down,
+        x=x,
+        y=y,
         mode="lines",
         line=line,
         hoverinfo="skip",

@@ -1,4 +1,4 @@
-"""Two heads side by side and their difference."""
+"""Comparison of two heads: their maps side by side, and the difference."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from headlight.viz.figures.cells import colour_bar, colour_levels, hatch_shape, 
 from headlight.viz.figures.titles import corner_caption, header_height
 from headlight.viz.theme import LABEL, Theme, colour_scale, plotly_template
 
-MAX_MAP_PIXELS = 300  # pixels a map
+MAX_MAP_PIXELS = 300  # side of a map
 GAP = 40
-BOTTOM_MARGIN = 100  # pixels: the legends
+BOTTOM_MARGIN = 100  # pixels for the legends
 
 
 def compare(
@@ -39,14 +39,20 @@ def compare(
     words: Mapping[str, str] | None = None,
     palette: str = "headlight",
 ) -> go.Figure:
-    """A, B and A − B: maps of one kind and sentence. The colours of the difference always go from −1 to +1."""
+    """Draw A, B and A − B for two maps of one kind and sentence. The difference is coloured from −1 to +1.
+
+    Raises:
+        RequestError: the maps have different kinds or shapes.
+    """
     if first.kind != second.kind or first.weights.shape != second.weights.shape:
-        value = " + ".join(f"{each.kind} {' × '.join(map(str, each.weights.shape))}" for each in (first, second))
+        value = " + ".join(
+            f"{attention.kind} {' × '.join(map(str, attention.weights.shape))}" for attention in (first, second)
+        )
         raise RequestError("maps_differ", field="kind", given=value)
     texts = map_titles.figure_text("compare", words)
     rows, columns = map_axes(first, MAX_MAP_PIXELS, 32)
     difference = np.where(first.allowed, first.weights - second.weights, np.float32(np.nan)).astype(np.float32)
-    apart = float(np.abs(difference[first.allowed]).mean()) if first.allowed.any() else 0.0
+    mean_difference = float(np.abs(difference[first.allowed]).mean()) if first.allowed.any() else 0.0
     panels = [colour_levels(first, "linear"), colour_levels(second, "linear"), difference]
     width, left, step = _widths(rows, columns)
     figure = go.Figure()
@@ -67,13 +73,13 @@ def compare(
             colorbar=_bar(texts, signed=signed, x=number * step / (width - left - MARGIN)),
             **_axes(number),
         )
-        masked = hatch_shape(first.allowed, theme, **_axes(number))
-        if masked is not None:
-            figure.add_trace(masked)
-    names = [map_titles.map_name(each, texts) for each in (first, second)]
-    says = texts["says"].format(row=map_titles.axis_sentence(first.kind, texts), mean=f"{apart:.4f}")
-    head = map_titles.title(texts["title"].format(first=names[0], second=names[1]), says, width - 2 * MARGIN)
-    top = ceil(header_height(head) + columns_height(columns) + 36)
+        hatching = hatch_shape(first.allowed, theme, **_axes(number))
+        if hatching is not None:
+            figure.add_trace(hatching)
+    names = [map_titles.map_name(attention, texts) for attention in (first, second)]
+    subtitle = texts["says"].format(row=map_titles.axis_sentence(first.kind, texts), mean=f"{mean_difference:.4f}")
+    header = map_titles.title(texts["title"].format(first=names[0], second=names[1]), subtitle, width - 2 * MARGIN)
+    top = ceil(header_height(header) + columns_height(columns) + 36)
     titles = [
         (texts["first"].format(name=names[0]), theme.head_a),
         (texts["second"].format(name=names[1]), theme.head_b),
@@ -82,7 +88,7 @@ def compare(
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "compare", "kind": first.kind, "first": _head_name(first), "second": _head_name(second)},
-        title=head,
+        title=header,
         annotations=[
             *corner_caption(texts, theme),
             *(label for number in range(3) for label in vertical_labels(columns, theme, **_refs(number))),
@@ -93,9 +99,9 @@ def compare(
         margin={"l": left, "r": MARGIN, "t": top, "b": BOTTOM_MARGIN},
         showlegend=False,
     )
-    inside = width - left - MARGIN
+    plot_width = width - left - MARGIN
     for number in range(3):
-        domain = [number * step / inside, min(1.0, (number * step + columns.length) / inside)]
+        domain = [number * step / plot_width, min(1.0, (number * step + columns.length) / plot_width)]
         suffix = "" if number == 0 else str(number + 1)
         figure.update_layout({f"xaxis{suffix}": columns_axis(columns, theme) | {"domain": domain}})
         figure.update_layout({f"yaxis{suffix}": rows_axis(rows, theme) | {"showticklabels": number == 0}})
@@ -106,7 +112,7 @@ def compare(
 
 
 def _widths(rows: AxisLabels, columns: AxisLabels) -> tuple[int, float, float]:
-    """Pixels of the figure, left of the maps, and from one map to the next."""
+    """Return the pixels of the figure's width, of the left margin, and from one map to the next."""
     left = ceil(max(rows.longest, 84.0) + MARGIN + 12)
     step = max(columns.length, 220.0) + GAP
     return int(left + 3 * step - GAP + MARGIN), left, step
@@ -146,5 +152,5 @@ def _panel_title(text: str, colour: str, number: int, columns: AxisLabels) -> di
     }
 
 
-def _head_name(map: AttentionMap) -> dict[str, Any]:  # noqa: A002 (the field's own word)
+def _head_name(map: AttentionMap) -> dict[str, Any]:  # noqa: A002 (the usual term)
     return {"layer": map.layer, "head": map.head}

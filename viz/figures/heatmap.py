@@ -1,4 +1,4 @@
-"""Heatmap of one head or of an average."""
+"""Heat map of one head or of an average."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from headlight.viz.figures.cells import Scale, colour_bar, colour_levels, hatch_
 from headlight.viz.figures.titles import corner_caption, header_height
 from headlight.viz.theme import Theme, colour_scale, plotly_template
 
-MIN_WIDTH = 440  # pixels for a title
-BOTTOM_MARGIN = 100  # pixels: the legend
+MIN_WIDTH = 440  # pixels that a title needs
+BOTTOM_MARGIN = 100  # pixels for the legend
 LEGEND = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "len": 220, "ypad": 24}
 
 
 def heatmap(
-    map: AttentionMap,  # noqa: A002 (the field's own word)
+    map: AttentionMap,  # noqa: A002 (the usual term)
     *,
     theme: Theme,
     words: Mapping[str, str] | None = None,
@@ -36,7 +36,7 @@ def heatmap(
     palette: str = "headlight",
     labels: bool = True,
 ) -> go.Figure:
-    """Rows look at columns; colour is weight, from 0 to 1 whatever the map. Without `labels`, cells alone."""
+    """Draw how rows attend to columns. Colours always span weights from 0 to 1; `labels=False` draws only cells."""
     texts = map_titles.figure_text("heatmap", words)
     rows, columns = map_axes(map)
     figure = go.Figure()
@@ -53,9 +53,9 @@ def heatmap(
         showscale=labels,
         colorbar=colour_bar(scale, texts["weight" if scale == "linear" else scale], **LEGEND),
     )
-    masked = hatch_shape(map.allowed, theme)
-    if masked is not None:
-        figure.add_trace(masked)
+    hatching = hatch_shape(map.allowed, theme)
+    if hatching is not None:
+        figure.add_trace(hatching)
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "heatmap", "kind": map.kind, "layer": map.layer, "head": map.head, "scale": scale},
@@ -73,13 +73,13 @@ def _add_labels(figure: go.Figure, map: AttentionMap, said: Mapping[str, str], t
     rows, columns = map_axes(map)
     left = ceil(max(rows.longest, 84.0) + MARGIN + 12)
     width = max(MIN_WIDTH, int(left + columns.length + MARGIN))
-    sentence = map_titles.axis_sentence(map.kind, said)
+    subtitle = map_titles.axis_sentence(map.kind, said)
     if map_titles.is_maximum(map):
-        sentence += " " + said["not_one"]
-    head = map_titles.title(map_titles.map_name(map, said), sentence, width - 2 * MARGIN)
-    top = ceil(header_height(head) + columns_height(columns))
+        subtitle += " " + said["not_one"]
+    header = map_titles.title(map_titles.map_name(map, said), subtitle, width - 2 * MARGIN)
+    top = ceil(header_height(header) + columns_height(columns))
     figure.update_layout(
-        title=head,
+        title=header,
         xaxis=columns_axis(columns, theme),
         yaxis=rows_axis(rows, theme),
         annotations=[*vertical_labels(columns, theme), *corner_caption(said, theme)],

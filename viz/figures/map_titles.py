@@ -1,4 +1,4 @@
-"""Shared texts of figures: head name and axis description."""
+"""Shared texts of figures: head names, axis descriptions and titles."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ MAX_ROW_SUM = 1.001
 
 
 def figure_text(figure: str, value: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The phrases of a figure, by default in English."""
+    """Return the phrases of a figure, by default in English."""
     return figure_words(figure) | dict(value or {})
 
 
-def map_name(map: AttentionMap, words: Mapping[str, str]) -> str:  # noqa: A002 (the field's own word)
-    """Which head this is, or which heads it was made of: an average, or a maximum whose rows sum to more than one."""
-    how = "maximum" if is_maximum(map) else "mean"
+def map_name(map: AttentionMap, words: Mapping[str, str]) -> str:  # noqa: A002 (the usual term)
+    """Return the name of a head, or of the heads that an average or maximum combines."""
+    reduction = "maximum" if is_maximum(map) else "mean"
     numbers = {"layer": map.layer + 1, "head": 0 if map.head is None else map.head + 1}
     if map.layer < 0:
-        return words[f"{how}_all" if map.head is None else f"{how}_layers"].format(**numbers)
-    return words[how if map.head is None else "head"].format(**numbers)
+        return words[f"{reduction}_all" if map.head is None else f"{reduction}_layers"].format(**numbers)
+    return words[reduction if map.head is None else "head"].format(**numbers)
 
 
 def is_maximum(map: AttentionMap) -> bool:  # noqa: A002
-    """Whether cells are the maxima of several heads: an average's rows sum to one at most."""
+    """Whether the map is a maximum over heads. Only then can a row sum to more than one."""
     return bool(map.weights.size) and float(map.weights.sum(axis=1).max()) > MAX_ROW_SUM
 
 
 def axis_sentence(kind: MapKind, words: Mapping[str, str]) -> str:
-    """Descriptions of rows and columns."""
+    """Return the description of the rows and columns."""
     return words[kind]
 
 
 def title(name: str, sentence: str, width: int) -> dict[str, object]:
-    """A title with a sentence below it, in lines that fit this many pixels."""
+    """Return a title with a sentence below it, wrapped to `width` pixels."""
     lines = wrap(sentence, max(24, int(width / 7)))
     return {
         "text": name,

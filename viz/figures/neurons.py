@@ -1,4 +1,4 @@
-"""Why this weight: one query times one key, dimension by dimension, up to the weight after the softmax."""
+"""Derivation of one weight: query times key, dimension by dimension, up to the weight after the softmax."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import CAPTION, Theme, colour_scale, plotly_template
 from headlight.viz.token_labels import token_labels
 
-STRIP, SUM = 34, 180  # pixels
+STRIP, SUM = 34, 180  # heights in pixels
 BETWEEN = 32
 LEFT, RIGHT, FOOT = 112, 24, 44
 TOP_LEFT = {"x": 0, "y": 1, "xanchor": "left", "yshift": 14}
@@ -35,48 +35,52 @@ def neurons(
     bias: float = 0.0,
     divisor: float | None = None,
 ) -> go.Figure:
-    """`query` and `key` `[width]` of one head, as they were multiplied (turned, if positions rotate them).
+    """Draw the product of `query` and `key`, both `[width]`, of one head (after rotation, for rotary positions).
 
-    The score before the softmax is their product over `divisor` (√width) plus `bias`; `weight` is what came after it.
+    The score is their dot product divided by `divisor`, by default √width, plus `bias`. `weight` is the result of the
+    softmax.
+
+    Raises:
+        RequestError: the vectors are empty or have different shapes.
     """
     query, key = np.asarray(query, dtype=np.float32), np.asarray(key, dtype=np.float32)
     if query.ndim != 1 or query.shape != key.shape or not query.size:
         raise RequestError("wrong_shape", field="head", given=f"{query.shape}, {key.shape}", needed="[width], [width]")
     texts = map_titles.figure_text("neurons", words)
-    over = math.sqrt(len(query)) if divisor is None else divisor
+    score_divisor = math.sqrt(len(query)) if divisor is None else divisor
     products = query * key
-    running = (np.cumsum(products, dtype=np.float64) / over).astype(np.float32)
+    running = (np.cumsum(products, dtype=np.float64) / score_divisor).astype(np.float32)
     score = float(running[-1]) + bias
-    by = f"{over:.4f}" if divisor is not None else f"√{len(query)}"
-    sums = {"sum": f"{float(products.sum(dtype=np.float64)):.4f}", "divisor": by, "score": f"{score:.4f}"}
-    arithmetic = texts["bias" if bias else "sum"].format(**sums, bias=f"{bias:.4f}")
+    divisor_label = f"{score_divisor:.4f}" if divisor is not None else f"√{len(query)}"
+    values = {"sum": f"{float(products.sum(dtype=np.float64)):.4f}", "divisor": divisor_label, "score": f"{score:.4f}"}
+    arithmetic = texts["bias" if bias else "sum"].format(**values, bias=f"{bias:.4f}")
     width = min(WIDE, max(NARROW, LEFT + RIGHT + 12 * len(query)))
     names = [label.plotly_full for label in (*token_labels([row]), *token_labels([column]))]
-    head = map_titles.title(
+    header = map_titles.title(
         texts["title"].format(row=names[0], column=names[1]),
         texts["says"].format(sum=arithmetic, weight=f"{weight:.4f}"),
         width - 2 * RIGHT,
     )
-    top = header_height(head)
-    inside = 3 * STRIP + BETWEEN + SUM
+    top = header_height(header)
+    plot_height = 3 * STRIP + BETWEEN + SUM
     figure = go.Figure()
     _add_strips(figure, query, key, products, texts, theme)
     _add_sum(figure, running, texts, theme)
-    split = SUM / inside
+    sum_share = SUM / plot_height
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "neurons", "score": score, "weight": weight},
-        title=head,
+        title=header,
         xaxis={"range": [-0.5, len(query) - 0.5], "anchor": "y2", "title": {"text": texts["axis"]}, "nticks": 12},
         yaxis={
-            "domain": [split + BETWEEN / inside, 1],
+            "domain": [sum_share + BETWEEN / plot_height, 1],
             "range": [2.5, -0.5],
             "tickvals": [0, 1, 2],
             "ticktext": [texts["query"], texts["key"], texts["product"]],
             "ticklabelstandoff": 6,
         },
         yaxis2={
-            "domain": [0, split],
+            "domain": [0, sum_share],
             "anchor": "x",
             "range": _reach(running),
             "zeroline": True,
@@ -84,10 +88,10 @@ def neurons(
             "ticklabelstandoff": 6,
         },
         annotations=[
-            caption(texts["running"].format(divisor=by), theme, xref="paper", yref="y2 domain", **TOP_LEFT),
+            caption(texts["running"].format(divisor=divisor_label), theme, xref="paper", yref="y2 domain", **TOP_LEFT),
         ],
         width=width,
-        height=int(top + inside + FOOT),
+        height=int(top + plot_height + FOOT),
         margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
         showlegend=False,
     )
@@ -102,7 +106,7 @@ def _add_strips(
     said: Mapping[str, str],
     theme: Theme,
 ) -> None:
-    """Query, key and product as three strips of signed colours, the vectors on one scale and the product on its own."""
+    """Add three strips of signed colours: query and key on one scale, and the product on a separate scale."""
     texts = [
         said["dimension"].format(number=number, query=f"{q:.4f}", key=f"{k:.4f}", product=f"{p:.4f}")
         for number, (q, k, p) in enumerate(zip(query.tolist(), key.tolist(), products.tolist(), strict=True))
@@ -113,20 +117,20 @@ def _add_strips(
         "showscale": False,
         "ygap": 2,
     }
-    longest = _max_abs(np.concatenate([query, key]))
+    max_component = _max_abs(np.concatenate([query, key]))
     vectors = np.stack([query, key])
-    figure.add_heatmap(z=vectors, y=[0, 1], zmin=-longest, zmax=longest, hovertext=[texts] * 2, **common)
-    most = _max_abs(products)
-    figure.add_heatmap(z=products[None], y=[2], zmin=-most, zmax=most, hovertext=[texts], **common)
+    figure.add_heatmap(z=vectors, y=[0, 1], zmin=-max_component, zmax=max_component, hovertext=[texts] * 2, **common)
+    max_product = _max_abs(products)
+    figure.add_heatmap(z=products[None], y=[2], zmin=-max_product, zmax=max_product, hovertext=[texts], **common)
 
 
 def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], theme: Theme) -> None:
-    """How the score grows from dimension to dimension."""
+    """Add the running sum of the score over the dimensions."""
     figure.add_scatter(
         x=list(range(len(running))),
         y=running,
         mode="lines",
-        line={"color": theme.accent, "width": 2, "shape": "hvh"},  # level across each dimension's own strip
+        line={"color": theme.accent, "width": 2, "shape": "hvh"},  # constant within a dimension
         hovertext=[
             said["so_far"].format(number=number, sum=f"{value:.4f}") for number, value in enumerate(running.tolist())
         ],
@@ -137,10 +141,10 @@ def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], th
 
 
 def _reach(values: FloatArray) -> list[float]:
-    """From zero or the lowest to the highest, with room for the width of the line at both ends."""
+    """Return a range that includes zero and all values, padded so that the line is not clipped."""
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    room = 0.06 * (high - low) or 1.0
-    return [low - room, high + room]
+    padding = 0.06 * (high - low) or 1.0
+    return [low - padding, high + padding]
 
 
 def _max_abs(values: FloatArray) -> float:

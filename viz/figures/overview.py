@@ -1,4 +1,4 @@
-"""All heads of all layers as one picture, in which patterns are recognised."""
+"""Overview of all heads of all layers in one figure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from headlight.viz.figures.cells import colour_bar
 from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import CAPTION, Theme, colour_scale, plotly_template
 
-MAX_TILE_CELLS = 48  # cells of a tile along one side
-GAP = 0.12  # of a tile, between tiles
-AVERAGES_GAP = 0.2  # of a tile, before the averages
+MAX_TILE_CELLS = 48  # per side
+GAP = 0.12  # between tiles, as a fraction of a tile
+AVERAGES_GAP = 0.2  # extra gap before the averages, as a fraction of a tile
 TILE = 76  # pixels
 TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
 LEFT, RIGHT, TOP, FOOT = 64, 16, 24, 84  # pixels
@@ -32,7 +32,7 @@ def overview(
     palette: str = "headlight",
     averages: bool = True,
 ) -> go.Figure:
-    """One mosaic of layers × heads, with averages at its end. Colours show the square root, which brings out shapes."""
+    """Draw a mosaic of layers × heads, with averages last. Colours show square roots, so small weights are visible."""
     texts = map_titles.figure_text("overview", words)
     weights = translation.attention.of(kind)  # [layer, head, query, key]
     layers, heads = weights.shape[:2]
@@ -56,16 +56,16 @@ def overview(
         | {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS]},
     )
     figure.add_trace(_names(left, top, heads, layers, texts))
-    says = texts["says"].format(kind=map_titles.axis_sentence(kind, texts))
+    subtitle = texts["says"].format(kind=map_titles.axis_sentence(kind, texts))
     if max(block) > 1:
-        says += " " + texts["coarse"].format(rows=block[0], columns=block[1])
+        subtitle += " " + texts["coarse"].format(rows=block[0], columns=block[1])
     width = max(440, int(LEFT + RIGHT + x[-1] * TILE))
-    head = map_titles.title(texts["title"], says, width - 2 * RIGHT)
-    above = header_height(head) + TOP
+    header = map_titles.title(texts["title"], subtitle, width - 2 * RIGHT)
+    top_margin = header_height(header) + TOP
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "overview", "kind": kind, "layers": layers, "heads": heads, "block": list(block)},
-        title=head,
+        title=header,
         xaxis=_axis(left, heads, texts["average"]) | {"side": "top", "range": [0, x[-1]]},
         yaxis=_axis(top, layers, texts["average"]) | {"range": [y[-1], 0]},
         annotations=[
@@ -90,60 +90,60 @@ def overview(
             if not allowed.all()
         ],
         width=width,
-        height=ceil(above + y[-1] * TILE + FOOT),
-        margin={"l": LEFT, "r": width - LEFT - x[-1] * TILE, "t": above, "b": FOOT},
+        height=ceil(top_margin + y[-1] * TILE + FOOT),
+        margin={"l": LEFT, "r": width - LEFT - x[-1] * TILE, "t": top_margin, "b": FOOT},
         hovermode="closest",
-        hoverdistance=-1,  # the nearest name, from anywhere in its tile
+        hoverdistance=-1,  # the whole tile shows the hover text of its centre
     )
     return figure
 
 
 def _downsample(weights: FloatArray, allowed: BoolArray) -> tuple[FloatArray, BoolArray, tuple[int, int]]:
-    """Tiles of at most 48 × 48 cells: the highest weight of each block, so that thin lines stay."""
+    """Max-pool each head to at most 48 × 48 cells, which preserves thin lines. Also return the block size."""
     rows, columns = (-(-size // MAX_TILE_CELLS) for size in weights.shape[2:])
     if rows == columns == 1:
         return weights, allowed, (1, 1)
-    missing = [(0, -weights.shape[2] % rows), (0, -weights.shape[3] % columns)]
-    padded = np.pad(weights, [(0, 0), (0, 0), *missing])
+    padding = [(0, -weights.shape[2] % rows), (0, -weights.shape[3] % columns)]
+    padded = np.pad(weights, [(0, 0), (0, 0), *padding])
     layers, heads, height, width = padded.shape
     blocks = padded.reshape(layers, heads, height // rows, rows, width // columns, columns)
-    may = np.pad(allowed, missing).reshape(height // rows, rows, width // columns, columns)
-    return blocks.max(axis=(3, 5)), np.asarray(may.any(axis=(1, 3))), (rows, columns)
+    allowed_blocks = np.pad(allowed, padding).reshape(height // rows, rows, width // columns, columns)
+    return blocks.max(axis=(3, 5)), np.asarray(allowed_blocks.any(axis=(1, 3))), (rows, columns)
 
 
 def _mosaic(tiles: FloatArray, allowed: BoolArray) -> FloatArray:
-    """`[layer, head, row, column]` → one array with an empty row and column between tiles; NaN if masked."""
+    """Join tiles `[layer, head, row, column]` to one array, with an empty row and column between; NaN if masked."""
     layers, heads, height, width = tiles.shape
-    picture = np.full((layers, height + 1, heads, width + 1), np.nan, dtype=np.float32)
-    picture[:, :height, :, :width] = np.where(allowed, tiles, np.float32(np.nan)).transpose(0, 2, 1, 3)
-    return picture.reshape(layers * (height + 1), heads * (width + 1))[:-1, :-1]
+    canvas = np.full((layers, height + 1, heads, width + 1), np.nan, dtype=np.float32)
+    canvas[:, :height, :, :width] = np.where(allowed, tiles, np.float32(np.nan)).transpose(0, 2, 1, 3)
+    return canvas.reshape(layers * (height + 1), heads * (width + 1))[:-1, :-1]
 
 
 def _starts(count: int, averages: bool) -> list[float]:
-    """Where each tile begins, in tiles."""
+    """Return the start of each tile, in units of a tile."""
     starts = [number * (1 + GAP) for number in range(count)]
     return [*starts, count * (1 + GAP) + AVERAGES_GAP] if averages else starts
 
 
 def _edges(starts: list[float], cells: int) -> list[float]:
-    """The borders of all cells, those of the gaps among them."""
+    """Return the borders of all cells, including the gaps."""
     return [start + cell / cells for start in starts for cell in range(cells + 1)]
 
 
 def _axis(starts: list[float], count: int, average: str) -> dict[str, Any]:
-    names = [str(number + 1) for number in range(count)] + [average] * (len(starts) - count)
+    labels = [str(number + 1) for number in range(count)] + [average] * (len(starts) - count)
     return {
         "tickmode": "array",
         "tickvals": [start + 0.5 for start in starts],
-        "ticktext": names,
+        "ticktext": labels,
         "tickfont": {"size": CAPTION},
         "ticklabelstandoff": 4,
     }
 
 
 def _names(left: list[float], top: list[float], heads: int, layers: int, said: Mapping[str, str]) -> go.Scatter:
-    """An invisible point in the middle of each tile with its hover text: one per tile, not one per cell."""
-    names = [
+    """Return an invisible point at the centre of each tile with its hover text: one text per tile, not per cell."""
+    texts = [
         said[_tile_name(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)
         for layer in range(len(top))
         for head in range(len(left))
@@ -153,7 +153,7 @@ def _names(left: list[float], top: list[float], heads: int, layers: int, said: M
         y=[start + 0.5 for start in top for _ in left],
         mode="markers",
         marker={"size": 1, "opacity": 0},
-        hovertext=names,
+        hovertext=texts,
         hoverinfo="text",
         showlegend=False,
     )

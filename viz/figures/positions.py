@@ -21,7 +21,13 @@ LEFT, RIGHT, FOOT = 64, 24, 56
 def positions(
     table: FloatArray, *, theme: Theme, words: Mapping[str, str] | None = None, dimension: int = 0
 ) -> go.Figure:
-    """Encodings `[position, width]`, with one `dimension`'s wave; or a bias `[head, query, key]`, of one head."""
+    """Draw encodings `[position, width]` and the wave of one dimension, or the bias `[head, query, key]` of one head.
+
+    For a bias, `dimension` is the head.
+
+    Raises:
+        RequestError: the table has another shape, or `dimension` is out of range.
+    """
     texts = map_titles.figure_text("positions", words)
     table = np.asarray(table, dtype=np.float32)
     if table.ndim not in (2, 3) or (table.ndim == 3 and table.shape[1] != table.shape[2]):
@@ -40,35 +46,37 @@ def positions(
     )
     maps = 1 if table.ndim == 3 else 2
     width = LEFT + RIGHT + maps * MAP + (maps - 1) * BETWEEN + (0 if maps == 2 else 140)
-    head = map_titles.title(texts["title"], texts["bias" if table.ndim == 3 else "table"], width - 2 * RIGHT)
-    top = header_height(head) + 20
-    inside = MAP + BETWEEN + WAVE
-    split = WAVE / inside
-    across = MAP / (maps * MAP + (maps - 1) * BETWEEN) if maps == 2 else MAP / (MAP + 140)
-    place: dict[str, Any] = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "xref": "paper", "yshift": 8}
-    spots = [(0.0, 1.0), (1 - across, 1.0), (0.0, split)] if maps == 2 else [(0.0, 1.0), (0.0, split)]
+    header = map_titles.title(texts["title"], texts["bias" if table.ndim == 3 else "table"], width - 2 * RIGHT)
+    top = header_height(header) + 20
+    plot_height = MAP + BETWEEN + WAVE
+    wave_share = WAVE / plot_height
+    map_share = MAP / (maps * MAP + (maps - 1) * BETWEEN) if maps == 2 else MAP / (MAP + 140)
+    position: dict[str, Any] = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "xref": "paper", "yshift": 8}
+    caption_positions = (
+        [(0.0, 1.0), (1 - map_share, 1.0), (0.0, wave_share)] if maps == 2 else [(0.0, 1.0), (0.0, wave_share)]
+    )
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "positions", "dimension": dimension},
-        title=head,
-        xaxis={"domain": [0, across], "nticks": 8},
-        yaxis={"domain": [split + BETWEEN / inside, 1], "autorange": "reversed", "nticks": 8},
+        title=header,
+        xaxis={"domain": [0, map_share], "nticks": 8},
+        yaxis={"domain": [wave_share + BETWEEN / plot_height, 1], "autorange": "reversed", "nticks": 8},
         xaxis3={"domain": [0, 1], "anchor": "y3", "nticks": 10},
-        yaxis3={"domain": [0, split], "anchor": "x3", "zeroline": True, "nticks": 5},
+        yaxis3={"domain": [0, wave_share], "anchor": "x3", "zeroline": True, "nticks": 5},
         annotations=[
-            caption(text, theme, x=x, y=y, **place) | {"font": {"size": LABEL, "color": theme.ink}}
-            for text, (x, y) in zip(captions, spots, strict=True)
+            caption(text, theme, x=x, y=y, **position) | {"font": {"size": LABEL, "color": theme.ink}}
+            for text, (x, y) in zip(captions, caption_positions, strict=True)
         ],
         width=width,
-        height=int(top + inside + FOOT),
+        height=int(top + plot_height + FOOT),
         margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
         showlegend=False,
     )
     if maps == 2:
         figure.update_layout(
-            xaxis2={"domain": [1 - across, 1], "anchor": "y2", "nticks": 8},
+            xaxis2={"domain": [1 - map_share, 1], "anchor": "y2", "nticks": 8},
             yaxis2={
-                "domain": [split + BETWEEN / inside, 1],
+                "domain": [wave_share + BETWEEN / plot_height, 1],
                 "anchor": "x2",
                 "autorange": "reversed",
                 "nticks": 8,
@@ -80,7 +88,7 @@ def positions(
 def _add_table(
     figure: go.Figure, table: FloatArray, dimension: int, said: Mapping[str, str], theme: Theme
 ) -> list[str]:
-    """Encodings, their products, one dimension, counted from 0 as in the formula; gives the captions of the three."""
+    """Add the encodings, their dot products and the wave of one dimension. Return the three captions."""
     products = table @ table.T  # [position, position]
     figure.add_heatmap(
         z=table,
@@ -113,17 +121,20 @@ def _add_table(
 
 
 def _add_bias(figure: go.Figure, bias: FloatArray, head: int, said: Mapping[str, str], theme: Theme) -> list[str]:
-    """One head's bias, and that of every head by distance; gives the captions of both."""
+    """Add one head's bias as a map, and every head's bias by distance. Return the two captions."""
     figure.add_heatmap(
         z=bias[head],
         hovertemplate=_template(said["added"], query="%{y}", key="%{x}", value="%{z:.4f}"),
         **_signed(bias[head], theme),
     )
     queries, keys = bias.shape[1:]
-    for number, of_head in enumerate(bias):
+    for number, head_bias in enumerate(bias):
         distances = np.arange(1 - queries, keys)
-        # Backwards from the last query, forwards from the first: every distance once.
-        values = [float(of_head[-1, queries - 1 + d] if d < 0 else of_head[0, d]) for d in distances.tolist()]
+        # Each distance once: the last query has all backward distances, the first query all forward ones.
+        values = [
+            float(head_bias[-1, queries - 1 + distance] if distance < 0 else head_bias[0, distance])
+            for distance in distances.tolist()
+        ]
         figure.add_scatter(
             x=distances,
             y=values,
@@ -143,13 +154,13 @@ def _add_bias(figure: go.Figure, bias: FloatArray, head: int, said: Mapping[str,
 
 
 def _signed(values: FloatArray, theme: Theme) -> dict[str, Any]:
-    """Orange below zero, blue above, neutral at it, as strong as the strongest value."""
-    most = max(1e-6, float(np.abs(values).max()))
-    return {"zmin": -most, "zmax": most, "colorscale": colour_scale("difference", theme), "showscale": False}
+    """Return a diverging colour scale, symmetric around zero: orange below, blue above."""
+    max_abs = max(1e-6, float(np.abs(values).max()))
+    return {"zmin": -max_abs, "zmax": max_abs, "colorscale": colour_scale("difference", theme), "showscale": False}
 
 
 def _unsigned(values: FloatArray, theme: Theme) -> dict[str, Any]:
-    """A sequential scale from the minimum to the maximum, for values without a sign."""
+    """Return a sequential colour scale from the minimum to the maximum, for values without a sign."""
     low, high = float(values.min()), float(values.max())
     scale = colour_scale("headlight", theme)
     return {"zmin": low, "zmax": max(high, low + 1e-6), "colorscale": scale, "showscale": False}
@@ -160,15 +171,15 @@ def _template(text: str, **values: str) -> str:
 
 
 def _empty_figure(theme: Theme, said: Mapping[str, str]) -> go.Figure:
-    head = map_titles.title(said["title"], said["none"], 400)
+    header = map_titles.title(said["title"], said["none"], 400)
     return go.Figure(
         layout={
             "template": plotly_template(theme),
             "meta": {"figure": "positions", "dimension": None},
-            "title": head,
+            "title": header,
             "xaxis": {"visible": False},
             "yaxis": {"visible": False},
             "width": 440,
-            "height": int(header_height(head)) + 40,
+            "height": int(header_height(header)) + 40,
         }
     )

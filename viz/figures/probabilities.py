@@ -1,4 +1,4 @@
-"""How confident the model is in each token that it wrote, and the best alternatives."""
+"""Probabilities of the generated tokens, and the best alternatives."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import CAPTION, Theme, plotly_template
 from headlight.viz.token_labels import candidate_label, plotly_text, truncate
 
-ROW, TIGHT_ROW = 26, 8  # pixels a token, and in sentences of more than 44
+ROW, TIGHT_ROW = 26, 8  # pixels per token; the latter for more than 44 tokens
 BARS, OTHER = 260, 132  # pixels of the bars and of each column of alternatives
-MAX_ALTERNATIVES = 4  # such columns; all alternatives appear under the pointer
-MAX_COLUMNS = 11  # columns of an alternative's name
+MAX_ALTERNATIVES = 4  # columns of alternatives; a hover text lists all alternatives
+MAX_COLUMNS = 11  # text columns of an alternative's label
 BOTTOM_MARGIN = 44
 
 
 def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
-    """A bar for each written token, from 0 to 1, with its best alternatives."""
+    """Draw a bar per generated token, from 0 to 1, with its best alternatives."""
     texts = map_titles.figure_text("probabilities", words)
     tokens = translation.target_tokens
     dense = len(tokens) > DENSE_FROM
-    row = TIGHT_ROW if dense else ROW
-    rows = axis_labels(tokens, row * max(1, len(tokens)), row)
+    row_height = TIGHT_ROW if dense else ROW
+    rows = axis_labels(tokens, row_height * max(1, len(tokens)), row_height)
     figure = go.Figure()
     figure.add_bar(
         x=[token.probability for token in tokens],
@@ -37,25 +37,25 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         hovertext=[_hover(token, label.plotly_full, texts) for token, label in zip(tokens, rows.labels, strict=True)],
         hoverinfo="text",
     )
-    others = (
+    captions = (
         []
         if dense
         else [
-            caption(text, theme, xref="paper", x=1, y=place, xanchor="left", xshift=MARGIN + OTHER * column)
-            for place, token in enumerate(tokens)
+            caption(text, theme, xref="paper", x=1, y=index, xanchor="left", xshift=MARGIN + OTHER * column)
+            for index, token in enumerate(tokens)
             for column, text in enumerate(_alternatives_text(token, texts))
         ]
     )
     left = max(rows.longest, 48.0) + MARGIN + 12
     right = MARGIN if dense else MARGIN + MAX_ALTERNATIVES * OTHER
     width = int(left + BARS + right)
-    head = map_titles.title(texts["title"], texts["says"], width - 2 * MARGIN)
-    top = header_height(head) + 28
+    header = map_titles.title(texts["title"], texts["says"], width - 2 * MARGIN)
+    top = header_height(header) + 28
     at_top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "probabilities", "tokens": len(tokens)},
-        title=head,
+        title=header,
         xaxis={
             "range": [0, 1],
             "side": "top",
@@ -72,7 +72,7 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
                 if dense
                 else [caption(texts["others"], theme, x=1, xanchor="left", xshift=MARGIN, yshift=18, **at_top)]
             ),
-            *others,
+            *captions,
         ],
         width=width,
         height=int(top + rows.length + BOTTOM_MARGIN),
@@ -86,14 +86,16 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
 def _hover(token: Token, label: str, said: Mapping[str, str]) -> str:
     if token.probability is None:
         return said["unknown"].format(token=label)
-    first = said["written"].format(token=label, probability=f"{token.probability:.4f}")
-    others = [_alternative_text(other, said, 4) for other in token.alternatives if other.id != token.id]
-    return "<br>".join([first, *others])
+    text = said["written"].format(token=label, probability=f"{token.probability:.4f}")
+    alternatives = [
+        _alternative_text(alternative, said, 4) for alternative in token.alternatives if alternative.id != token.id
+    ]
+    return "<br>".join([text, *alternatives])
 
 
 def _alternatives_text(token: Token, said: Mapping[str, str]) -> list[str]:
-    others = [other for other in token.alternatives if other.id != token.id]
-    return [_alternative_text(other, said, 3) for other in others[:MAX_ALTERNATIVES]]
+    alternatives = [alternative for alternative in token.alternatives if alternative.id != token.id]
+    return [_alternative_text(alternative, said, 3) for alternative in alternatives[:MAX_ALTERNATIVES]]
 
 
 def _alternative_text(other: Alternative, said: Mapping[str, str], digits: int) -> str:

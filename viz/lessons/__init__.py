@@ -1,4 +1,4 @@
-"""One file per lesson and one line per lesson here, in page order. `lesson.py` defines a lesson."""
+"""Lessons of the page, in page order. Each lesson is one file and one entry in `LESSONS`; `lesson.py` is the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other sentences of the batch with the visitor's sentence."""
+"""Sentences that share a batch with the visitor's sentence."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.records import TranslationRequest
 from headlight.viz.lessons.experiment import ExperimentInput
 
-MAX_BATCH = 8  # sentences of a batch, the visitor's first
+MAX_BATCH = 8  # sentences per batch; the visitor's is the first
 
 
 @cache
 def batch_sentences(language: str) -> tuple[str, ...]:
-    """Short sentences of different lengths, in German if the language has no column."""
+    """Return short sentences of different lengths, in German if the corpus lacks the language."""
     with (ASSETS / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     column = language if language in rows[0] else "de"
@@ -23,19 +23,19 @@ def batch_sentences(language: str) -> tuple[str, ...]:
 
 
 def model_languages(value: ExperimentInput) -> tuple[str, str]:
-    """The languages of the current model, or empty if unknown."""
+    """Return the source and target language of the request's model; an empty string if unknown."""
     name = value.request.model or value.service.default
     source, target, *_ = (*value.service.catalogue.card(name, "transformer").languages, "", "")
     return source, target
 
 
 def plain_request(value: ExperimentInput, text: str) -> TranslationRequest:
-    """A request for another text, which changes nothing of the model."""
+    """Return a request for another text, without interventions in the model."""
     return replace(value.request, text=text, target=None, prefix=None, interventions=())
 
 
 def batch_ids(value: ExperimentInput) -> list[tuple[int, ...]]:
-    """Their ids for the model in use."""
+    """Return the token ids of the other sentences for the model in use."""
     texts = batch_sentences(model_languages(value)[0] or "de")
     prepared = value.model_info.checker.prepare([plain_request(value, text) for text in texts]).sources
     return [tuple(token.id for token in source) for source in prepared]

@@ -1,4 +1,4 @@
-"""Beyond translation: the classifier's verdict, word by word, and how "not" meets "bad"."""
+"""Lesson beyond translation: the classifier's verdict, word by word, and the effect of "not" on "good" and "bad"."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REVIEWS = {
     "praise": "A quiet film with a warm heart.",
 }
 OPPOSITES = ("good", "bad")
-MIN_LOG_ODDS = 1.0  # of log-odds
+MIN_LOG_ODDS = 1.0  # smallest change of the log-odds that counts
 
 REVIEW = Choice("review", (*REVIEWS, "own"), "mixed")
 OWN = TextInput("own", max_length=160, start="I did not like it, and nobody laughed.", visible_if=("review", "own"))
@@ -48,16 +48,16 @@ OWN = TextInput("own", max_length=160, start="I did not like it, and nobody laug
 
 @dataclass(frozen=True)
 class WordContribution:
-    """One word of a review, its index, and the results of two methods."""
+    """One word of a review, and its importance by two methods."""
 
     number: int
     label: str
-    contribution: float  # of the log-odds, of all its tokens
-    erasure_effect: float  # loss of log-odds without it
+    contribution: float  # log-odds, summed over the tokens of the word
+    erasure_effect: float  # decrease of the log-odds without the word
 
 
 def verdict_experiment(value: ExperimentInput) -> tuple[Judgement, list[WordContribution]]:
-    """The verdict on the chosen review, and its words."""
+    """Return the verdict on the selected review, and its words. Raise a `PageError` for a blank review."""
     text = review_text(value)
     if is_blank(text):
         raise PageError("text", "blank_text")
@@ -65,29 +65,29 @@ def verdict_experiment(value: ExperimentInput) -> tuple[Judgement, list[WordCont
     effects = erased.changes[-1]
     words = []
     for number in dict.fromkeys(token.word for token in judgement.tokens if token.word is not None):
-        places = [place for place, token in enumerate(judgement.tokens) if token.word == number]
-        label = "".join(judgement.tokens[place].text for place in places)
-        share = sum(judgement.shares[place] for place in places)
-        words.append(WordContribution(number, truncate(make_visible(label)), share, effects[places[0]]))
+        indices = [index for index, token in enumerate(judgement.tokens) if token.word == number]
+        word = "".join(judgement.tokens[index].text for index in indices)
+        contribution = sum(judgement.shares[index] for index in indices)
+        words.append(WordContribution(number, truncate(make_visible(word)), contribution, effects[indices[0]]))
     return judgement, words
 
 
 def review_text(value: ExperimentInput) -> str:
-    """The chosen review, or the visitor's own."""
+    """Return the selected review, or the visitor's own."""
     name = value.values["review"]
     return str(value.values["own"]) if name == "own" else REVIEWS[name]
 
 
 def probability(log_odds: float) -> float:
-    """The probability of praise."""
+    """Return the probability of praise."""
     return float(1 / (1 + np.exp(-log_odds)))
 
 
 def erasure_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Words left out of a review, and the verdict on the rest."""
+    """Erase words from a review and judge the rest."""
     judgement, words = verdict_experiment(value)
-    gone = [words[place] for place in value.values["erased"] if place < len(words)]
-    rest: float = value.run_judge(Judge.without_words, judgement, [word.number for word in gone])
+    erased = [words[index] for index in value.values["erased"] if index < len(words)]
+    remaining_log_odds: float = value.run_judge(Judge.without_words, judgement, [word.number for word in erased])
     effects = [word.erasure_effect for word in words]
     strongest = words[int(np.argmax(np.abs(effects)))]
     bars = BarChart(
@@ -95,18 +95,20 @@ def erasure_experiment(value: ExperimentInput) -> ExperimentResult:
         [word.label for word in words],
         effects,
         digits=2,
-        highlighted=[words.index(word) for word in gone],
+        highlighted=[words.index(word) for word in erased],
     )
-    verdicts = BarChart(Phrase("verdict"), [Phrase("whole"), Phrase("rest")], [judgement.log_odds, rest], digits=2)
+    verdicts = BarChart(
+        Phrase("verdict"), [Phrase("whole"), Phrase("rest")], [judgement.log_odds, remaining_log_odds], digits=2
+    )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "probability": probability(judgement.log_odds), "rest": probability(rest), "count": len(gone),
+        "probability": probability(judgement.log_odds), "rest": probability(remaining_log_odds), "count": len(erased),
         "word": strongest.label, "effect": _signed(strongest.erasure_effect),
-        "log_odds": judgement.log_odds, "log_odds_rest": rest,
+        "log_odds": judgement.log_odds, "log_odds_rest": remaining_log_odds,
     }  # fmt: skip
-    flips = (judgement.log_odds > 0) != (rest > 0)
-    holds = "none" if not gone else "flips" if flips else "stays"
-    shown = {"erased": [word.label for word in words]}
-    return ExperimentResult((verdicts, bars), numbers, (holds,), position_labels=shown)
+    flips = (judgement.log_odds > 0) != (remaining_log_odds > 0)
+    fact = "none" if not erased else "flips" if flips else "stays"
+    labels = {"erased": [word.label for word in words]}
+    return ExperimentResult((verdicts, bars), numbers, (fact,), position_labels=labels)
 
 
 def _signed(number: float) -> str:
@@ -114,51 +116,55 @@ def _signed(number: float) -> str:
 
 
 def contributions_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Contribution of each word to the verdict, next to the loss without the word."""
+    """Compare the contribution of each word to the verdict with the effect of erasing the word."""
     judgement, words = verdict_experiment(value)
     names = [word.label for word in words]
-    held = np.array([word.contribution for word in words])
+    contributions = np.array([word.contribution for word in words])
     erased = np.array([word.erasure_effect for word in words])
-    most = float(np.abs(np.concatenate([held, erased])).max())
-    pictures = [
-        BarChart(Phrase(name), names, [float(each) for each in values], most=most, digits=2)
-        for name, values in (("erased", erased), ("shares", held))
+    max_abs = float(np.abs(np.concatenate([contributions, erased])).max())
+    charts = [
+        BarChart(Phrase(name), names, [float(number) for number in values], most=max_abs, digits=2)
+        for name, values in (("erased", erased), ("shares", contributions))
     ]
-    about_mean = BarChart(Phrase("about_mean"), names, [float(each) for each in held - held.mean()], digits=3)
+    deviations = BarChart(
+        Phrase("about_mean"), names, [float(number) for number in contributions - contributions.mean()], digits=3
+    )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "shares_spread": float(held.std()), "erased_spread": float(erased.std()),
+        "shares_spread": float(contributions.std()), "erased_spread": float(erased.std()),
         "sum": judgement.log_odds - judgement.bias, "bias": judgement.bias, "log_odds": judgement.log_odds,
         "word": names[int(np.abs(erased).argmax())],
     }  # fmt: skip
-    return ExperimentResult((SideBySide(pictures), about_mean), numbers)
+    return ExperimentResult((SideBySide(charts), deviations), numbers)
 
 
 def negation_experiment(value: ExperimentInput) -> ExperimentResult:
-    """What "not" does before praise and before blame."""
+    """Measure the effect of "not" before praise and before blame."""
     good, bad = (value.run_judge(measure_negation, word) for word in OPPOSITES)
     rows: list[list[TextPhraseOrNumber]] = [
-        [text.format(each.word), _signed(log_odds), f"{probability(log_odds):.3f}"]
-        for each in (good, bad)
-        for text, log_odds in ((PLAIN_SENTENCE, each.plain), (NEGATED_SENTENCE, each.denied))
+        [template.format(result.word), _signed(log_odds), f"{probability(log_odds):.3f}"]
+        for result in (good, bad)
+        for template, log_odds in ((PLAIN_SENTENCE, result.plain), (NEGATED_SENTENCE, result.denied))
     ]
     table = Table(Phrase("verdicts"), (Phrase("review"), Phrase("log_odds"), Phrase("chance")), rows)
-    moves = [each.denied - each.plain for each in (good, bad)]
-    bars = BarChart(Phrase("moved"), list(OPPOSITES), moves, digits=2)
-    numbers: dict[str, TextPhraseOrNumber] = {"good": _signed(moves[0]), "bad": _signed(moves[1])}
-    right = "opposite" if moves[0] < -MIN_LOG_ODDS and moves[1] > MIN_LOG_ODDS else ""
-    return ExperimentResult((table, bars), numbers, correct_option=right)
+    changes = [result.denied - result.plain for result in (good, bad)]
+    bars = BarChart(Phrase("moved"), list(OPPOSITES), changes, digits=2)
+    numbers: dict[str, TextPhraseOrNumber] = {"good": _signed(changes[0]), "bad": _signed(changes[1])}
+    correct = "opposite" if changes[0] < -MIN_LOG_ODDS and changes[1] > MIN_LOG_ODDS else ""
+    return ExperimentResult((table, bars), numbers, correct_option=correct)
 
 
 def heads_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Attention from the negated word in the layer that attends most to "not", and the effect of ablating each head."""
+    """Show the word's attention in the layer that attends most to "not", and the effect of ablating each head."""
     result: NegationResult = value.run_judge(measure_negation, value.values["word"])
     layers, count = result.log_odds_without_head.shape
     names = [str(head + 1) for head in range(count)]
-    where = int(result.attention_to_not.mean(axis=1).argmax())
-    looks = [float(weight) for weight in result.attention_to_not[where]]
-    bars = BarChart(Phrase("looks", {"word": result.word, "where": str(where + 1)}), names, looks, most=1.0, digits=2)
+    layer_of_not = int(result.attention_to_not.mean(axis=1).argmax())
+    weights = [float(weight) for weight in result.attention_to_not[layer_of_not]]
+    bars = BarChart(
+        Phrase("looks", {"word": result.word, "where": str(layer_of_not + 1)}), names, weights, most=1.0, digits=2
+    )
     rows = [Phrase("layer", {"layer": str(layer + 1)}) for layer in range(layers)]
-    heat = Heatmap(
+    heatmap = Heatmap(
         Phrase("without"),
         result.log_odds_without_head,
         rows,
@@ -166,16 +172,16 @@ def heads_experiment(value: ExperimentInput) -> ExperimentResult:
         digits=1,
         max_abs=float(np.abs(result.log_odds_without_head).max()),
     )
-    turned = (
-        np.sign(result.denied) * result.log_odds_without_head
-    )  # below zero: the verdict comes closer to its opposite
-    layer, head = np.unravel_index(int(turned.argmin()), turned.shape)
+    # Negative if the verdict changes toward its opposite without the head.
+    toward_opposite = np.sign(result.denied) * result.log_odds_without_head
+    layer, head = np.unravel_index(int(toward_opposite.argmin()), toward_opposite.shape)
     numbers: dict[str, TextPhraseOrNumber] = {
-        "word": result.word, "where": where + 1, "looking": sum(weight > 0.5 for weight in looks), "count": count,
+        "word": result.word, "where": layer_of_not + 1,
+        "looking": sum(weight > 0.5 for weight in weights), "count": count,
         "layer": int(layer) + 1, "head": int(head) + 1, "before": result.denied,
         "after": result.denied + float(result.log_odds_without_head[layer, head]),
     }  # fmt: skip
-    return ExperimentResult((bars, heat), numbers)
+    return ExperimentResult((bars, heatmap), numbers)
 
 
 VERDICT = Lesson(

@@ -1,7 +1,7 @@
-"""Controls of an experiment as data, with their ranges. The page renders each kind in the same way.
+"""Controls of an experiment as data, with their ranges. The page has one widget for each kind.
 
-Their phrases are `lesson_LESSON_control_NAME`, and of an option that is no number or plain text `…_OPTION`. Controls of
-one name in several steps of a lesson share what is set. The address holds it.
+The phrase of a control is `lesson_LESSON_control_NAME`; an option that is neither a number nor plain text has
+`…_OPTION`. Controls with the same name share their value across the steps of a lesson. The address stores the value.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from headlight.viz.field_values import IntValue, check_int
 from headlight.viz.field_values import TextValue as AnyText
 from headlight.viz.settings import Settings
 
-MAX_POSITIONS = 400  # current values
+MAX_POSITIONS = 400  # items of a `PositionPicker`
 
 
 @dataclass(frozen=True)
 class Control:
-    """A control by name; `start` is its default."""
+    """A control with a name; `start` is its default."""
 
     widget: ClassVar[str]
     name: str
-    visible_if: tuple[str, str] | None = field(default=None, kw_only=True)  # there only while another one holds this
+    # (control, value): visible only while that control has this value
+    visible_if: tuple[str, str] | None = field(default=None, kw_only=True)
 
     def check(self, value: Any, settings: Settings) -> Any:
         """Parse a value from the browser. Invalid values raise a `PageError`."""
         raise NotImplementedError
 
     def as_json(self) -> dict[str, Any]:
-        """As the page reads it."""
+        """Return the JSON for the page."""
         return {"form": self.widget} | asdict(self)
 
 
 @dataclass(frozen=True)
 class Choice(Control):
-    """One of a few names; `slides`: along a line, for what has an order; `menu`: for many long ones."""
+    """One of a few names, as a slider if the options have an order, or as a menu if they are many and long."""
 
     widget = "choice"
     options: tuple[str, ...]
@@ -64,7 +65,7 @@ class Switch(Control):
 
 @dataclass(frozen=True)
 class Slider(Control):
-    """A whole number of a range."""
+    """An integer in a range."""
 
     widget = "slider"
     low: int
@@ -78,7 +79,7 @@ class Slider(Control):
 
 @dataclass(frozen=True)
 class Button(Control):
-    """How often a button was pressed: a seed, or a count of tries, which its phrase names `{value}`."""
+    """The number of presses of a button: a seed, or a count that its phrase names `{value}`."""
 
     widget = "button"
     max_presses: int = 99
@@ -90,22 +91,22 @@ class Button(Control):
 
 @dataclass(frozen=True)
 class PositionPicker(Control):
-    """Some of the words that the experiment has on show, by their places; `Found.shown` names them."""
+    """Some of the displayed words, by index. `ExperimentResult.position_labels` names the words."""
 
     widget = "places"
     max_selected: int = MAX_POSITIONS
     start: tuple[int, ...] = ()
-    adds_selected: bool = False  # the chosen items are inserted; else they are struck out
+    adds_selected: bool = False  # insert the selected items; if False, strike them out
 
     def check(self, value: Any, settings: Settings) -> tuple[int, ...]:
         if not isinstance(value, list) or len(value) > self.max_selected:
             raise PageError(self.name, "wrong_field", {"name": f"{self.name} ({repr_short(value)})"})
-        return tuple(sorted({check_int(self.name, each, low=0, high=MAX_POSITIONS - 1) for each in value}))
+        return tuple(sorted({check_int(self.name, position, low=0, high=MAX_POSITIONS - 1) for position in value}))
 
 
 @dataclass(frozen=True)
 class TextInput(Control):
-    """A text of the visitor's own. It stands in the address, so it is short."""
+    """A text that the visitor types. It is short because the address contains it."""
 
     widget = "text"
     max_length: int = 160
@@ -116,7 +117,7 @@ class TextInput(Control):
 
 
 def check_controls(controls: tuple[Control, ...], value: Any, settings: Settings) -> dict[str, Any]:
-    """Values of all controls; missing ones have their default."""
+    """Validate the values of all controls. Missing values are set to their defaults."""
     if value is not None and not isinstance(value, Mapping):
         raise PageError("set", "not_names", {"given": repr_short(value), "example": '{"heads": "8"}'})
     value = value or {}
@@ -134,4 +135,6 @@ def _names(controls: tuple[Control, ...]) -> str:
 
 
 def _start(control: Control) -> Any:
-    return next(getattr(control, each.name) for each in fields(control) if each.name == "start")
+    return next(
+        getattr(control, control_field.name) for control_field in fields(control) if control_field.name == "start"
+    )

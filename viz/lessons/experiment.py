@@ -1,14 +1,14 @@
-"""An experiment of a step: controls as data, and one function that computes the figures from them.
+"""The experiment of a step: controls as data, and one function that computes figures from their values.
 
-    def spread(given: Given) -> Found:
-        found = spread_of(int(given.values["width"]), given.values["seed"])
-        return Found((Lines(…),), numbers={"raw": found.raw})
+    def spread(value: ExperimentInput) -> ExperimentResult:
+        result = measure_scaling(int(value.values["width"]), value.values["seed"])
+        return ExperimentResult((LinePlot(…),), numbers={"raw": result.raw})
 
     Step("spread", code=Code(attention_scores, "* scale"), formula=…,
-         experiment=Experiment(spread, (Choice("width", ("4", "64"), "64", slides=True), Button("seed"))))
+         experiment=Experiment(spread, (Choice("width", ("4", "64"), "64", as_slider=True), Button("seed"))))
 
-The function gives equal answers to equal questions, which are kept. It takes about a second at most, since visitors
-wait for one another. A newer setting of a visitor replaces the one that still waits.
+The function must be deterministic, because its results are cached. It should take at most a second, because visitors
+wait in one queue. A visitor's new setting replaces the queued one.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from headlight.viz.service.backend import RemoteFunction
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import token_labels
 
-MAX_PARAMETERS = 100_000_000  # of a model that is run many times
+MAX_PARAMETERS = 100_000_000  # limit for a model that an experiment runs many times
 
 
 @dataclass(frozen=True)
 class ExperimentInput:
     """Input of an experiment: control values, sentence and model."""
 
-    values: Mapping[str, Any]  # of each control, checked
+    values: Mapping[str, Any]  # validated control values, by name
     request: TranslationRequest
     service: Service
 
     @property
     def translation(self) -> Translation:
-        """The sentence as it was translated."""
+        """The translation of the sentence."""
         return self.service.translate(self.request)
 
     @property
     def own_translation(self) -> Translation:
-        """What its model chooses alone: a changed copy of the model is compared with that."""
+        """The translation that the model chooses without constraints: the baseline for a changed copy of the model."""
         return self.service.translate(own_choice(self.request))
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens of the source, as they are shown."""
+        """The labels of the source tokens."""
         return [label.text for label in token_labels(self.translation.source_tokens)]
 
     @property
@@ -61,21 +61,21 @@ class ExperimentInput:
 
     @property
     def small_model_info(self) -> ModelInfo:
-        """The same of a model that may run many times without holding others up."""
+        """`model_info` of a model that may run many times. Raises a `PageError` if it has too many parameters."""
         if self.model_info.model.parameter_count() > MAX_PARAMETERS:
             raise PageError("model", "too_large_to_try", {"limit": MAX_PARAMETERS // 1_000_000})
         return self.model_info
 
     def run(self, work: RemoteFunction, *arguments: Any) -> Any:
-        """Call `work(translator, *given)` on the backend of the sentence's model."""
+        """Call `work(translator, *arguments)` on the backend of the sentence's model."""
         return self.service.run_on_translator(self.request.model, work, *arguments)
 
     def run_judge(self, work: RemoteFunction, *arguments: Any) -> Any:
-        """The same of the classifier whose verdict is a sum of contributions."""
+        """Call `work` with the classifier whose verdict is a sum of contributions."""
         return self.service.run_on_classifier(work, *arguments, linear=True)
 
     def tensors(self, *names: str) -> Mapping[str, FloatArray]:
-        """Probes of one pass over the sentence and its translation, by their paths."""
+        """Return probes from one pass over the sentence and its translation, by path."""
         translation, outline = self.translation, self.model_info
         if estimate_size(names, translation, outline) > MAX_CAPTURED:
             raise PageError("text", "too_long_to_show")
@@ -90,9 +90,9 @@ class Experiment:
     controls: tuple[Control, ...] = ()
 
     def make_input(self, values: Any, request: TranslationRequest, service: Service) -> ExperimentInput:
-        """Validated inputs of an experiment."""
+        """Validate the control values and return the input of the experiment."""
         return ExperimentInput(check_controls(self.controls, values, service.settings), request, service)
 
     def as_json(self) -> dict[str, Any]:
-        """As the page reads it."""
+        """Return the JSON for the page."""
         return {"controls": [control.as_json() for control in self.controls]}

@@ -1,4 +1,4 @@
-"""Runs experiments for visitors: validated, cached, and concurrent equal requests run once."""
+"""The page's call that runs an experiment: results are cached, and concurrent equal requests share one run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from headlight.viz.service.lru import ByteLru
 from headlight.viz.service.service import Service
 from headlight.viz.service.single_flight import Leader, SingleFlight
 
-CACHE_BYTES = 16_000_000  # bytes of answers, as they travel
-MAX_ANSWER_BYTES = 4_000_000  # bytes of one
+CACHE_BYTES = 16_000_000  # JSON bytes of all cached answers
+MAX_ANSWER_BYTES = 4_000_000  # JSON bytes of one answer
 STEPS: dict[tuple[str, str], Experiment] = {
     (lesson.name, step.name): step.experiment
     for lesson in LESSONS
@@ -25,7 +25,7 @@ STEPS: dict[tuple[str, str], Experiment] = {
 
 
 def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that runs the experiment of a step with the control values, for a sentence."""
+    """Return the function that runs a step's experiment with control values for a sentence."""
     cache: ByteLru[dict[str, Any]] = ByteLru(CACHE_BYTES)
     flights: SingleFlight[dict[str, Any]] = SingleFlight()
 
@@ -39,21 +39,21 @@ def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
 
         result = flights.get_or_lead(key, find=lambda: cache.get(key), keep=keep)
         if not isinstance(result, Leader):
-            assert result is not None  # noqa: S101 - only a request that can be cancelled gets nothing
+            assert result is not None  # noqa: S101 - only a cancellable request gets None
             return result
-        with result as lead:
+        with result as leader:
             answer = experiment.run(value).as_json()
             if len(json.dumps(answer)) > MAX_ANSWER_BYTES:
                 raise PageError("text", "too_long_to_show")
-            return lead.finish(answer | {"model": model_values(value.model_info)})
+            return leader.finish(answer | {"model": model_values(value.model_info)})
 
     return run_experiment
 
 
 def find_experiment(lesson: Any, step: Any) -> Experiment:
-    """The experiment of a step, by the names of its lesson and its own."""
-    named = isinstance(lesson, str) and isinstance(step, str)
-    if not named or (lesson, step) not in STEPS:
-        choices = ", ".join(".".join(each) for each in STEPS)
+    """Return the experiment of a step by the names of the lesson and the step."""
+    valid = isinstance(lesson, str) and isinstance(step, str)
+    if not valid or (lesson, step) not in STEPS:
+        choices = ", ".join(".".join(names) for names in STEPS)
         raise PageError("step", "unknown_name", {"given": repr_short(f"{lesson}.{step}"), "choices": choices})
     return STEPS[lesson, step]

@@ -1,4 +1,4 @@
-"""One head or many, on the visitor's own sentence; and why scores are divided by √d_k, on random vectors."""
+"""Lesson on heads: one head or many, on the visitor's sentence; why scores are divided by √d_k, on random vectors."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from headlight.viz.lessons.result_figures import (
 
 COUNTS = (1, 2, 4, 8)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
-SHOWN_WEIGHTS = 8  # weights of a row
-FIRST, LATER = 4, 64  # widths that the question is about
-SATURATED_FROM = 0.75  # of the weight of a row, on average: from here on, one weight has it
-VANISHED_BELOW = 0.03  # slope of the largest weight, at most 0.25: below, nothing is learned
+SHOWN_WEIGHTS = 8  # per row
+FIRST, LATER = 4, 64  # widths that the question compares
+SATURATED_FROM = 0.75  # mean largest weight of a row from which softmax counts as saturated
+VANISHED_BELOW = 0.03  # slope at the largest weight, at most 0.25, below which the model no longer learns
 WIDTH_RATIOS = {"twice": 2, "four": 4, "sixteen": 16}
 
 HEADS_CONTROL = Choice("heads", tuple(map(str, COUNTS)), "8")
@@ -48,7 +48,7 @@ STREAM = "encoder.embedding.stream"
 
 
 def split_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Queries and keys of one layer, cut into another number of heads."""
+    """Split the queries and keys of one layer into another number of heads."""
     layer, queries, keys = layer_queries_and_keys(value)
     heads = nearest_divisor(int(value.values["heads"]), queries)
     maps = split_differently(queries, keys, heads)
@@ -57,32 +57,32 @@ def split_experiment(value: ExperimentInput) -> ExperimentResult:
         most_diverse_row(maps if heads > 1 else split_differently(queries, keys, nearest_divisor(COUNTS[-1], queries))),
     )
     best = maps[:, row].argmax(axis=-1)
-    pictures = [
+    heatmaps = [
         Heatmap(Phrase("head", {"head": str(head + 1)}), weights, tokens, tokens, "share", row=row, without_labels=True)
         for head, weights in enumerate(maps)
     ]
-    lines: list[list[TextPhraseOrNumber]] = [
+    rows: list[list[TextPhraseOrNumber]] = [
         [str(head + 1), tokens[key], float(maps[head, row, key])] for head, key in enumerate(best)
     ]
     table = Table(
-        Phrase("row", {"token": tokens[row]}), (Phrase("one_head"), Phrase("favours"), Phrase("weight")), lines
+        Phrase("row", {"token": tokens[row]}), (Phrase("one_head"), Phrase("favours"), Phrase("weight")), rows
     )
     joined = queries.shape[0] * queries.shape[2]
     numbers: dict[str, TextPhraseOrNumber] = {
         "heads": heads, "width": joined // heads, "joined": joined, "layer": layer + 1,
         "token": tokens[row], "different": len(set(best.tolist())),
     }  # fmt: skip
-    return ExperimentResult((SideBySide(pictures, small=True), table), numbers, ("one",) if heads == 1 else ())
+    return ExperimentResult((SideBySide(heatmaps, small=True), table), numbers, ("one",) if heads == 1 else ())
 
 
 def head_counts_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Cost and benefit of each number of heads."""
+    """Compare the cost and benefit of each number of heads."""
     layer, queries, keys = layer_queries_and_keys(value)
     joined = queries.shape[0] * queries.shape[2]
     d_model = value.model_info.model.config.d_model
     rows: list[list[TextPhraseOrNumber]] = []
     counts: dict[int, float] = {}
-    for heads in dict.fromkeys(nearest_divisor(each, queries) for each in COUNTS):
+    for heads in dict.fromkeys(nearest_divisor(count, queries) for count in COUNTS):
         maps = split_differently(queries, keys, heads)
         counts[heads] = distinct_keys(maps)
         cost = attention_parameters(d_model, heads, joined // heads)
@@ -93,22 +93,23 @@ def head_counts_experiment(value: ExperimentInput) -> ExperimentResult:
     table = Table(Phrase("cost"), columns, rows)
     bars = BarChart(
         Phrase("different"),
-        [str(each) for each in counts],
+        [str(count) for count in counts],
         list(counts.values()),
         digits=2,
         highlighted=(len(rows) - 1,),
     )
-    most = max(counts)
+    best_count = max(counts)
     numbers: dict[str, TextPhraseOrNumber] = {
-        "parameters": rows[0][2], "most": most, "many": f"{counts[most]:.2f}", "d_model": d_model, "layer": layer + 1,
+        "parameters": rows[0][2], "most": best_count, "many": f"{counts[best_count]:.2f}", "d_model": d_model,
+        "layer": layer + 1,
     }  # fmt: skip
     return ExperimentResult((table, bars), numbers)
 
 
 def layer_queries_and_keys(value: ExperimentInput) -> tuple[int, FloatArray, FloatArray]:
-    """The encoder's layer whose heads differ most, and its queries and keys, `[heads, tokens, width]`.
+    """Return the encoder layer whose heads differ most, and its queries and keys, `[heads, tokens, width]`.
 
-    They are the model's own, or made by random matrices of the same size.
+    The queries and keys come from the model, or from random projections of the same size.
     """
     pairs = all_queries_and_keys(value)
     variety = [distinct_keys(split_differently(*pair, len(pair[0]))) for pair in pairs]
@@ -121,7 +122,7 @@ def layer_queries_and_keys(value: ExperimentInput) -> tuple[int, FloatArray, Flo
 
 
 def all_queries_and_keys(value: ExperimentInput) -> list[tuple[FloatArray, FloatArray]]:
-    """Queries and keys of each layer of the encoder."""
+    """Return the queries and keys of each encoder layer."""
     layers = range(len(value.translation.attention.encoder))
     names = [(f"{ATTENTION.format(layer)}.queries", f"{ATTENTION.format(layer)}.keys") for layer in layers]
     result = value.tensors(*(name for pair in names for name in pair))
@@ -129,18 +130,18 @@ def all_queries_and_keys(value: ExperimentInput) -> list[tuple[FloatArray, Float
 
 
 def nearest_divisor(heads: int, queries: FloatArray) -> int:
-    """This number of heads, or the next smaller divisor of the width."""
+    """Return the number of heads, or the next smaller one in `COUNTS` that divides the width."""
     joined = queries.shape[0] * queries.shape[2]
-    return max(each for each in COUNTS if each <= heads and joined % each == 0)
+    return max(count for count in COUNTS if count <= heads and joined % count == 0)
 
 
 def most_diverse_row(maps: FloatArray) -> int:
-    """The row whose heads favour most different keys."""
+    """Return the row whose heads favour the most distinct keys."""
     return int(np.argmax([len(set(column.tolist())) for column in maps.argmax(axis=-1).T]))
 
 
 def distinct_keys(maps: FloatArray) -> float:
-    """Of `[heads, rows, keys]`: how many different keys the heads of a row attend to most, on average over the rows."""
+    """Return how many distinct keys the heads of a row favour, averaged over rows; `maps` is `[heads, rows, keys]`."""
     best = maps.argmax(axis=-1)  # [heads, rows]
     return float(np.mean([len(set(column.tolist())) for column in best.T]))
 
@@ -149,73 +150,73 @@ def distinct_keys(maps: FloatArray) -> float:
 
 
 def spread_experiment(value: ExperimentInput) -> ExperimentResult:
-    """How far scores spread as vectors grow longer, without the division and with it."""
+    """Plot the spread of scores over the width of the vectors, without the division and with it."""
     results = {width: measure_scaling(width, value.values["seed"]) for width in WIDTHS}
     width = int(value.values["width"])
-    here = results[width]
+    measurement = results[width]
     ratio = results[LATER].raw / results[FIRST].raw
     numbers: dict[str, TextPhraseOrNumber] = {
-        "width": width, "root": width**0.5, "raw": here.raw, "scaled": here.scaled,
+        "width": width, "root": width**0.5, "raw": measurement.raw, "scaled": measurement.scaled,
         "first": results[FIRST].raw, "later": results[LATER].raw, "ratio": ratio,
     }  # fmt: skip
-    right = min(WIDTH_RATIOS, key=lambda name: abs(np.log(ratio / WIDTH_RATIOS[name])))
-    return ExperimentResult((_lines("spread", value, "raw", "scaled"),), numbers, correct_option=right)
+    correct = min(WIDTH_RATIOS, key=lambda name: abs(np.log(ratio / WIDTH_RATIOS[name])))
+    return ExperimentResult((_lines("spread", value, "raw", "scaled"),), numbers, correct_option=correct)
 
 
 def saturation_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Softmax over scores that lie far apart: one weight takes nearly all."""
-    here = measure_scaling(int(value.values["width"]), value.values["seed"])
-    places = [str(place + 1) for place in range(SHOWN_WEIGHTS)]
-    bars = [
-        BarChart(Phrase(name), places, row[:SHOWN_WEIGHTS], most=1.0, highlighted=(0,))
-        for name, row in (("row_without", here.raw_row), ("row_with", here.scaled_row))
+    """Show how softmax saturates if scores are far apart: one weight becomes almost 1."""
+    measurement = measure_scaling(int(value.values["width"]), value.values["seed"])
+    labels = [str(index + 1) for index in range(SHOWN_WEIGHTS)]
+    charts = [
+        BarChart(Phrase(name), labels, row[:SHOWN_WEIGHTS], most=1.0, highlighted=(0,))
+        for name, row in (("row_without", measurement.raw_row), ("row_with", measurement.scaled_row))
     ]
     numbers: dict[str, TextPhraseOrNumber] = {
-        "width": here.width,
-        "raw": here.raw_largest,
-        "scaled": here.scaled_largest,
+        "width": measurement.width,
+        "raw": measurement.raw_largest,
+        "scaled": measurement.scaled_largest,
     }
-    lines = _lines("largest", value, "raw_largest", "scaled_largest")
+    plot = _lines("largest", value, "raw_largest", "scaled_largest")
     return ExperimentResult(
-        (SideBySide(bars), lines), numbers, () if here.raw_largest >= SATURATED_FROM else ("narrow",)
+        (SideBySide(charts), plot), numbers, () if measurement.raw_largest >= SATURATED_FROM else ("narrow",)
     )
 
 
 def gradient_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The gradient of softmax, which vanishes if one weight is almost 1."""
-    here = measure_scaling(int(value.values["width"]), value.values["seed"])
-    lines = _lines("slope", value, "raw_gradient", "scaled_gradient", powers=("x", "y"))
+    """Show the gradient of softmax, which vanishes if one weight is almost 1."""
+    measurement = measure_scaling(int(value.values["width"]), value.values["seed"])
+    plot = _lines("slope", value, "raw_gradient", "scaled_gradient", powers=("x", "y"))
     numbers: dict[str, TextPhraseOrNumber] = {
-        "width": here.width, "raw": here.raw_gradient, "scaled": here.scaled_gradient,
-        "times": here.scaled_gradient / here.raw_gradient,
+        "width": measurement.width, "raw": measurement.raw_gradient, "scaled": measurement.scaled_gradient,
+        "times": measurement.scaled_gradient / measurement.raw_gradient,
     }  # fmt: skip
-    return ExperimentResult((lines,), numbers, () if here.raw_gradient < VANISHED_BELOW else ("narrow",))
+    return ExperimentResult((plot,), numbers, () if measurement.raw_gradient < VANISHED_BELOW else ("narrow",))
 
 
 def _lines(title: str, value: ExperimentInput, raw: str, scaled: str, powers: tuple[str, ...] = ("x",)) -> LinePlot:
     results = [measure_scaling(width, value.values["seed"]) for width in WIDTHS]
-    lines = [
-        CurveSeries(Phrase(name), [getattr(each, field) for each in results])
+    curves = [
+        CurveSeries(Phrase(name), [getattr(measurement, field) for measurement in results])
         for name, field in (("without", raw), ("with", scaled))
     ]
     floor = None if "y" in powers else 0.0
-    return LinePlot(Phrase(title), WIDTHS, lines, "dₖ", powers, mark=int(value.values["width"]), floor=floor)
+    return LinePlot(Phrase(title), WIDTHS, curves, "dₖ", powers, mark=int(value.values["width"]), floor=floor)
 
 
 def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The visitor's model with and without the division, over all its layers and heads."""
+    """Compare the visitor's model with and without the division, per layer, over all its heads."""
     pairs = all_queries_and_keys(value)
     scaled = [float(split_differently(*pair, len(pair[0])).max(axis=-1).mean()) for pair in pairs]
-    raw = [float(unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
+    unscaled = [float(unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
     bars = [
         BarChart(
             Phrase(name), [Phrase("layer", {"layer": str(layer + 1)}) for layer in range(len(pairs))], values, most=1.0
         )
-        for name, values in (("row_with", scaled), ("row_without", raw))
+        for name, values in (("row_with", scaled), ("row_without", unscaled))
     ]
     width = pairs[0][0].shape[-1]
     numbers: dict[str, TextPhraseOrNumber] = {
-        "scaled": float(np.mean(scaled)), "raw": float(np.mean(raw)), "width": width, "root": width**0.5,
+        "scaled": float(np.mean(scaled)), "raw": float(np.mean(unscaled)), "width": width, "root": width**0.5,
     }  # fmt: skip
     return ExperimentResult((SideBySide(bars),), numbers)
 

@@ -1,10 +1,10 @@
-"""A lesson in Python: its tensors and its experiments for a sentence, as the page shows them; small models to train.
+"""A lesson in Python: the tensors and experiments of the page for a sentence, and small models to train.
 
     lesson = headlight.lesson("walk", "Der Hund schläft im Garten.", model="de-en")
     lesson.tensor("encoder.layers.0.self_attention.scores")  # [heads, queries, keys]
     headlight.lesson("heads").run("spread", width="64")  # the result of a step's experiment
 
-The page's notebooks are written with it.
+The notebooks of the page use this module.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.token_labels import token_labels
 
-MAX_COLUMNS = 16  # columns of a table that is shown
+MAX_COLUMNS = 16  # columns of a displayed table
 
 
 class LessonSession:
-    """A lesson for one sentence. `language` is that of the words; `options` are those of a translation."""
+    """A lesson for one sentence. `language` is that of the phrases; `options` are translation options."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class LessonSession:
             raise ValueError(f"language is {language!r}, but must be one of {', '.join(LANGUAGES)}.")
         self.language = language
         self._service = service or Service(Settings())
-        wanted = {"text": text or EXAMPLES[0].text, "model": model, **options}
-        request = self._service.check(wanted, model_defaults=True)
+        request_values = {"text": text or EXAMPLES[0].text, "model": model, **options}
+        request = self._service.check(request_values, model_defaults=True)
         self.asked = full_request(request)
         self.translation: Translation = self._service.translate(request)
         self._tensors = tensors_function(self._service)
@@ -62,16 +62,16 @@ class LessonSession:
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens of the sentence."""
+        """Labels of the sentence's tokens."""
         return [label.text for label in token_labels(self.translation.source_tokens)]
 
     @property
     def written(self) -> list[str]:
-        """The tokens of the translation: each row of the decoder writes one."""
+        """Labels of the translation's tokens, one per row of the decoder."""
         return [label.text for label in token_labels(self.translation.target_tokens)]
 
     def step(self, name: str) -> Step:
-        """A step by its name."""
+        """Return a step by its name. Raise a `ValueError` if there is no such step."""
         result = next((step for step in self.lesson.steps if step.name == name), None)
         if result is None:
             choices = ", ".join(step.name for step in self.lesson.steps)
@@ -79,11 +79,11 @@ class LessonSession:
         return result
 
     def tensor(self, path: str) -> FloatArray:
-        """A tensor of the sentence and its translation, by the path of its probe, without the batch."""
+        """Return a tensor of the sentence and its translation, by the path of its probe, without the batch axis."""
         return decode_array(self._answer(path)["tensors"][path])
 
     def logits(self) -> list[dict[str, Any]]:
-        """Of each written token: the best candidates as (token, id, logit), and the log of the sum of all powers."""
+        """Return, per generated token, the best candidates as (token, id, logit) and the log-sum-exp of all logits."""
         rows: list[dict[str, Any]] = self._answer(LOGITS)["logits"]
         return rows
 
@@ -91,80 +91,88 @@ class LessonSession:
         return self._tensors({"request": self.asked, "names": [path]})
 
     def model_values(self) -> dict[str, Any]:
-        """Sizes and kinds of the model."""
+        """Return the sizes and options of the model."""
         values: dict[str, Any] = self._answer("encoder.embedding.embedded")["model"]
         return values
 
     def run(self, step: str, **values: Any) -> ResultTables:
-        """The result of a step's experiment with these control values; the others have their defaults."""
+        """Run a step's experiment with these control values; other controls have their defaults."""
         self.step(step)
-        argument = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        asked = {"request": self.asked, "lesson": self.lesson.name, "step": step, "set": argument}
-        return ResultTables(self._experiments(asked), self.lesson.name, phrases(self.language))
+        control_values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        request_values = {"request": self.asked, "lesson": self.lesson.name, "step": step, "set": control_values}
+        return ResultTables(self._experiments(request_values), self.lesson.name, phrases(self.language))
 
     def train(self, step: str, **values: Any) -> pd.DataFrame:
-        """Train the small models of a step: one row per snapshot, with the translation of each model.
+        """Train the small models of a step. Return one row per snapshot, with the translations of its model.
 
-        The default run takes some seconds of one core.
+        The default run takes a few seconds on one core. Raises a `ValueError` if the step trains nothing.
         """
-        results = [each for each in self.run(step, **values).answer["figures"] if each["form"] == "trains"]
-        if not results:
+        training_figures = [
+            figure for figure in self.run(step, **values).answer["figures"] if figure["form"] == "trains"
+        ]
+        if not training_figures:
             raise ValueError(f"{self.lesson.name}.{step} trains nothing. run() says what it computes.")
         return pd.concat(
-            [train_all(run, number) for number, run in enumerate(results[0]["runs"], start=1)], ignore_index=True
+            [train_all(run, number) for number, run in enumerate(training_figures[0]["runs"], start=1)],
+            ignore_index=True,
         )
 
     def table(self, numbers: FloatArray, names: Sequence[str] = ()) -> pd.DataFrame:
-        """Rows named by tokens if the counts match; wide tables are truncated."""
+        """Return a table with rows labelled by tokens if the counts match. Wide tables are truncated."""
         matrix = np.atleast_2d(numbers)
         rows, columns = (self._names(size, names) for size in matrix.shape)
         frame = pd.DataFrame(matrix, index=rows, columns=columns if len(columns) <= MAX_COLUMNS or columns[0] else None)
         return frame.iloc[:, : max(MAX_COLUMNS, len(self.tokens), len(self.written))].round(4)
 
     def _names(self, size: int, names: Sequence[str]) -> list[str] | range:
-        known = (names, self.tokens, self.written)
-        return next((list(each) for each in known if len(each) == size), range(size))
+        candidates = (names, self.tokens, self.written)
+        return next((list(labels) for labels in candidates if len(labels) == size), range(size))
 
     def source(self, step: str) -> str:
-        """The source of the function that a step is about."""
+        """Return the source of the function that a step shows."""
         return inspect.getsource(inspect.unwrap(self.step(step).code.function))
 
 
 def full_request(request: TranslationRequest) -> dict[str, Any]:
-    """A request with all its options, as a browser would send it."""
+    """Return the request with all its options, as a browser sends it."""
     options = {name: value for name, value in dataclasses.asdict(request.options).items() if name != "alternatives"}
     names = ("text", "model", "target", "prefix", "source_language", "target_language")
-    result = options | {name: getattr(request, name) for name in names}
+    fields = options | {name: getattr(request, name) for name in names}
     return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in result.items() if value is not None
+        name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value is not None
     }
 
 
 def lesson(name: str, text: str = "", **options: Any) -> LessonSession:
-    """A lesson for a sentence; without one, for the first example of the page."""
+    """Return a lesson for a sentence, by default the first example of the page."""
     return LessonSession(name, text, **options)
 
 
 def find_lesson(name: str) -> Lesson:
-    """A lesson by its name."""
-    result = next((each for each in LESSONS if each.name == name), None)
+    """Return a lesson by its name. Raise a `ValueError` if there is no such lesson."""
+    result = next((entry for entry in LESSONS if entry.name == name), None)
     if result is None:
-        raise ValueError(f"There is no lesson {name!r}. There are {', '.join(each.name for each in LESSONS)}.")
+        raise ValueError(f"There is no lesson {name!r}. There are {', '.join(entry.name for entry in LESSONS)}.")
     return result
 
 
 def train_all(run: Mapping[str, Any], number: int) -> pd.DataFrame:
-    """All moments of one run."""
-    watched = LiveRun(LiveRunSettings(**run))
+    """Train one run and return one row per snapshot."""
+    live_run = LiveRun(LiveRunSettings(**run))
     rows = []
-    for moment in watched.snapshots():
-        loss = float(np.mean(moment.losses)) if moment.losses else float("nan")
+    for snapshot in live_run.snapshots():
+        loss = float(np.mean(snapshot.losses)) if snapshot.losses else float("nan")
         rows.append(
-            {"run": number, "step": moment.step, "loss": loss, "written": [each.written for each in moment.shown]}
+            {
+                "run": number,
+                "step": snapshot.step,
+                "loss": loss,
+                "written": [sentence.written for sentence in snapshot.shown],
+            }
         )
     return pd.DataFrame(rows)
 
 
 def decode_array(sent: Mapping[str, Any]) -> FloatArray:
-    """A tensor from the form in which it travels."""
+    """Decode a tensor from its JSON."""
     return np.frombuffer(base64.b64decode(sent["numbers"]), dtype="<f4").reshape(sent["shape"])

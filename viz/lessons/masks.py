@@ -1,4 +1,4 @@
-"""Lesson on masks: draws padding and causal masks, then removes them from the live model and from a toy in training."""
+"""Lesson on masks: shows padding and causal masks, then removes them from the live model and from a toy in training."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ from headlight.viz.lessons.result_figures import (
 from headlight.viz.lessons.training_steps import training_figure
 from headlight.viz.token_labels import token_labels
 
-MAX_LOOK_AHEAD = 12  # later tokens that a row may be shown
-EQUAL_TOLERANCE = 1e-4  # what moves less has not moved
-MIN_LOSS_CHANGE = 0.05  # of a loss
+MAX_LOOK_AHEAD = 12  # later tokens that a row may attend to
+EQUAL_TOLERANCE = 1e-4  # smaller changes count as none
+MIN_LOSS_CHANGE = 0.05  # smaller changes of the loss count as none
 
-# For each model, a sentence whose translation changes if everything is recomputed without the mask.
+# For each model, a sentence whose translation changes if the decoder recomputes all tokens without the mask.
 EXAMPLES = {
     "de-en": "Freut mich sehr, Sie nun persönlich kennenzulernen.",
     "en-de": "If I had more time, I would learn Italian.",
@@ -67,116 +67,117 @@ EXAMPLES = {
 
 
 def causal_mask_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Teacher-forced translation with a relaxed causal mask."""
+    """Force the translation through the decoder with a relaxed causal mask."""
     ahead = value.values["ahead"]
     sentence, target = ids_if_small(value)
     counts = sorted({*range(min(MAX_LOOK_AHEAD, len(target)) + 1), ahead})
     *readings, unmasked = value.run(force_with_relaxed_mask, sentence, target, [*counts, ALL_LATER_TOKENS])
-    before, now = readings[0], readings[counts.index(ahead)]
+    masked, relaxed = readings[0], readings[counts.index(ahead)]
     layer, head = head_with_most_leakage(unmasked.attention_ahead)
     tokens = [label.text for label in token_labels(value.translation.target_tokens)]
     columns = [label.text for label in token_labels(value.translation.decoder_tokens)]
-    where = {"layer": layer + 1, "head": head + 1}
-    heats = [
-        Heatmap(Phrase(name, where), reading.weights[layer, head], tokens, columns, "share")
-        for name, reading in (("with", before), ("now", now))
+    position = {"layer": layer + 1, "head": head + 1}
+    heatmaps = [
+        Heatmap(Phrase(name, position), reading.weights[layer, head], tokens, columns, "share")
+        for name, reading in (("with", masked), ("now", relaxed))
     ]
-    bars = [
+    charts = [
         BarChart(Phrase(name), tokens, np.exp(reading.log_probabilities).tolist(), most=1.0)
-        for name, reading in (("chances_with", before), ("chances_now", now))
+        for name, reading in (("chances_with", masked), ("chances_now", relaxed))
     ]
     losses = LinePlot(
         Phrase("losses"), counts, [CurveSeries(Phrase("loss"), [reading.loss for reading in readings])],
         Phrase("ahead"), mark=ahead, floor=0.0,
     )  # fmt: skip
     numbers: dict[str, TextPhraseOrNumber] = {
-        "ahead": ahead, "before": before.loss, "after": now.loss, "after_all": unmasked.loss,
-        "share": f"{now.attention_ahead.mean():.0%}", "layer": layer + 1, "head": head + 1, "tokens": len(target),
+        "ahead": ahead, "before": masked.loss, "after": relaxed.loss, "after_all": unmasked.loss,
+        "share": f"{relaxed.attention_ahead.mean():.0%}", "layer": layer + 1, "head": head + 1, "tokens": len(target),
     }  # fmt: skip
-    holds = (loss_change(before.loss, now.loss) if ahead else "masked",)
+    facts = (loss_change(masked.loss, relaxed.loss) if ahead else "masked",)
     return ExperimentResult(
-        (SideBySide(heats), losses, SideBySide(bars)),
+        (SideBySide(heatmaps), losses, SideBySide(charts)),
         numbers,
-        holds,
-        correct_option=loss_change(before.loss, unmasked.loss),
+        facts,
+        correct_option=loss_change(masked.loss, unmasked.loss),
     )
 
 
 def loss_change(before: float, after: float) -> str:
-    """Message about the loss."""
+    """Name the change of the loss: "stays", "rises" or "falls"."""
     return "stays" if abs(after - before) < MIN_LOSS_CHANGE else "rises" if after > before else "falls"
 
 
 def generation_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Translations with the causal mask and, in two ways, without it."""
+    """Translate with the causal mask and, in two ways, without it."""
     languages, model = model_languages(value), value.request.model or value.service.default
-    own = value.values["sentence"] == "own"
-    text = value.request.text if own else EXAMPLES.get(model, value.request.text)
+    own_sentence = value.values["sentence"] == "own"
+    text = value.request.text if own_sentence else EXAMPLES.get(model, value.request.text)
     ids_if_small(value)
     results: dict[CacheMode, GreedyOutput] = value.run(translate_in_all_modes, plain_request(value, text), MAX_WRITTEN)
     tokenizer = value.model_info.target_tokenizer
-    texts = {way: tokenizer.decode(written.ids) for way, written in results.items()}
+    texts = {mode: tokenizer.decode(written.ids) for mode, written in results.items()}
     tokens = {
-        way: [label.text for label in token_labels(tokenizer.written_tokens(each.ids))] for way, each in results.items()
+        mode: [label.text for label in token_labels(tokenizer.written_tokens(output.ids))]
+        for mode, output in results.items()
     }
-    same = common_prefix_length(results["masked"], results["anew"])
-    moved = {way: max_log_probability_gap(results["masked"], each) for way, each in results.items() if way != "masked"}
-    lines: list[list[TextPhraseOrNumber]] = [
-        [str(place + 1), *(token_with_probability(tokens[way], results[way], place) for way in results)]
-        for place in range(min(max(len(each.ids) for each in results.values()), same + 3))
+    agreed = common_prefix_length(results["masked"], results["anew"])
+    gaps = {
+        mode: max_log_probability_gap(results["masked"], output) for mode, output in results.items() if mode != "masked"
+    }
+    rows: list[list[TextPhraseOrNumber]] = [
+        [str(index + 1), *(token_with_probability(tokens[mode], results[mode], index) for mode in results)]
+        for index in range(min(max(len(output.ids) for output in results.values()), agreed + 3))
     ]
     columns = (Phrase("place"), *map(Phrase, results))
     figures: list[ResultFigure] = [
         TextColumns((TextBlock(Phrase("sentence"), text, language=languages[0]),)),
-        TextColumns([TextBlock(Phrase(f"by_{way}"), texts[way] or "—", language=languages[1]) for way in results]),
-        Table(Phrase("word_by_word"), columns, lines, highlighted_row=same if same < len(lines) else None),
+        TextColumns([TextBlock(Phrase(f"by_{mode}"), texts[mode] or "—", language=languages[1]) for mode in results]),
+        Table(Phrase("word_by_word"), columns, rows, highlighted_row=agreed if agreed < len(rows) else None),
     ]
     numbers: dict[str, TextPhraseOrNumber] = {
-        "kept": moved["kept"], "anew": moved["anew"],
-        "place": same + 1, "agreed": same, "count": len(results["masked"].ids),
+        "kept": gaps["kept"], "anew": gaps["anew"],
+        "place": agreed + 1, "agreed": agreed, "count": len(results["masked"].ids),
     }  # fmt: skip
-    changes = results["masked"].ids != results["anew"].ids
-    felt = [way for way in moved if moved[way] > EQUAL_TOLERANCE or results[way].ids != results["masked"].ids]
-    right = "both" if len(felt) == 2 else felt[0] if felt else "neither"
-    stays = "same" if own and model in EXAMPLES else "alike"  # "same": the words point to the example
-    return ExperimentResult(figures, numbers, ("changes" if changes else stays,), right)
+    changed = results["masked"].ids != results["anew"].ids
+    affected = [mode for mode in gaps if gaps[mode] > EQUAL_TOLERANCE or results[mode].ids != results["masked"].ids]
+    correct = "both" if len(affected) == 2 else affected[0] if affected else "neither"
+    unchanged = "same" if own_sentence and model in EXAMPLES else "alike"  # "same": the words point to the example
+    return ExperimentResult(figures, numbers, ("changes" if changed else unchanged,), correct)
 
 
 def common_prefix_length(one: GreedyOutput, other: GreedyOutput) -> int:
-    """How many tokens are the same from the beginning on."""
+    """Count the tokens up to the first difference."""
     pairs = enumerate(zip(one.ids, other.ids, strict=False))
-    return next((place for place, (left, right) in pairs if left != right), min(len(one.ids), len(other.ids)))
+    return next((index for index, (left, right) in pairs if left != right), min(len(one.ids), len(other.ids)))
 
 
 def max_log_probability_gap(one: GreedyOutput, other: GreedyOutput) -> float:
-    """How far their log probabilities lie apart at most, up to the first token that differs."""
-    # At the first different token, the tokens before it are still equal.
+    """Return the largest gap between log probabilities, up to and including the first different token."""
+    # The first different token still has the same prefix in both outputs.
     count = min(common_prefix_length(one, other) + 1, len(one.ids), len(other.ids))
     return float(np.abs(one.log_probabilities[:count] - other.log_probabilities[:count]).max(initial=0.0))
 
 
 def token_with_probability(tokens: Sequence[str], written: GreedyOutput, place: int) -> str:
-    """A written token and its probability."""
+    """Return a generated token with its probability, or an empty string past the end."""
     return f"{tokens[place]} {math.exp(written.log_probabilities[place]):.3f}" if place < len(tokens) else ""
 
 
 def training_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Toys that are trained with the causal mask and without it."""
+    """Prepare two toys for training, one with the causal mask and one without."""
     corpus = value.values["corpus"]
-    picture, models = training_figure(
-        LiveRunSettings(corpus=corpus, mistake="unmasked"), LiveRunSettings(corpus=corpus)
-    )
-    beginning = models[-1][0]
+    figure, models = training_figure(LiveRunSettings(corpus=corpus, mistake="unmasked"), LiveRunSettings(corpus=corpus))
+    header = models[-1][0]
     pairs = CORPUS_BY_NAME[corpus].pairs
     numbers: dict[str, TextPhraseOrNumber] = {
-        "pairs": pairs, "tokens": beginning.tokens, "steps": beginning.run.steps,
-        "floor": f"{best_guess_loss(pairs, beginning.tokens):.3f}",
+        "pairs": pairs, "tokens": header.tokens, "steps": header.run.steps,
+        "floor": f"{best_guess_loss(pairs, header.tokens):.3f}",
     }  # fmt: skip
-    return ExperimentResult((picture,), numbers, facts=(corpus,))
+    return ExperimentResult((figure,), numbers, facts=(corpus,))
 
 
 def best_guess_loss(pairs: int, tokens: int) -> float:
-    """Minimum loss per token of a model that must guess among `count` equally likely translations."""
+    """Return the minimum loss per token of a model that guesses among `pairs` equally likely translations."""
     return pairs * math.log(pairs) / tokens
 
 

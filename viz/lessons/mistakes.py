@@ -1,4 +1,4 @@
-"""Lesson on famous mistakes: each is applied to a copy of the live model and to a toy in training."""
+"""Lesson on famous mistakes: applies each mistake to a copy of the live model and to a toy in training."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from headlight.viz.lessons.training_steps import training_figure
 from headlight.viz.token_labels import token_labels
 
 MASK_MISTAKES = ("late_mask", "ahead", "unmasked")  # visible in the decoder's self-attention
-GAME_MISTAKES = tuple(name for name, mistake in MISTAKES.items() if not mistake.in_training)  # one can see them
+GAME_MISTAKES = tuple(name for name, mistake in MISTAKES.items() if not mistake.in_training)  # visible in a translation
 
-# Of each: the function that is right with the line that does it, and the wrong one with its line.
+# Per mistake: the correct function and the wrong one, both with text from the highlighted line.
 HighlightedLine = tuple[Callable[..., Any], str]
 CODE_LINES: Mapping[str, tuple[HighlightedLine, HighlightedLine]] = {
     "exponent": ((sinusoidal_table, "wavelengths ="), (mistakes.IntegerDivisionPositions.rows, "pairs // self.width")),
@@ -78,16 +78,16 @@ MORE_MISTAKES = PositionPicker("also", max_selected=len(MISTAKES), adds_selected
 
 
 def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
-    """One mistake in a copy of the visitor's own model, or several at once."""
+    """Make one or several mistakes in a copy of the visitor's model."""
     config = value.small_model_info.model.config
-    first, also = value.values["mistake"], value.values["also"]
-    others = [name for name in MISTAKES if name != first and MISTAKES[name].applies(config)]
-    added = [name for place, name in enumerate(MISTAKES) if place in also and name in others]
-    names = [*([first] if MISTAKES[first].applies(config) else []), *added]
-    offered = [Phrase(f"lesson_mistakes_control_mistake_{name}") if name in others else None for name in MISTAKES]
-    shown = {"also": offered}
+    main, selected = value.values["mistake"], value.values["also"]
+    other_names = [name for name in MISTAKES if name != main and MISTAKES[name].applies(config)]
+    added = [name for index, name in enumerate(MISTAKES) if index in selected and name in other_names]
+    names = [*([main] if MISTAKES[main].applies(config) else []), *added]
+    offered = [Phrase(f"lesson_mistakes_control_mistake_{name}") if name in other_names else None for name in MISTAKES]
+    labels = {"also": offered}
     if not names:
-        return ExperimentResult((), facts=("absent",), position_labels=shown)
+        return ExperimentResult((), facts=("absent",), position_labels=labels)
     result: MistakeResult
     tests: dict[str, MistakeTestResult]
     result, tests = value.run(run_tests, value.own_translation, names)
@@ -97,24 +97,24 @@ def live_model_experiment(value: ExperimentInput) -> ExperimentResult:
     )
     numbers = numbers_of_sentence(value, result) | {"count": len(names)}
     several = "several" if result.forced is not None else "stopped"
-    return ExperimentResult(figures, numbers, facts=(names[0] if len(names) == 1 else several,), position_labels=shown)
+    return ExperimentResult(figures, numbers, facts=(names[0] if len(names) == 1 else several,), position_labels=labels)
 
 
 def code_listings(name: str, tests: Mapping[str, MistakeTestResult]) -> CodeListings:
-    """The right line, the wrong one, and the test that would have caught it."""
-    (right, right_lit), (wrong, wrong_lit) = CODE_LINES[name]
+    """Return the correct source, the wrong one, and the test that would have caught the mistake."""
+    (right, right_line), (wrong, wrong_line) = CODE_LINES[name]
     texts = {"wrong": tests[name].wrong[1], "right": tests[name].right[1]}
     return CodeListings(
         (
-            CodeListing(Phrase("right_code"), source_listing(right, right_lit)),
-            CodeListing(Phrase("wrong_code"), source_listing(wrong, wrong_lit)),
+            CodeListing(Phrase("right_code"), source_listing(right, right_line)),
+            CodeListing(Phrase("wrong_code"), source_listing(wrong, wrong_line)),
             CodeListing(Phrase("test"), source_listing(TEST_BY_MISTAKE[name], "assert"), Phrase("test_says", texts)),
         )
     )
 
 
 def results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
-    """Result of each mistake's test if several mistakes are made."""
+    """Return the result of each mistake's test, for several mistakes at once."""
     rows: list[list[TextPhraseOrNumber]] = [
         [Phrase(f"lesson_mistakes_control_mistake_{name}"), test.wrong[1]] for name, test in tests.items()
     ]
@@ -122,48 +122,51 @@ def results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
 
 
 def result_figures(value: ExperimentInput, found: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
-    """The translation, the numbers and a map, unbroken and now."""
-    before = value.own_translation
-    says = found.error if found.generated is None else found.generated.text
-    texts = TextColumns((TextBlock(Phrase("before"), before.text), TextBlock(Phrase("now"), says or "—")))
+    """Return the translation, the numbers and an attention map, without the mistakes and with them."""
+    correct = value.own_translation
+    text = found.error if found.generated is None else found.generated.text
+    texts = TextColumns((TextBlock(Phrase("before"), correct.text), TextBlock(Phrase("now"), text or "—")))
     if found.forced is None:
         return [texts]
     rows: list[list[TextPhraseOrNumber]] = [
-        [Phrase("log_p"), before.log_probability, found.forced.log_probability],
+        [Phrase("log_p"), correct.log_probability, found.forced.log_probability],
         [Phrase("loss"), found.right_loss, found.loss],
-        [Phrase("least_row"), *(float(each.attention.decoder.sum(axis=-1).min()) for each in (before, found.forced))],
+        [
+            Phrase("least_row"),
+            *(float(translation.attention.decoder.sum(axis=-1).min()) for translation in (correct, found.forced)),
+        ],
     ]
     table = Table(Phrase("numbers"), [Phrase("what"), Phrase("before"), Phrase("now")], rows)
     kind: Kind = "decoder" if set(names) & set(MASK_MISTAKES) else "cross"
-    maps, broken = before.attention.of(kind), found.forced.attention.of(kind)
-    layer, head = clearest_head(maps if kind == "cross" else abs(broken - maps))
-    heats = tuple(
+    correct_maps, broken_maps = correct.attention.of(kind), found.forced.attention.of(kind)
+    layer, head = clearest_head(correct_maps if kind == "cross" else abs(broken_maps - correct_maps))
+    heatmaps = tuple(
         Heatmap(
-            Phrase(f"{which}_{kind}", {"layer": layer + 1, "head": head + 1}),
-            *head_map(each, kind, layer, head),
+            Phrase(f"{label}_{kind}", {"layer": layer + 1, "head": head + 1}),
+            *head_map(translation, kind, layer, head),
             scale="share",
         )
-        for which, each in (("before", before), ("now", found.forced))
+        for label, translation in (("before", correct), ("now", found.forced))
     )
-    return [texts, table, SideBySide(heats)]
+    return [texts, table, SideBySide(heatmaps)]
 
 
 def head_map(translation: Translation, kind: Kind, layer: int, head: int) -> tuple[FloatArray, list[str], list[str]]:
-    """The weights of one head and its row and column tokens."""
-    one = translation.attention_map(kind, layer, head)
-    rows, columns = ([label.text for label in token_labels(tokens)] for tokens in (one.rows, one.columns))
-    return one.weights, rows, columns  # including masked cells of the correct model
+    """Return the weights of one head and its row and column labels."""
+    attention = translation.attention_map(kind, layer, head)
+    rows, columns = ([label.text for label in token_labels(tokens)] for tokens in (attention.rows, attention.columns))
+    return attention.weights, rows, columns  # with the cells that the correct model masks
 
 
 def clearest_head(numbers: FloatArray) -> tuple[int, int]:
-    """The head, [layer, head, query, key], whose rows have the largest numbers on average."""
-    clear = numbers.max(axis=-1).mean(axis=-1)  # [layer, head]
-    layer, head = np.unravel_index(int(clear.argmax()), clear.shape)
+    """Return the layer and head with the largest mean row maximum; `numbers` is `[layer, head, query, key]`."""
+    sharpness = numbers.max(axis=-1).mean(axis=-1)  # [layer, head]
+    layer, head = np.unravel_index(int(sharpness.argmax()), sharpness.shape)
     return int(layer), int(head)
 
 
 def numbers_of_sentence(value: ExperimentInput, found: MistakeResult) -> dict[str, Any]:
-    """Values for the step's text."""
+    """Return the values for the step's phrases."""
     numbers: dict[str, Any] = {"before": value.own_translation.log_probability, "after": "–", "error": found.error}
     if found.forced is not None:
         numbers |= {"after": found.forced.log_probability, "loss": found.loss, "right_loss": found.right_loss}
@@ -171,17 +174,18 @@ def numbers_of_sentence(value: ExperimentInput, found: MistakeResult) -> dict[st
 
 
 def training_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The toy, with the mistake and without, to be trained side by side."""
+    """Prepare two toys for training side by side, with the mistake and without it."""
     name = value.values["mistake"]
-    picture, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
-    right = models[-1]
-    numbers = untrained_numbers(*right)
-    floor = math.log(math.e + right[0].vocabulary - 1) - 1  # of a softmax over one 1 and zeros
-    return ExperimentResult((picture,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
+    figure, models = training_figure(LiveRunSettings(mistake=name), LiveRunSettings())
+    correct = models[-1]
+    numbers = untrained_numbers(*correct)
+    # The second softmax normalises shares, at best one 1 and zeros, so its loss has this minimum.
+    floor = math.log(math.e + correct[0].vocabulary - 1) - 1
+    return ExperimentResult((figure,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
 
 
 def game_experiment(value: ExperimentInput) -> ExperimentResult:
-    """One of the mistakes, by chance: which is it?"""
+    """Make a random mistake, which the visitor identifies."""
     config = value.small_model_info.model.config
     possible = [name for name in GAME_MISTAKES if MISTAKES[name].applies(config)]
     name = random.Random(1 + value.values["game"]).choice(possible)  # noqa: S311 - a game

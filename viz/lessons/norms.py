@@ -1,4 +1,4 @@
-"""Batch norm or layer norm: one real batch of activations, normalised along its rows and along its columns."""
+"""Lesson on norms: batch norm, layer norm and RMS norm on one real batch of activations."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from headlight.viz.lessons.result_figures import (
     TextPhraseOrNumber,
 )
 
-SHOWN_DIMENSIONS = 64  # dimensions
+SHOWN_DIMENSIONS = 64  # displayed dimensions, from the first
 NAMES = tuple(NORMS)
-EQUAL_TOLERANCE = 1e-4  # numbers that move less have not moved
+EQUAL_TOLERANCE = 1e-4  # smaller changes count as none
 MIN_CHANGE = 0.05
 SHIFT, TIMES = 5.0, 3.0
 
@@ -42,44 +42,47 @@ SENTENCES = Slider("sentences", 2, MAX_BATCH, 4)
 
 
 def make_batch(value: ExperimentInput) -> tuple[Activations, list[str]]:
-    """The visitor's sentence and others as one batch, and the visitor's tokens."""
-    own = tuple(token.id for token in value.translation.source_tokens)
-    return value.run(encoder_activations, [own, *batch_ids(value)]), value.tokens
+    """Return the visitor's sentence and others as one batch, and the labels of the visitor's tokens."""
+    own_ids = tuple(token.id for token in value.translation.source_tokens)
+    return value.run(encoder_activations, [own_ids, *batch_ids(value)]), value.tokens
 
 
 def axes_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The batch before and after, with the means and spreads of rows and columns."""
+    """Show the batch before and after the norm, with means and deviations of rows and columns."""
     batch, tokens = make_batch(value)
     batch = batch.first(value.values["sentences"])
     norm = value.values["norm"]
-    rows, at = batch.rows, _longest(value)
+    rows, row = batch.rows, _longest(value)
     after = normalise(rows, norm)
-    pictures = [
+    heatmaps = [
         Heatmap(
             Phrase(name),
             matrix[:, :SHOWN_DIMENSIONS],
-            row=None if norm == "batch" else at,
+            row=None if norm == "batch" else row,
             column=0 if norm == "batch" else None,
         )
         for name, matrix in (("before", rows), ("after", after))
     ]
-    lines: list[list[TextPhraseOrNumber]] = [
-        [Phrase("row_of", {"token": tokens[at]}), *_spread(rows[at]), *_spread(after[at])],
+    table_rows: list[list[TextPhraseOrNumber]] = [
+        [Phrase("row_of", {"token": tokens[row]}), *_spread(rows[row]), *_spread(after[row])],
         [Phrase("column_of", {"count": str(len(rows))}), *_spread(rows[:, 0]), *_spread(after[:, 0])],
     ]
     columns = (Phrase("along"), Phrase("mean"), Phrase("deviation"), Phrase("mean_after"), Phrase("deviation_after"))
-    one, other = (rows[:, 0], after[:, 0]) if norm == "batch" else (rows[at], after[at])  # a column or a row
+    # Batch norm normalises a column, the other norms a row.
+    selected, selected_after = (rows[:, 0], after[:, 0]) if norm == "batch" else (rows[row], after[row])
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": tokens[at], "width": rows.shape[1], "count": len(rows), "sentences": len(batch.values),
-        "mean": float(rows[at].mean()), "spread": float(rows[at].std()),
-        "mean_after": float(after[at].mean()), "spread_after": float(after[at].std()),
+        "token": tokens[row], "width": rows.shape[1], "count": len(rows), "sentences": len(batch.values),
+        "mean": float(rows[row].mean()), "spread": float(rows[row].std()),
+        "mean_after": float(after[row].mean()), "spread_after": float(after[row].std()),
         "column_mean": float(rows[:, 0].mean()), "column_spread": float(rows[:, 0].std()),
-        "mu": float(one.mean()), "mu_after": float(other.mean()),
-        "sigma": float(one.std()), "sigma_after": float(other.std()),
+        "mu": float(selected.mean()), "mu_after": float(selected_after.mean()),
+        "sigma": float(selected.std()), "sigma_after": float(selected_after.std()),
     }  # fmt: skip
-    lit = 1 if norm == "batch" else 0
+    highlighted = 1 if norm == "batch" else 0
     return ExperimentResult(
-        (SideBySide(pictures), Table(Phrase("axes"), columns, lines, highlighted_row=lit)), numbers, (norm,)
+        (SideBySide(heatmaps), Table(Phrase("axes"), columns, table_rows, highlighted_row=highlighted)),
+        numbers,
+        (norm,),
     )
 
 
@@ -92,56 +95,59 @@ def _longest(value: ExperimentInput) -> int:
 
 
 def batch_dependence_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Effect of the other sentences of a batch on one token's vector."""
+    """Measure the effect of a batch's other sentences on one token's vector."""
     batch, tokens = make_batch(value)
-    at, size = _longest(value), value.values["size"]
-    whole = {norm: normalise(batch.rows, norm)[at] for norm in NAMES}
+    row, size = _longest(value), value.values["size"]
+    full_batch = {norm: normalise(batch.rows, norm)[row] for norm in NAMES}
     sizes = list(range(1, MAX_BATCH + 1))
-    moved = {
-        norm: [max_difference(normalise(batch.first(each).rows, norm)[at], whole[norm]) for each in sizes]
+    changes = {
+        norm: [max_difference(normalise(batch.first(count).rows, norm)[row], full_batch[norm]) for count in sizes]
         for norm in NAMES
     }
-    lines = LinePlot(
+    plot = LinePlot(
         Phrase("moved"),
         sizes,
-        [CurveSeries(Phrase(norm), moved[norm]) for norm in NAMES],
+        [CurveSeries(Phrase(norm), changes[norm]) for norm in NAMES],
         Phrase("batch_size"),
         mark=size,
         floor=0.0,
     )
-    alone = normalise(batch.rows[at : at + 1], "batch")
+    alone = normalise(batch.rows[row : row + 1], "batch")
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": tokens[at], "size": size, "most": MAX_BATCH, "alone": float(np.abs(alone).max()),
-        **{norm: values[size - 1] for norm, values in moved.items()},
+        "token": tokens[row], "size": size, "most": MAX_BATCH, "alone": float(np.abs(alone).max()),
+        **{norm: values[size - 1] for norm, values in changes.items()},
     }  # fmt: skip
-    first = {norm: values[0] for norm, values in moved.items()}
-    clear = first["batch"] > MIN_CHANGE and max(first["layer"], first["rms"]) < EQUAL_TOLERANCE
-    return ExperimentResult((lines,), numbers, correct_option="batch" if clear else "")
+    alone_changes = {norm: values[0] for norm, values in changes.items()}
+    clear = alone_changes["batch"] > MIN_CHANGE and max(alone_changes["layer"], alone_changes["rms"]) < EQUAL_TOLERANCE
+    return ExperimentResult((plot,), numbers, correct_option="batch" if clear else "")
 
 
 def padding_experiment(argument: ExperimentInput) -> ExperimentResult:
-    """Effect of padding on the batch statistics."""
+    """Measure the effect of padding on the batch statistics."""
     batch, tokens = make_batch(argument)
     batch = batch.first(argument.values["sentences"])
-    at, counts = _longest(argument), argument.values["counts"]
-    drawn = batch.token_mask.astype(np.float32)
-    heat = Heatmap(Phrase("places"), drawn, [str(number + 1) for number in range(len(drawn))], scale="share")
-    moved = {
-        norm: max_difference(normalise_with_padding(batch, norm)[at], normalise(batch.rows, norm)[at]) for norm in NAMES
+    row, counts = _longest(argument), argument.values["counts"]
+    token_mask = batch.token_mask.astype(np.float32)
+    heatmap = Heatmap(
+        Phrase("places"), token_mask, [str(number + 1) for number in range(len(token_mask))], scale="share"
+    )
+    changes = {
+        norm: max_difference(normalise_with_padding(batch, norm)[row], normalise(batch.rows, norm)[row])
+        for norm in NAMES
     }
-    shown = {norm: value if counts else 0.0 for norm, value in moved.items()}
+    displayed = {norm: value if counts else 0.0 for norm, value in changes.items()}
     bars = BarChart(
-        Phrase("moved_by_padding"), [Phrase(norm) for norm in NAMES], list(shown.values()), max(moved.values())
+        Phrase("moved_by_padding"), [Phrase(norm) for norm in NAMES], list(displayed.values()), max(changes.values())
     )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": tokens[at], "tokens": int(batch.token_mask.sum()), "padded": int((~batch.token_mask).sum()),
-        "places": batch.token_mask.size, **moved,
+        "token": tokens[row], "tokens": int(batch.token_mask.sum()), "padded": int((~batch.token_mask).sum()),
+        "places": batch.token_mask.size, **changes,
     }  # fmt: skip
-    return ExperimentResult((heat, bars), numbers, ("counted" if counts else "masked",))
+    return ExperimentResult((heatmap, bars), numbers, ("counted" if counts else "masked",))
 
 
 def differences_experiment(value: ExperimentInput) -> ExperimentResult:
-    """All differences as numbers: every cell is computed from the batch."""
+    """Tabulate all differences between the norms, computed from the batch."""
     batch, tokens = make_batch(value)
     results = {norm: measure_norm(batch, norm, _longest(value)) for norm in NAMES}
     rows: list[list[TextPhraseOrNumber]] = [
@@ -156,7 +162,7 @@ def differences_experiment(value: ExperimentInput) -> ExperimentResult:
 
 
 def measure_norm(batch: Activations, norm: str, at: int) -> dict[str, float]:
-    """Effect of a norm on a batch, and the change of one token's vector when another token changes."""
+    """Measure a norm's statistics on a batch, and changes of the vector at row `at` under changes of the batch."""
     rows = batch.rows
     after = normalise(rows, norm)
 

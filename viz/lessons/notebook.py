@@ -1,7 +1,7 @@
-"""A lesson as a notebook: of each step its words, its formula, and the code that computes its tensors for a sentence.
+"""A lesson as a notebook: per step, its words, its formula, and the code that computes its tensors for a sentence.
 
-One generator writes all of them from the steps of the lessons. The cells use `headlight.lesson`, so that they compute
-what the page shows; what is chosen on the page is chosen in them.
+One generator writes the notebook of every lesson from its steps. The cells use `headlight.lesson`, so they compute the
+numbers of the page, with the page's selection.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from headlight.viz.service.service import Service
 from headlight.viz.token_labels import token_labels
 
 INSTALL_COMMAND = "pip install ."
-MARKDOWN_CHARACTERS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")  # what Markdown reads
+MARKDOWN_CHARACTERS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")  # special characters of Markdown
 
 
 @dataclass(frozen=True)
 class NotebookSelection:
-    """The page's selection: indices from 0, a layer and a head per kind, and the controls of each step."""
+    """The page's selection: indices from 0, a layer and head per kind of attention, and the controls of each step."""
 
     places: Mapping[str, int]
     heads: Mapping[str, tuple[int, int]]
@@ -50,19 +50,21 @@ class NotebookSelection:
 
 
 def notebook_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, str]]:
-    """The function that writes the notebook of a lesson for a sentence."""
+    """Return the function that writes the notebook of a lesson for a sentence."""
 
     def lesson_notebook(values: Mapping[str, Any]) -> dict[str, str]:
-        names = tuple(each.name for each in LESSONS)
+        names = tuple(entry.name for entry in LESSONS)
         lesson = find_lesson(check_choice("lesson", values.get("lesson"), choices=names))
         language = check_choice("language", values.get("language"), choices=LANGUAGES)
         request = service.check(values.get("request"))
-        asked: dict[str, Any] = {"text": request.text, "model": request.model or service.default}
-        plain = full_request(service.check(asked, model_defaults=True))
-        asked |= {name: value for name, value in full_request(request).items() if value != plain.get(name)}
-        practice = LessonSession(lesson.name, language=language, service=service, **asked)
-        chosen = parse_selection(values.get("look"), practice, service)
-        content = json.dumps(notebook(practice, asked, chosen, service), ensure_ascii=False, indent=1)
+        request_values: dict[str, Any] = {"text": request.text, "model": request.model or service.default}
+        default_values = full_request(service.check(request_values, model_defaults=True))
+        request_values |= {
+            name: value for name, value in full_request(request).items() if value != default_values.get(name)
+        }
+        session = LessonSession(lesson.name, language=language, service=service, **request_values)
+        selection = parse_selection(values.get("look"), session, service)
+        content = json.dumps(notebook(session, request_values, selection, service), ensure_ascii=False, indent=1)
         return {"name": f"headlight-{lesson.name}.ipynb", "content": f"{content}\n"}
 
     return lesson_notebook
@@ -83,13 +85,13 @@ def parse_selection(look: Any, practice: LessonSession, service: Service) -> Not
     for kind in KINDS:
         layers, count = translation.attention.of(kind).shape[:2]
         value = look.get(kind, {})
-        each = value if isinstance(value, Mapping) else {}
-        layer = check_int("layer", each.get("layer", 0), low=0, high=layers - 1)
-        heads[kind] = (layer, check_int("head", each.get("head", 0), low=0, high=count - 1))
+        indices = value if isinstance(value, Mapping) else {}
+        layer = check_int("layer", indices.get("layer", 0), low=0, high=layers - 1)
+        heads[kind] = (layer, check_int("head", indices.get("head", 0), low=0, high=count - 1))
     value = look.get("set", {})
-    sets = value if isinstance(value, Mapping) else {}
+    control_values = value if isinstance(value, Mapping) else {}
     controls = {
-        step.name: check_controls(step.experiment.controls, sets.get(step.name), service.settings)
+        step.name: check_controls(step.experiment.controls, control_values.get(step.name), service.settings)
         for step in practice.lesson.steps
         if step.experiment is not None
     }
@@ -102,11 +104,13 @@ def parse_selection(look: Any, practice: LessonSession, service: Service) -> Not
 def notebook(
     practice: LessonSession, asked: Mapping[str, Any], chosen: NotebookSelection, service: Service
 ) -> dict[str, Any]:
-    """The whole notebook, as JSON has it."""
+    """Return the notebook as JSON."""
     lesson, table = practice.lesson, phrases(practice.language)
     title = f"# {table[f'lesson_{lesson.name}_name']}\n\n{table[f'lesson_{lesson.name}_promise']}\n\n"
-    about = fill_phrase(table["lesson_notebook_says"], {"install": f"`{INSTALL_COMMAND}`", "version": __version__})
-    cells = [_markdown(title + about), _code(_first_cells(practice, asked, chosen))]
+    introduction = fill_phrase(
+        table["lesson_notebook_says"], {"install": f"`{INSTALL_COMMAND}`", "version": __version__}
+    )
+    cells = [_markdown(title + introduction), _code(_first_cells(practice, asked, chosen))]
     writer = NotebookWriter(practice, chosen, service)
     for number, step in enumerate(lesson.steps, start=1):
         cells += writer.cells(number, step)
@@ -127,9 +131,9 @@ def _code(text: str) -> dict[str, Any]:
 
 
 def _first_cells(practice: LessonSession, asked: Mapping[str, Any], chosen: NotebookSelection) -> str:
-    text, *rest = [f"{name}={value!r}" for name, value in asked.items()]
+    text, *options = [f"{name}={value!r}" for name, value in asked.items()]
     arguments = ", ".join(
-        [repr(practice.lesson.name), text.removeprefix("text="), *rest, f"language={practice.language!r}"]
+        [repr(practice.lesson.name), text.removeprefix("text="), *options, f"language={practice.language!r}"]
     )
     lines = ["import headlight", "", f"lesson = headlight.lesson({arguments})"]
     if any(step.figures for step in practice.lesson.steps):
@@ -147,7 +151,7 @@ def _first_cells(practice: LessonSession, asked: Mapping[str, Any], chosen: Note
 
 
 class NotebookWriter:
-    """Cells of steps."""
+    """Writes the cells of steps."""
 
     def __init__(self, practice: LessonSession, chosen: NotebookSelection, service: Service) -> None:
         self.practice, self.chosen = practice, chosen
@@ -157,90 +161,91 @@ class NotebookWriter:
         self.named = self.names(service)
 
     def names(self, service: Service) -> dict[str, str]:
-        """Tokens and languages, by the names that phrases call them."""
-        practice, places = self.practice, self.chosen.places
+        """Return the selected tokens and the languages, by their names in phrases."""
+        practice, indices = self.practice, self.chosen.places
         translation = practice.translation
-        about = model_json(service, translation)
-        written = places["written"]
-        so_far = translation.text[: translation.target_tokens[written - 1].end].strip() if written else ""
+        info = model_json(service, translation)
+        written = indices["written"]
+        prefix = translation.text[: translation.target_tokens[written - 1].end].strip() if written else ""
         languages = {
-            side: self.table.get(f"language_{about[side]}", about[side] or self.table[f"lesson_any_{side}"])
+            side: self.table.get(f"language_{info[side]}", info[side] or self.table[f"lesson_any_{side}"])
             for side in ("source", "target")
         }
-        tokens = {"token": practice.tokens[places["token"]], "key": practice.tokens[places["key"]]}
+        tokens = {"token": practice.tokens[indices["token"]], "key": practice.tokens[indices["key"]]}
         start = token_labels([translation.start_token])[0].text
-        return languages | tokens | {"written": practice.written[written], "so_far": so_far or start}
+        return languages | tokens | {"written": practice.written[written], "so_far": prefix or start}
 
     def cells(self, number: int, step: Step) -> list[dict[str, Any]]:
-        """Text cells of a step and the code cell that computes it."""
-        practice, lesson = self.practice, self.practice.lesson
+        """Return the text cell of a step and its code cells."""
+        session, lesson = self.practice, self.practice.lesson
         base = f"lesson_{lesson.name}_{step.name}"
-        result = practice.run(step.name, **self.chosen.controls[step.name]) if step.experiment is not None else None
+        result = session.run(step.name, **self.chosen.controls[step.name]) if step.experiment is not None else None
         holding = variants(self.model, result.answer["holds"] if result else ())
         row = self.named["token" if step.kind == "encoder" else "written"]
-        causal = {"allowed": str(self.chosen.places["written"] + 1), "keys": str(len(practice.written))}
-        causal["hidden"] = str(len(practice.written) - self.chosen.places["written"] - 1)
+        causal = {"allowed": str(self.chosen.places["written"] + 1), "keys": str(len(session.written))}
+        causal["hidden"] = str(len(session.written) - self.chosen.places["written"] - 1)
         numbers = numbers_of_model(self.model) | (result.numbers if result else {})
-        first = {f"id{place + 1}": str(token.id) for place, token in enumerate(practice.translation.source_tokens[:3])}
+        ids = {f"id{index + 1}": str(token.id) for index, token in enumerate(session.translation.source_tokens[:3])}
         values = {
             name: _escape_markdown(value) for name, value in ({"row": row} | self.named | causal | numbers).items()
         }
         values |= {name: f"**{values[name]}**" for name in ("token", "row", "written", "key")}
         question = make_question(self.step_view(step), result)
         words = fill_phrase(find_phrase(self.table, f"{base}_words", holding), values)
-        opened = ["open", *holding] if question else holding
-        lines = [f"## {number}. {find_phrase(self.table, f'{base}_title', opened)}"]
+        title_variants = ["open", *holding] if question else holding
+        lines = [f"## {number}. {find_phrase(self.table, f'{base}_title', title_variants)}"]
         if question:
-            before = self.table.get(f"{base}_words_open", "")  # present if the words would reveal the answer
-            lines.append(fill_phrase(before, values) if before else words)
-            lines += self.question_cell(step, question, values, words if before else "")
+            words_open = self.table.get(f"{base}_words_open", "")  # exists if the words would reveal the answer
+            lines.append(fill_phrase(words_open, values) if words_open else words)
+            lines += self.question_cell(step, question, values, words if words_open else "")
         else:
             lines.append(words)
-        formula = fill_formula(step_formula(step, holding).formula, {**numbers, **first})
+        formula = fill_formula(step_formula(step, holding).formula, {**numbers, **ids})
         if formula:
             lines.append(f"$$ {formula} $$")
         note = find_phrase(self.table, f"{base}_note", holding)
-        if note and step.experiment is not None:  # the words of other steps refer to buttons of the page
+        if note and step.experiment is not None:  # the notes of other steps refer to buttons of the page
             lines.append(fill_phrase(note, values))
         return [
             _markdown("\n\n".join(lines)),
-            *(_code(translate_comments(each, self.table)) for each in self.code(step, holding, result)),
+            *(_code(translate_comments(cell_code, self.table)) for cell_code in self.code(step, holding, result)),
         ]
 
     def step_view(self, step: Step) -> StepView:
-        """The row, layer and head of a step's question."""
+        """Return the row, layer and head of a step's question."""
         row = self.chosen.places["token" if step.kind == "encoder" else "written"]
         return StepView(self.practice, step, row, *self.chosen.heads[step.kind], self.model, self.table)
 
     def question_cell(self, step: Step, question: QuestionOptions, values: Mapping[str, str], told: str) -> list[str]:
-        """The question with its options, and the folded answer with the step's words."""
-        base, known = f"lesson_{self.practice.lesson.name}_{step.name}", dict(values)
-        known |= {name: _escape_markdown(value) for name, value in question.values.items()}
+        """Return the question with its options, and the folded answer with the step's words."""
+        base, phrase_values = f"lesson_{self.practice.lesson.name}_{step.name}", dict(values)
+        phrase_values |= {name: _escape_markdown(value) for name, value in question.values.items()}
         options = "\n".join(f"- {_escape_markdown(option)}" for option in question.options)
-        right = f"**{_escape_markdown(question.options[question.correct])}**"
-        each = step.question is not None and step.question.ask_per_setting  # they refer to highlights of the page
-        answer = "" if each else fill_phrase(self.table[f"{base}_answer"], known)
+        correct = f"**{_escape_markdown(question.options[question.correct])}**"
+        # The answer to a question per setting refers to highlights of the page.
+        per_setting = step.question is not None and step.question.ask_per_setting
+        answer = "" if per_setting else fill_phrase(self.table[f"{base}_answer"], phrase_values)
         summary = f"<details><summary>{self.table['lesson_just_show']}</summary>"
-        folded = [part for part in (right, answer, told) if part]
-        return [f"> {fill_phrase(self.table[f'{base}_ask'], known)}", options, summary, *folded, "</details>"]
+        folded = [part for part in (correct, answer, told) if part]
+        return [f"> {fill_phrase(self.table[f'{base}_ask'], phrase_values)}", options, summary, *folded, "</details>"]
 
     def code(self, step: Step, holding: list[str], found: Any) -> list[str]:
-        """One cell, or two where something is trained."""
+        """Return one cell, or two if the step trains a model."""
         source = f"print(lesson.source({step.name!r}))"
         if found is None:
             divisor = "np.sqrt(queries.shape[-1])" if self.model["scale_scores"] else "1"
             scale = f"np.sqrt({self.model['d_model']})" if self.model["scale_embedding"] else "1"
             return [f"{source}\n{step_code(step, holding, divisor, scale)}"]
-        starts = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
+        defaults = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
         values = self.chosen.controls[step.name]
-        argument = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != starts[name]]
-        called = ", ".join([repr(step.name), *argument])
-        cells = [f"{source}\nlesson.run({called})"]
+        arguments = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != defaults[name]]
+        call = ", ".join([repr(step.name), *arguments])
+        cells = [f"{source}\nlesson.run({call})"]
         if any(figure["form"] == "trains" for figure in found.answer["figures"]):
-            cells.append(f"lesson.train({called})  # @seconds")
+            cells.append(f"lesson.train({call})  # @seconds")
         return cells
 
 
 def _escape_markdown(text: str) -> str:
-    """A text that Markdown shows as it stands, whatever a visitor typed."""
+    """Escape a text, because visitors can type Markdown and HTML."""
     return MARKDOWN_CHARACTERS.sub(r"\\\1", escape(text, quote=False))

@@ -1,6 +1,7 @@
-"""The code of a notebook's cell: what computes the tensors of a step, from its figures, with NumPy alone.
+"""The code of a notebook cell: computes the tensors of a step's figures with NumPy alone.
 
-A comment `# @name` at the end of a line stands for the phrase `lesson_code_name`; shapes need no words.
+A comment `# @name` at the end of a line stands for the phrase `lesson_code_name`. Comments about shapes are not
+translated.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ PROBABILITY_CODE = 'found["probability"] = np.exp(found["logit"] - candidates["l
 
 
 class CellCode:
-    """Lines that compute, each name once."""
+    """The lines of a cell, which compute each tensor once."""
 
     def __init__(self, step: Step, divisor: str, scale: str) -> None:
         self.step, self.divisor, self.scale = step, divisor, scale
@@ -54,15 +55,15 @@ class CellCode:
         self.known: set[str] = set()
 
     def variable_for(self, name: str) -> str:
-        """The name that holds a tensor from now on, after the lines that make it."""
+        """Return the variable of a tensor, and add the lines that compute it if they are missing."""
         variable = name.replace(".", "_")
         if name in self.known:
             return variable
         self.known.add(name)
         if name in DERIVED:
-            needed, line = DERIVED[name]
-            for each in needed:
-                self.variable_for(each)
+            operands, line = DERIVED[name]
+            for operand in operands:
+                self.variable_for(operand)
             self.lines.append(line.format(divisor=self.divisor))
         elif name == "weights":
             self.variable_for("scores")
@@ -74,29 +75,29 @@ class CellCode:
             self.lines.append("joined = mixed.swapaxes(0, 1).reshape(mixed.shape[1], -1)  # [tokens, heads × width]")
         elif name == "stages":
             self.lines.append('streams = ["encoder.embedding.stream"]')
-            after = "encoder.layers.{each}.around_feed_forward.stream"
+            stream_path = "encoder.layers.{each}.around_feed_forward.stream"
             self.lines.append(
-                f'streams += [f"{after}" for each in range(lesson.translation.attention.encoder.shape[0])]'
+                f'streams += [f"{stream_path}" for each in range(lesson.translation.attention.encoder.shape[0])]'
             )
             self.lines.append("stages = np.stack([tensor(stream)[row] for stream in streams])")
         else:
-            of_head = "[head]" if name in OF_HEADS else ""
-            self.lines.append(f"{variable} = tensor({self.path(name)}){of_head}")
+            index = "[head]" if name in OF_HEADS else ""
+            self.lines.append(f"{variable} = tensor({self.path(name)}){index}")
         return variable
 
     def path(self, name: str) -> str:
-        """The path of a probe, as Python writes it."""
-        above, attention = POSITION_CODE[self.step.kind]
+        """Return the path of a probe as a Python literal."""
+        layer_path, attention = POSITION_CODE[self.step.kind]
         if name in OF_ATTENTION:
-            return f'f"{above}.{attention}.{name}"'
+            return f'f"{layer_path}.{attention}.{name}"'
         if name in OF_LAYER:
-            return f'f"{above}.{name}"'
+            return f'f"{layer_path}.{name}"'
         if name.startswith("around_attention."):
-            return f'f"{above}.around_{attention}.{name.split(".")[1]}"'
+            return f'f"{layer_path}.around_{attention}.{name.split(".")[1]}"'
         return f'"{name}"'
 
     def show(self, show: TensorView) -> str:
-        """The expression of one part of a figure."""
+        """Return the expression for one part of a figure."""
         result = self.variable_for(show.path)
         if show.add:
             result = f"{result} + {self.variable_for(show.add)}"
@@ -110,19 +111,22 @@ class CellCode:
 
 
 def step_code(step: Step, holding: Sequence[str], divisor: str, scale: str) -> str:
-    """All lines of a step's cell; the last is shown. `divisor`, `scale`: of scores and of embeddings, as code."""
+    """Return the lines of a step's cell; the notebook displays the last.
+
+    `divisor` is the divisor of the scores and `scale` that of the embeddings, both as code.
+    """
     code = CellCode(step, divisor, scale)
     row = "token" if step.kind == "encoder" else "written"
-    shown: list[str] = []
+    displayed: list[str] = []
     for figure in step.figures:
         if figure.form == "tokens":
             return IDS_CODE
         if figure.form in ("histogram", "bars"):
-            lines = [f"row = {row}", *CANDIDATES_CODE, *([PROBABILITY_CODE] if figure.form == "bars" else [])]
-            return "\n".join([*lines, "found.round(4)"])
+            candidates_code = [f"row = {row}", *CANDIDATES_CODE, *([PROBABILITY_CODE] if figure.form == "bars" else [])]
+            return "\n".join([*candidates_code, "found.round(4)"])
         if figure.form == "table":
             code.variable_for("weights")
-            shown.append(SOFTMAX_TABLE_CODE)
+            displayed.append(SOFTMAX_TABLE_CODE)
             continue
         for show in figure.tensors:
             if show.visible_if and show.visible_if not in holding:
@@ -131,22 +135,22 @@ def step_code(step: Step, holding: Sequence[str], divisor: str, scale: str) -> s
             if value != show.name and not value.isidentifier():
                 code.lines.append(f"{show.name} = {value}")
                 value = show.name
-            shown.append(f"lesson.table({value})")
-    begins = [
+            displayed.append(f"lesson.table({value})")
+    selection = [
         f"{name} = {value}"
         for name, value in (("row", row), ("column", "key_token"))
-        if any(re.search(rf"\b{name}\b", line) for line in (*code.lines, *shown))
+        if any(re.search(rf"\b{name}\b", line) for line in (*code.lines, *displayed))
     ]
     if any("{layer}" in line or "[head]" in line for line in code.lines):
-        begins.insert(0, f"layer, head = {step.kind}")
-    return "\n".join([*begins, *code.lines, *_displayed(shown)])
+        selection.insert(0, f"layer, head = {step.kind}")
+    return "\n".join([*selection, *code.lines, *_displayed(displayed)])
 
 
 def translate_comments(code: str, table: Mapping[str, str]) -> str:
-    """The same with its comments in the language of a table of words."""
-    return re.sub(r"  # @(\w+)$", lambda found: f"  # {table[f'lesson_code_{found[1]}']}", code, flags=re.MULTILINE)
+    """Replace the `# @name` comments of the code with phrases of a table."""
+    return re.sub(r"  # @(\w+)$", lambda match: f"  # {table[f'lesson_code_{match[1]}']}", code, flags=re.MULTILINE)
 
 
 def _displayed(shown: Sequence[str]) -> list[str]:
-    """All but the last are displayed by name."""
-    return [*(f"display({each})" for each in shown[:-1]), *shown[-1:]]
+    """Wrap all expressions but the last in `display()`."""
+    return [*(f"display({expression})" for expression in shown[:-1]), *shown[-1:]]

@@ -1,4 +1,4 @@
-"""The mask of padding, for the lesson on masks: a sentence in a batch with a longer one, so that padding follows it."""
+"""Padding masks, for the lesson on masks: a longer sentence in the batch adds padding to the visitor's sentence."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from headlight.viz.lessons.result_figures import (
 )
 from headlight.viz.token_labels import token_labels
 
-MAX_PADDING, PADDING_STEP = 32, 8  # of padding
-MAX_TOKENS = 96  # of the sentence and of its translation: each is read some twenty times
-MAX_WRITTEN = 40  # token limit of translations without a mask, which may not end
-MASKS = {  # whether the encoder has its mask, and cross-attention
+MAX_PADDING, PADDING_STEP = 32, 8  # padding tokens
+MAX_TOKENS = 96  # tokens of the sentence and of its translation: the model reads both about twenty times
+MAX_WRITTEN = 40  # tokens of a translation without a mask, which may never end
+MASKS = {  # whether the encoder and cross-attention have a padding mask
     "both": (True, True),
     "no_cross": (True, False),
     "no_encoder": (False, True),
@@ -44,35 +44,36 @@ MASKS = {  # whether the encoder has its mask, and cross-attention
 
 
 def masks_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The masks of all three attentions, as the live model's first layers get them."""
-    places = value.values["places"]
+    """Show the masks of all three attentions, as the first layers of the live model receive them."""
+    padding = value.values["places"]
     sentence, target = ids_if_small(value)
-    masks: dict[Kind, BoolArray] = value.run(attention_masks, padded_pair(value, sentence, places), target)
-    names = padded_names(value, places)
-    written = [label.text for label in token_labels(value.translation.target_tokens)]
-    before = [label.text for label in token_labels(value.translation.decoder_tokens)]
-    sides: dict[Kind, tuple[list[str], list[str]]] = {
-        "encoder": (names, names), "decoder": (written, before), "cross": (written, names),
+    masks: dict[Kind, BoolArray] = value.run(attention_masks, padded_pair(value, sentence, padding), target)
+    source_labels = padded_names(value, padding)
+    target_labels = [label.text for label in token_labels(value.translation.target_tokens)]
+    decoder_labels = [label.text for label in token_labels(value.translation.decoder_tokens)]
+    labels: dict[Kind, tuple[list[str], list[str]]] = {
+        "encoder": (source_labels, source_labels), "decoder": (target_labels, decoder_labels),
+        "cross": (target_labels, source_labels),
     }  # fmt: skip
     encoder, decoder, cross = (
-        Heatmap(Phrase(f"may_{kind}"), masks[kind].astype(np.float32), *sides[kind], scale="share") for kind in sides
+        Heatmap(Phrase(f"may_{kind}"), masks[kind].astype(np.float32), *labels[kind], scale="share") for kind in labels
     )
-    lines: list[list[TextPhraseOrNumber]] = [
+    rows: list[list[TextPhraseOrNumber]] = [
         [Phrase(f"of_{kind}"), f"{masks[kind].shape[0]} × {masks[kind].shape[1]}", str(int(masks[kind].sum()))]
-        for kind in sides
+        for kind in labels
     ]
-    table = Table(Phrase("pairs"), (Phrase("attention"), Phrase("rows_columns"), Phrase("allowed")), lines)
+    table = Table(Phrase("pairs"), (Phrase("attention"), Phrase("rows_columns"), Phrase("allowed")), rows)
     numbers: dict[str, TextPhraseOrNumber] = {
-        "places": places, "written": len(target),
+        "places": padding, "written": len(target),
         "causal": int(masks["decoder"].sum()), "whole": masks["decoder"].size,
     }  # fmt: skip
     return ExperimentResult(
-        (SideBySide((encoder, cross)), SideBySide((decoder, table))), numbers, ("padded",) if places else ()
+        (SideBySide((encoder, cross)), SideBySide((decoder, table))), numbers, ("padded",) if padding else ()
     )
 
 
 def ids_if_small(value: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids of the sentence and its translation, if the model and both texts are small enough."""
+    """Return the ids of the sentence and its translation. Raise a `PageError` if the model or a text is too large."""
     _ = value.small_model_info
     sides = value.translation.source_tokens, value.translation.target_tokens
     if max(map(len, sides)) > MAX_TOKENS:
@@ -82,98 +83,101 @@ def ids_if_small(value: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, ..
 
 
 def padded_pair(value: ExperimentInput, sentence: Sequence[int], places: int) -> list[Sequence[int]]:
-    """The visitor's sentence and one that is longer by `more` tokens, joined from other sentences."""
-    others = [token for each in batch_ids(value) for token in each]
-    wanted = len(sentence) + places
-    longer = (others * math.ceil(wanted / len(others)))[:wanted]
+    """Return the visitor's sentence and a sentence longer by `places` tokens, joined from other sentences."""
+    other_ids = [token for sentence_ids in batch_ids(value) for token in sentence_ids]
+    length = len(sentence) + places
+    longer = (other_ids * math.ceil(length / len(other_ids)))[:length]
     return [sentence, longer]
 
 
 def padded_names(value: ExperimentInput, places: int) -> list[str]:
-    """The tokens of the sentence as they are shown, and padding."""
+    """Return the labels of the sentence's tokens and of the padding."""
     outline = value.model_info
     return [*value.tokens, *[outline.source_tokenizer.label(outline.model.config.pad_id)] * places]
 
 
 def padding_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The sentence in a batch with a longer one, with all masks of padding and with none."""
-    places = value.values["places"]
+    """Translate the sentence in a batch with a longer one, with all padding masks and without any."""
+    padding = value.values["places"]
     sentence, _ = ids_if_small(value)
-    counts = sorted({*range(0, MAX_PADDING + 1, PADDING_STEP), places})
-    moved = {
+    counts = sorted({*range(0, MAX_PADDING + 1, PADDING_STEP), padding})
+    changes = {
         name: max_changes(value, [PaddedBatch(padded_pair(value, sentence, count), *masks) for count in counts])
         for name, masks in (("without", MASKS["neither"]), ("masked", MASKS["both"]))
     }
-    without, masked = (each[counts.index(places)] for each in moved.values())
-    rows = padded_pair(value, sentence, places)
+    without, masked = (change[counts.index(padding)] for change in changes.values())
+    rows = padded_pair(value, sentence, padding)
     batches = PaddedBatch([sentence]), PaddedBatch(rows, *MASKS["both"]), PaddedBatch(rows, *MASKS["neither"])
-    by_itself, safe, bare = translate_batches(value, *batches)
-    names = padded_names(value, places)
-    layer, head = head_with_most_leakage(bare.attention_to_padding)
-    heats = [
+    alone, masked_result, unmasked_result = translate_batches(value, *batches)
+    source_labels = padded_names(value, padding)
+    layer, head = head_with_most_leakage(unmasked_result.attention_to_padding)
+    heatmaps = [
         Heatmap(
             Phrase(name, {"layer": layer + 1, "head": head + 1}),
-            each.weights[layer, head],
+            result.weights[layer, head],
             value.tokens,
-            names,
+            source_labels,
             "share",
         )
-        for name, each in (("weights_with", safe), ("weights_without", bare))
+        for name, result in (("weights_with", masked_result), ("weights_without", unmasked_result))
     ]
-    lines = [CurveSeries(Phrase(name), distances) for name, distances in moved.items()]
-    texts = written_texts(value, {"alone": by_itself, "batch": safe, "open": bare})
+    curves = [CurveSeries(Phrase(name), distances) for name, distances in changes.items()]
+    texts = written_texts(value, {"alone": alone, "batch": masked_result, "open": unmasked_result})
     figures = (
         texts,
-        SideBySide(heats),
-        LinePlot(Phrase("moved"), counts, lines, Phrase("places"), mark=places, floor=0.0),
+        SideBySide(heatmaps),
+        LinePlot(Phrase("moved"), counts, curves, Phrase("places"), mark=padding, floor=0.0),
     )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "places": places, "share": format_mean_percent(bare.attention_to_padding),
+        "places": padding, "share": format_mean_percent(unmasked_result.attention_to_padding),
         "with": masked, "without": without,
-        "log_with": float(safe.log_probabilities.sum()), "log_without": float(bare.log_probabilities.sum()),
+        "log_with": float(masked_result.log_probabilities.sum()),
+        "log_without": float(unmasked_result.log_probabilities.sum()),
     }  # fmt: skip
-    stays = bare.written.ids == by_itself.written.ids
-    return ExperimentResult(figures, numbers, ("none" if not places else "stays" if stays else "changes",))
+    unchanged = unmasked_result.written.ids == alone.written.ids
+    return ExperimentResult(figures, numbers, ("none" if not padding else "stays" if unchanged else "changes",))
 
 
 def cross_attention_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The mask of padding, which two attentions need: each of them without it."""
-    places = value.values["places"]
-    rows = padded_pair(value, ids_if_small(value)[0], places)
+    """Compare the four combinations of padding masks in the encoder and in cross-attention."""
+    padding = value.values["places"]
+    rows = padded_pair(value, ids_if_small(value)[0], padding)
     batches = [PaddedBatch(rows, *masks) for masks in MASKS.values()]
     results = dict(zip(MASKS, translate_batches(value, *batches), strict=True))
-    moved = dict(zip(MASKS, max_changes(value, batches), strict=True))
+    changes = dict(zip(MASKS, max_changes(value, batches), strict=True))
     layer, head = head_with_most_leakage(results["no_cross"].cross_attention_to_padding)
-    written = [label.text for label in token_labels(value.translation.target_tokens)]
-    names, where = padded_names(value, places), {"layer": layer + 1, "head": head + 1}
-    heats = [
-        Heatmap(Phrase(f"cross_{name}", where), results[name].cross[layer, head], written, names, "share")
+    target_labels = [label.text for label in token_labels(value.translation.target_tokens)]
+    source_labels, position = padded_names(value, padding), {"layer": layer + 1, "head": head + 1}
+    heatmaps = [
+        Heatmap(
+            Phrase(f"cross_{name}", position), results[name].cross[layer, head], target_labels, source_labels, "share"
+        )
         for name in ("both", "no_cross")
     ]
-    lines: list[list[TextPhraseOrNumber]] = [
+    table_rows: list[list[TextPhraseOrNumber]] = [
         [
             Phrase(name),
-            moved[name],
-            format_mean_percent(each.cross_attention_to_padding),
-            float(each.log_probabilities.sum()),
+            changes[name],
+            format_mean_percent(result.cross_attention_to_padding),
+            float(result.log_probabilities.sum()),
         ]
-        for name, each in results.items()
+        for name, result in results.items()
     ]
     table = Table(
-        Phrase("four"), (Phrase("masks"), Phrase("vectors_move"), Phrase("cross_leaks"), Phrase("log_p")), lines
+        Phrase("four"), (Phrase("masks"), Phrase("vectors_move"), Phrase("cross_leaks"), Phrase("log_p")), table_rows
     )
     log_with, log_without = (float(results[name].log_probabilities.sum()) for name in ("both", "no_cross"))
     numbers: dict[str, TextPhraseOrNumber] = {
-        "places": places, "moved": moved["no_cross"],
+        "places": padding, "moved": changes["no_cross"],
         "share": format_mean_percent(results["no_cross"].cross_attention_to_padding), "log_with": log_with,
         "log_without": log_without,
     }  # fmt: skip
-    holds = ("none",) if not places else ("rises",) if log_without > log_with else ()
-    return ExperimentResult((SideBySide(heats), table, written_texts(value, results)), numbers, holds)
+    facts = ("none",) if not padding else ("rises",) if log_without > log_with else ()
+    return ExperimentResult((SideBySide(heatmaps), table, written_texts(value, results)), numbers, facts)
 
 
 def translate_batches(value: ExperimentInput, *batches: PaddedBatch) -> list[PaddedResult]:
-    """The first sentence of each batch, read and translated."""
+    """Encode and translate the first sentence of each batch."""
     _, target = ids_if_small(value)
     request = plain_request(value, value.request.text)
     results: list[PaddedResult] = value.run(translate_padded, request, target, batches, MAX_WRITTEN)
@@ -181,26 +185,29 @@ def translate_batches(value: ExperimentInput, *batches: PaddedBatch) -> list[Pad
 
 
 def written_texts(value: ExperimentInput, found: dict[str, PaddedResult]) -> TextColumns:
-    """The translations, side by side."""
+    """Return the translations side by side."""
     decode, language = value.model_info.target_tokenizer.decode, model_languages(value)[1]
     return TextColumns(
-        [TextBlock(Phrase(name), decode(each.written.ids) or "—", language=language) for name, each in found.items()]
+        [
+            TextBlock(Phrase(name), decode(result.written.ids) or "—", language=language)
+            for name, result in found.items()
+        ]
     )
 
 
 def head_with_most_leakage(leaks: FloatArray) -> tuple[int, int]:
-    """The layer and head with the largest weight on masked keys; input `[layer, head, query]`."""
+    """Return the layer and head with the largest weight on masked keys; `leaks` is `[layer, head, query]`."""
     layer, head = np.unravel_index(int(leaks.sum(axis=-1).argmax()), leaks.shape[:2])
     return int(layer), int(head)
 
 
 def max_changes(value: ExperimentInput, batches: Sequence[PaddedBatch]) -> list[float]:
-    """How far any of the encoder's numbers moves at most in each batch, of the sentence alone."""
+    """Return, per batch, the largest change of an encoder output from that of the sentence alone."""
     sentence, _ = ids_if_small(value)
     alone, *vectors = value.run(encode_batches, [PaddedBatch([sentence]), *batches])
-    return [float(np.abs(each - alone).max()) for each in vectors]
+    return [float(np.abs(batch_vectors - alone).max()) for batch_vectors in vectors]
 
 
 def format_mean_percent(shares: FloatArray) -> str:
-    """The mean of shares, as text."""
+    """Format the mean of shares as a percentage."""
     return f"{shares.mean():.0%}"

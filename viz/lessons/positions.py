@@ -1,4 +1,4 @@
-"""Positional encodings side by side, and the effect of removing them from the encoder."""
+"""Lesson on positions: positional encodings side by side, and the effect of removing them from the encoder."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from headlight.viz.lessons.result_figures import (
     TextPhraseOrNumber,
 )
 
-# As a model of 64 numbers a token would have them: wide enough to see, and equal for all.
+# Encodings are shown for a model of width 64: wide enough to see their structure, and the same for all encodings.
 CONFIG = TransformerConfig(source_vocabulary=8, target_vocabulary=8, d_model=64, heads=8, head_width=64)
-# Not the learned encoding: before training it is noise.
+# Without the learned encoding, which is noise before training.
 DRAWN_ENCODINGS = ("sinusoidal", "sinusoidal_halves", "rotary", "alibi", "relative")
 WAVES = ("sinusoidal", "sinusoidal_halves", "rotary")
-HOLDS = {"sinusoidal_halves": ("halves",), "rotary": ("turns",)}  # which formula is that of an encoding
+HOLDS = {"sinusoidal_halves": ("halves",), "rotary": ("turns",)}  # variants of the formula, by encoding
 PERIOD = (r"i = @pair, \quad 2 \pi \cdot 10000^{2i/d} = @period",)
 MAX_LENGTH = 64
-BIAS_HEAD = 0  # of those that add to scores
-CONCATENATED_WIDTH = 16  # width of a concatenated position
-SHOWN_DIMENSIONS = 64  # dimensions
-EQUAL_TOLERANCE = 1e-5  # vectors that differ less are the same
+BIAS_HEAD = 0  # displayed head of an encoding that adds a bias to scores
+CONCATENATED_WIDTH = 16  # numbers of a concatenated position
+SHOWN_DIMENSIONS = 64  # displayed dimensions, from the first
+EQUAL_TOLERANCE = 1e-5  # smaller differences between vectors count as none
 MIN_CHANGE = 0.1
 
 LENGTH = Slider("length", 4, MAX_LENGTH, 24)
 EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
 
-# How word and place are joined by the control, whichever way the model in use does it.
+# The control selects how word and position are joined, independently of the model in use.
 LENGTHS = r"|E| = @length_word, \quad |PE| = @length_place"
 ADDED = FormulaVariant(("add",), r"x = E[\text{id}] + PE(p)", (LENGTHS, r"\cos(E, x) = @kept"))
 CONCATENATED = FormulaVariant(
@@ -58,138 +58,145 @@ CONCATENATED = FormulaVariant(
 
 
 def encoding_name(encoding: str) -> Phrase:
-    """The name that the page has for it."""
+    """Return the page's phrase for the name of an encoding."""
     return Phrase(f"positions_name_{encoding}")
 
 
 def encodings_experiment(value: ExperimentInput) -> ExperimentResult:
-    """All encodings that need no training, side by side."""
+    """Show all encodings that need no training, side by side."""
     length = value.values["length"]
-    pictures = []
+    heatmaps = []
     for encoding in DRAWN_ENCODINGS:
         table = encoding_array(CONFIG, encoding, length)
-        biases = table.ndim == 3
-        axis: Sequence[TextOrPhrase] = [str(place) for place in range(length)]
-        columns = axis if biases else [str(dimension) for dimension in range(table.shape[1])]
+        is_bias = table.ndim == 3
+        labels: Sequence[TextOrPhrase] = [str(position) for position in range(length)]
+        columns = labels if is_bias else [str(dimension) for dimension in range(table.shape[1])]
         scale: Scale = "positive" if encoding == "relative" else "signed"  # buckets are counted from 0
-        matrix = table[BIAS_HEAD] if biases else table
-        pictures.append(Heatmap(encoding_name(encoding), matrix, axis, columns, scale, without_labels=True))
-    return ExperimentResult((SideBySide(pictures),), {"length": length})
+        matrix = table[BIAS_HEAD] if is_bias else table
+        heatmaps.append(Heatmap(encoding_name(encoding), matrix, labels, columns, scale, without_labels=True))
+    return ExperimentResult((SideBySide(heatmaps),), {"length": length})
 
 
 def similarity_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Dot products of two positions; for waves they depend only on the distance."""
+    """Compare any two positions by cosine similarity, which for waves depends only on the distance."""
     length = value.values["length"]
-    axis = [str(place) for place in range(length)]
-    alike = {encoding: cosine_matrix(encoding, length) for encoding in WAVES}
-    pictures = [
-        Heatmap(encoding_name(encoding), matrix, axis, axis, max_abs=1.0, without_labels=True)
-        for encoding, matrix in alike.items()
+    labels = [str(position) for position in range(length)]
+    similarities = {encoding: cosine_matrix(encoding, length) for encoding in WAVES}
+    heatmaps = [
+        Heatmap(encoding_name(encoding), matrix, labels, labels, max_abs=1.0, without_labels=True)
+        for encoding, matrix in similarities.items()
     ]
-    far = list(range(length))
-    lines = [
-        CurveSeries(encoding_name(encoding), [float(matrix[0, place]) for place in far])
-        for encoding, matrix in alike.items()
+    distances = list(range(length))
+    curves = [
+        CurveSeries(encoding_name(encoding), [float(matrix[0, position]) for position in distances])
+        for encoding, matrix in similarities.items()
     ]
-    table = alike["sinusoidal"]
+    table = similarities["sinusoidal"]
     first, second = float(table[0, 1]), float(table[length - 2, length - 1])
-    right = "same" if abs(first - second) < EQUAL_TOLERANCE else "more" if first > second else "less"
+    correct = "same" if abs(first - second) < EQUAL_TOLERANCE else "more" if first > second else "less"
     numbers: dict[str, TextPhraseOrNumber] = {
         "near": first, "far": float(table[0, length - 1]), "distance": length - 1, "length": length,
         "first": first, "second": second, "before": length - 2, "last": length - 1,
     }  # fmt: skip
-    pictured = SideBySide(pictures)
+    side_by_side = SideBySide(heatmaps)
     return ExperimentResult(
-        (pictured, LinePlot(Phrase("by_distance"), far, lines, Phrase("distance"))), numbers, correct_option=right
+        (side_by_side, LinePlot(Phrase("by_distance"), distances, curves, Phrase("distance"))),
+        numbers,
+        correct_option=correct,
     )
 
 
 def cosine_matrix(encoding: str, length: int) -> FloatArray:
-    """The cosine between the rows of any two positions, `[positions, positions]`."""
+    """Return the cosine similarity of any two positions, `[positions, positions]`."""
     rows = encoding_array(CONFIG, encoding, length).astype(np.float64)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, dtype=np.float32)
 
 
 def wave_experiment(argument: ExperimentInput) -> ExperimentResult:
-    """One dimension at every position, next to the fastest one."""
+    """Plot one dimension over all positions, with the fastest one for comparison."""
     encoding, dimension = argument.values["encoding"], argument.values["dimension"]
     table = encoding_array(CONFIG, encoding, MAX_LENGTH)
-    lengths = periods(CONFIG, encoding) or []
-    lines = [
-        CurveSeries(Phrase("dimension", {"dimension": each}), [float(value) for value in table[:, each]])
-        for each in dict.fromkeys((dimension, 0))
+    wavelengths = periods(CONFIG, encoding) or []
+    curves = [
+        CurveSeries(
+            Phrase("dimension", {"dimension": curve_dimension}), [float(value) for value in table[:, curve_dimension]]
+        )
+        for curve_dimension in dict.fromkeys((dimension, 0))
     ]
     numbers: dict[str, TextPhraseOrNumber] = {
-        "dimension": dimension, "period": lengths[dimension], "fastest": min(lengths), "slowest": max(lengths),
+        "dimension": dimension, "period": wavelengths[dimension],
+        "fastest": min(wavelengths), "slowest": max(wavelengths),
     }  # fmt: skip
     pair = dimension % (table.shape[1] // 2) if encoding == "sinusoidal_halves" else dimension // 2
-    pictured = LinePlot(Phrase("wave"), list(range(MAX_LENGTH)), lines, Phrase("position"))
-    return ExperimentResult((pictured,), numbers | {"pair": pair}, HOLDS.get(encoding, ()))
+    plot = LinePlot(Phrase("wave"), list(range(MAX_LENGTH)), curves, Phrase("position"))
+    return ExperimentResult((plot,), numbers | {"pair": pair}, HOLDS.get(encoding, ()))
 
 
 def word_experiment(value: ExperimentInput) -> ExperimentResult:
-    """A word of the sentence and a place: added, or side by side."""
+    """Join a word of the sentence and a position by addition or concatenation."""
     embedded = value.tensors(EMBEDDED)[EMBEDDED]
-    at = longest_token(value)
-    token, place, beside = value.tokens[at], value.values["place"], value.values["joining"] == "beside"
-    result = join_position(embedded[at], place, MAX_LENGTH, beside=beside, width=CONCATENATED_WIDTH)
+    index = longest_token(value)
+    token, position, is_concatenated = value.tokens[index], value.values["place"], value.values["joining"] == "beside"
+    result = join_position(embedded[index], position, MAX_LENGTH, beside=is_concatenated, width=CONCATENATED_WIDTH)
     width = len(result.result)
     rows = np.zeros((3, width), dtype=np.float32)
     rows[0, : len(result.word)] = result.word
     rows[1, width - len(result.position) :] = result.position
     rows[2] = result.result
-    names: list[TextOrPhrase] = [token, Phrase("place", {"place": str(place)}), Phrase("result")]
-    heat = Heatmap(Phrase("joined"), rows, names)
-    lines = LinePlot(
+    labels: list[TextOrPhrase] = [token, Phrase("place", {"place": str(position)}), Phrase("result")]
+    heatmap = Heatmap(Phrase("joined"), rows, labels)
+    plot = LinePlot(
         Phrase("elsewhere"),
         list(range(MAX_LENGTH)),
         [CurveSeries(token, result.similarities_by_position)],
         Phrase("position"),
-        mark=place,
+        mark=position,
     )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": token, "place": place, "kept": result.similarity_to_word, "d_model": len(result.word), "width": width,
-        "last": len(result.word) - 1,  # dimension
+        "token": token, "place": position,
+        "kept": result.similarity_to_word, "d_model": len(result.word), "width": width,
+        "last": len(result.word) - 1,  # the last dimension
         "length_word": float(np.linalg.norm(result.word)), "length_place": float(np.linalg.norm(result.position)),
         "lowest": min(result.similarities_by_position),
         "extra": f"{extra_parameters(len(result.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
     }  # fmt: skip
-    return ExperimentResult((heat, lines), numbers, (value.values["joining"],))
+    return ExperimentResult((heatmap, plot), numbers, (value.values["joining"],))
 
 
 def longest_token(value: ExperimentInput) -> int:
-    """The longest token of the sentence: its place."""
+    """Return the index of the longest token of the sentence."""
     return int(np.argmax([0 if token.special else len(token.text) for token in value.translation.source_tokens]))
 
 
 def shuffle_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The same tokens in another order, through the live encoder, with its positions and without."""
+    """Shuffle the tokens and run the live encoder on them, with positions and without."""
     ids = [token.id for token in value.translation.source_tokens]
-    tokens, at = value.tokens, longest_token(value)
+    tokens, index = value.tokens, longest_token(value)
     with_positions, without = value.run(encode_both_orders, ids, value.values["seed"])
     result = with_positions if value.values["positions"] else without
-    most = max(float(np.abs(result.before[:, :SHOWN_DIMENSIONS]).max()), EQUAL_TOLERANCE)
+    max_abs = max(float(np.abs(result.before[:, :SHOWN_DIMENSIONS]).max()), EQUAL_TOLERANCE)
     texts = TextColumns(
         (
             TextBlock(Phrase("sentence"), " ".join(tokens), language=value.translation.request.source_language or ""),
-            TextBlock(Phrase("shuffled"), " ".join(tokens[place] for place in result.order)),
+            TextBlock(Phrase("shuffled"), " ".join(tokens[position] for position in result.order)),
         )
     )
-    pictures = [
-        Heatmap(Phrase(name), vectors[:, :SHOWN_DIMENSIONS], tokens, max_abs=0.75 * most)
+    heatmaps = [
+        Heatmap(Phrase(name), vectors[:, :SHOWN_DIMENSIONS], tokens, max_abs=0.75 * max_abs)
         for name, vectors in (("vectors", result.before), ("vectors_after", result.after))
     ]
     largest = float(with_positions.max_change.max())  # one scale for both
     bars = BarChart(
-        Phrase("moved"), tokens, [float(each) for each in result.max_change], most=largest, highlighted=(at,)
+        Phrase("moved"), tokens, [float(change) for change in result.max_change], most=largest, highlighted=(index,)
     )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "token": tokens[at], "without": float(without.max_change.max()), "with": float(with_positions.max_change.max()),
+        "token": tokens[index],
+        "without": float(without.max_change.max()), "with": float(with_positions.max_change.max()),
     }  # fmt: skip
-    clear = without.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
-    holds = "with" if value.values["positions"] and result.max_change.max() > EQUAL_TOLERANCE else "without"
-    return ExperimentResult((texts, SideBySide(pictures), bars), numbers, (holds,), "same" if clear else "")
+    conclusive = without.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
+    fact = "with" if value.values["positions"] and result.max_change.max() > EQUAL_TOLERANCE else "without"
+    return ExperimentResult((texts, SideBySide(heatmaps), bars), numbers, (fact,), "same" if conclusive else "")
 
 
 POSITIONS = Lesson(

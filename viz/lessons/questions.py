@@ -1,6 +1,6 @@
-"""Builds the question of a step: options and the correct one.
+"""The question of a step: its options and the correct one.
 
-The page computes the same in `widgets/lessons/question.js`. Where the numbers are unclear, nothing is asked.
+The page computes the same in `widgets/lessons/question.js`. If the numbers are inconclusive, there is no question.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from headlight.viz.lessons.lesson import Step
 from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.result_tables import ResultTables
 
-MIN_MARGIN = 0.1  # by which the best must be ahead of the next
-EQUAL_TOLERANCE = 1e-6  # weights that differ less are the same
-HIGH_SHARE, LOW_SHARE = 0.5, 0.1  # of the neurons
+MIN_MARGIN = 0.1  # between the best and the second best
+EQUAL_TOLERANCE = 1e-6  # smaller differences between weights count as equal
+HIGH_SHARE, LOW_SHARE = 0.5, 0.1  # shares of the neurons
 CANDIDATES = 4
 
 
 @dataclass(frozen=True)
 class QuestionOptions:
-    """Options as texts, the place of the right one, and what its answer names."""
+    """Options as texts, the index of the correct one, and the values that the answer's phrase names."""
 
     options: tuple[str, ...]
     correct: int
@@ -34,7 +34,7 @@ class QuestionOptions:
 
 @dataclass(frozen=True)
 class StepView:
-    """A step and the selection in it: a row, and a layer and a head of its kind."""
+    """A step with its selection: a row, and a layer and head of the step's kind of attention."""
 
     practice: LessonSession
     step: Step
@@ -45,41 +45,43 @@ class StepView:
     words: Mapping[str, str]
 
     def attention(self, name: str) -> FloatArray:
-        """A tensor of the chosen head."""
+        """Return a tensor of the selected head."""
         side, part = {"cross": ("decoder", "cross_attention")}.get(self.step.kind, (self.step.kind, "self_attention"))
         result: FloatArray = self.practice.tensor(f"{side}.layers.{self.layer}.{part}.{name}")[self.head]
         return result
 
     def phrase_options(self, right: str, values: Mapping[str, str] | None = None) -> QuestionOptions:
-        """Options in words."""
+        """Return the step's options as phrases. `right` is the name of the correct one."""
         assert self.step.question is not None  # noqa: S101
         base = f"lesson_{self.practice.lesson.name}_{self.step.name}_option"
         names = self.step.question.options
-        return QuestionOptions(tuple(self.words[f"{base}_{each}"] for each in names), names.index(right), values or {})
+        return QuestionOptions(
+            tuple(self.words[f"{base}_{option}"] for option in names), names.index(right), values or {}
+        )
 
 
 def make_question(seen: StepView, found: ResultTables | None) -> QuestionOptions | None:
-    """The question, or None if the numbers are inconclusive. `found`: the experiment's result."""
-    ask = seen.step.question
-    if ask is None:
+    """Return the question, or None if the numbers are inconclusive. `found` is the experiment's result."""
+    question = seen.step.question
+    if question is None:
         return None
-    if ask.answer_function == "found":
-        right = found.answer["right"] if found else ""
-        return seen.phrase_options(right, found.numbers if found else {}) if right else None
-    return ANSWER_FUNCTIONS[ask.answer_function](seen)
+    if question.answer_function == "found":
+        correct = found.answer["right"] if found else ""
+        return seen.phrase_options(correct, found.numbers if found else {}) if correct else None
+    return ANSWER_FUNCTIONS[question.answer_function](seen)
 
 
 def _token_count_question(seen: StepView) -> QuestionOptions:
-    """How many tokens the model reads: also fewer, as many as there are words, and one less."""
+    """Ask for the number of tokens that the model reads. The wrong options are one and two less."""
     count = len(seen.practice.tokens)
     return QuestionOptions(tuple(map(str, (count - 2, count - 1, count))), 2, {"count": str(count)})
 
 
 def _unscaled_question(seen: StepView) -> QuestionOptions | None:
-    """The largest weight of the row without the division."""
+    """Ask how the row's largest weight changes without the division by √d_k."""
     raw = seen.attention("queries")[seen.row] @ seen.attention("keys").T
     divisor = math.sqrt(seen.model["head_width"]) if seen.model["scale_scores"] else 1.0
-    without, scaled = (float(_softmax(each).max()) for each in (raw, raw / divisor))
+    without, scaled = (float(_softmax(scores).max()) for scores in (raw, raw / divisor))
     if divisor == 1 or abs(without - scaled) < MIN_MARGIN / 10:
         return None
     return seen.phrase_options(
@@ -88,7 +90,7 @@ def _unscaled_question(seen: StepView) -> QuestionOptions | None:
 
 
 def _shift_question(seen: StepView) -> QuestionOptions:
-    """The same amount added to every score."""
+    """Ask what changes if the same amount is added to every score."""
     scores = seen.attention("scores")[seen.row].astype(float)
     before, after = _softmax(scores), _softmax(scores + 5)
     if np.abs(before - after).max() < 10 * EQUAL_TOLERANCE:
@@ -97,19 +99,19 @@ def _shift_question(seen: StepView) -> QuestionOptions:
 
 
 def _active_neurons_question(seen: StepView) -> QuestionOptions | None:
-    """How many neurons of the feed-forward network are above zero."""
+    """Ask how many neurons of the feed-forward network are above zero."""
     hidden = seen.practice.tensor(f"encoder.layers.{seen.layer}.feed_forward.hidden")[seen.row]
-    awake = int((hidden > 0).sum())
-    share = awake / len(hidden)
+    active = int((hidden > 0).sum())
+    share = active / len(hidden)
     if any(abs(share - edge) < 0.02 for edge in (HIGH_SHARE, LOW_SHARE)):
         return None
     return seen.phrase_options(
-        "most" if share > HIGH_SHARE else "some" if share > LOW_SHARE else "few", {"awake": str(awake)}
+        "most" if share > HIGH_SHARE else "some" if share > LOW_SHARE else "few", {"awake": str(active)}
     )
 
 
 def _causal_half_question(seen: StepView) -> QuestionOptions:
-    """Which half of the decoder's map is empty."""
+    """Ask which part of the decoder's attention map is empty."""
     weights = seen.attention("weights")
     sums = {
         "upper": np.triu(weights, 1).sum(),
@@ -120,10 +122,10 @@ def _causal_half_question(seen: StepView) -> QuestionOptions:
 
 
 def _strongest_key_question(seen: StepView) -> QuestionOptions | None:
-    """The key that the row attends to most."""
+    """Ask for the key that the row attends to most."""
     weights = seen.attention("weights")[seen.row]
-    first, *others = sorted(map(float, weights), reverse=True)
-    if not others or first - others[0] < MIN_MARGIN:
+    first, *other_weights = sorted(map(float, weights), reverse=True)
+    if not other_weights or first - other_weights[0] < MIN_MARGIN:
         return None
     best = int(weights.argmax())
     tokens = seen.practice.tokens
@@ -131,16 +133,17 @@ def _strongest_key_question(seen: StepView) -> QuestionOptions | None:
 
 
 def _next_token_question(seen: StepView) -> QuestionOptions | None:
-    """The token that comes next."""
+    """Ask for the most probable next token."""
     candidates = seen.practice.logits()[seen.row]
-    chances = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
-    if chances[0] - chances[1] < MIN_MARGIN:
+    probabilities = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
+    if probabilities[0] - probabilities[1] < MIN_MARGIN:
         return None
-    shown: Sequence[Any] = candidates["best"][:CANDIDATES]
-    order = sorted(range(len(shown)), key=lambda place: shown[place][1])  # by id, which tells nothing
-    values = {"first": shown[0][0], "first_chance": f"{chances[0]:.4f}"}
-    values |= {"second": shown[1][0], "second_chance": f"{chances[1]:.4f}"}
-    return QuestionOptions(tuple(shown[place][0] for place in order), order.index(0), values)
+    options: Sequence[Any] = candidates["best"][:CANDIDATES]
+    # Sorted by id, which does not reveal the answer.
+    order = sorted(range(len(options)), key=lambda position: options[position][1])
+    values = {"first": options[0][0], "first_chance": f"{probabilities[0]:.4f}"}
+    values |= {"second": options[1][0], "second_chance": f"{probabilities[1]:.4f}"}
+    return QuestionOptions(tuple(options[position][0] for position in order), order.index(0), values)
 
 
 ANSWER_FUNCTIONS: dict[str, Callable[[StepView], QuestionOptions | None]] = {

@@ -1,8 +1,7 @@
-"""Figures of an experiment's result, in the forms that the page can draw.
+"""Figures of an experiment's result, in the forms that the page can render.
 
-Words in them are phrases of the lesson, `Say("name", {"count": 3})` for `lesson_LESSON_say_name`; a plain text is a
-token, a number, or what a visitor typed, and stands as it is. Numbers are written here, once, so that both languages
-say the same.
+Their words are phrases of the lesson: `Phrase("name", {"count": 3})` for `lesson_LESSON_say_name`. A plain string is a
+token, a number or a visitor's text, and is not translated. Numbers are formatted here, once, for all languages.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from headlight.model.records import FloatArray
 
 MINUS_SIGN = "−"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-SCIENTIFIC_BELOW = 5e-4  # below, a number is written with a power of ten
+SCIENTIFIC_BELOW = 5e-4  # smaller numbers are formatted with a power of ten
 SCIENTIFIC_FROM = 1e6
-MAX_CELLS = 200_000  # of one picture
+MAX_CELLS = 200_000  # per heat map
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A phrase key with values: a key of the lesson, or a full key of the page."""
+    """A phrase with values: its key within the lesson, or its full key."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -37,7 +36,7 @@ TextPhraseOrNumber = str | Phrase | int | float
 
 
 def format_number(number: float, digits: int = 4) -> str:
-    """A number as text: 0.4119, 23.634, 1940.8, 4.8·10⁻⁷."""
+    """Format a number: 0.4119, 23.634, 1940.8, 4.8·10⁻⁷."""
     number = float(number)
     size = abs(number)
     if not math.isfinite(number):
@@ -45,8 +44,8 @@ def format_number(number: float, digits: int = 4) -> str:
     if not size:
         return "0"
     if size < SCIENTIFIC_BELOW or size >= SCIENTIFIC_FROM:
-        digits_shown, power = f"{number:.1e}".split("e")
-        text = f"{digits_shown}·10{str(int(power)).translate(SUPERSCRIPTS)}"
+        mantissa, power = f"{number:.1e}".split("e")
+        text = f"{mantissa}·10{str(int(power)).translate(SUPERSCRIPTS)}"
     elif float(size).is_integer() and size >= 1:
         text = str(int(number))
     else:
@@ -57,19 +56,19 @@ def format_number(number: float, digits: int = 4) -> str:
 
 @dataclass(frozen=True)
 class ResultFigure:
-    """One of them."""
+    """A figure; `form` is its name in JSON."""
 
     form: ClassVar[str]
 
     def as_json(self) -> dict[str, Any]:
-        """As the page reads it."""
-        results = {name: to_json(value) for name, value in vars(self).items()}
-        return {"form": self.form} | results
+        """Return the JSON for the page."""
+        fields = {name: to_json(value) for name, value in vars(self).items()}
+        return {"form": self.form} | fields
 
 
 @dataclass(frozen=True)
 class Heatmap(ResultFigure):
-    """A matrix. Pictures that stand together may share `most`, the size that is as dark as can be."""
+    """A matrix. Heat maps side by side may share `max_abs`, the absolute value with the darkest colour."""
 
     form = "heat"
     title: TextOrPhrase
@@ -77,11 +76,11 @@ class Heatmap(ResultFigure):
     rows: Sequence[TextOrPhrase] = ()
     columns: Sequence[TextOrPhrase] = ()
     scale: Literal["signed", "share", "positive"] = "signed"
-    max_abs: float = 0.0  # 0: three quarters of the largest
-    digits: int = 0  # of the numbers in the cells, if they fit
-    row: int | None = None  # framed cells
-    column: int | None = None
-    without_labels: bool = False  # names of rows and columns are said under the pointer only
+    max_abs: float = 0.0  # 0: three quarters of the largest absolute value
+    digits: int = 0  # decimals of the numbers in the cells, if they fit
+    row: int | None = None  # framed row
+    column: int | None = None  # framed column
+    without_labels: bool = False  # show the labels of rows and columns only on hover
 
     def __post_init__(self) -> None:
         if self.numbers.ndim != 2 or self.numbers.size > MAX_CELLS:
@@ -90,16 +89,16 @@ class Heatmap(ResultFigure):
 
 @dataclass(frozen=True)
 class SideBySide(ResultFigure):
-    """Figures side by side if they fit, else below each other."""
+    """Figures side by side, or stacked if they do not fit."""
 
     form = "beside"
     parts: Sequence[ResultFigure]
-    small: bool = False  # many of them in a row, on one scale
+    small: bool = False  # many small figures per row, on one scale
 
 
 @dataclass(frozen=True)
 class CurveSeries:
-    """One line of several: its name, and its height at each place."""
+    """One curve of a plot: its name and its y values."""
 
     name: TextOrPhrase
     y: Sequence[float]
@@ -107,27 +106,27 @@ class CurveSeries:
 
 @dataclass(frozen=True)
 class LinePlot(ResultFigure):
-    """Lines over one axis, with a legend. `mark` is the place on the axis that the controls are at."""
+    """Curves over one axis, with a legend. `mark` is the x value that the controls select."""
 
     form = "lines"
     title: TextOrPhrase
     x: Sequence[float]
     lines: Sequence[CurveSeries]
     x_name: TextOrPhrase = ""
-    powers: tuple[str, ...] = ()  # "x", "y": that axis counts in powers
+    powers: tuple[str, ...] = ()  # logarithmic axes: "x", "y"
     mark: float | None = None
-    floor: float | None = None  # start of the axis; None: the minimum
+    floor: float | None = None  # start of the y axis; None: the minimum
 
 
 @dataclass(frozen=True)
 class BarChart(ResultFigure):
-    """One bar per name, from zero; negative values to the left."""
+    """One bar per name, from zero. Negative bars point left."""
 
     form = "bars"
     title: TextOrPhrase
     names: Sequence[TextOrPhrase]
     values: Sequence[float]
-    most: float = 0.0  # 0: the largest
+    most: float = 0.0  # end of the axis; 0: the largest value
     digits: int = 4
     highlighted: Sequence[int] = ()
 
@@ -136,13 +135,13 @@ class BarChart(ResultFigure):
 
     def _format_value(self, value: float) -> str:
         if value and abs(value) < 0.5 * 10**-self.digits:
-            return format_number(value)  # short bars stay visible, so that they differ from zero
+            return format_number(value)  # a small value must not read as zero
         return f"{value:.{self.digits}f}".replace("-", MINUS_SIGN)
 
 
 @dataclass(frozen=True)
 class Table(ResultFigure):
-    """Rows, of which the first cell is the name. `lit` is the row that stands out."""
+    """A table. The first cell of a row is its name."""
 
     form = "table"
     title: TextOrPhrase
@@ -156,12 +155,12 @@ class Table(ResultFigure):
 
 @dataclass(frozen=True)
 class TextBlock:
-    """One text under its name."""
+    """One text with its name above it."""
 
     name: TextOrPhrase
     text: TextOrPhrase
-    says: TextOrPhrase = ""  # below it
-    language: str = ""  # of the text, as models call it
+    says: TextOrPhrase = ""  # caption below the text
+    language: str = ""  # language code of the text
 
 
 @dataclass(frozen=True)
@@ -174,12 +173,12 @@ class TextColumns(ResultFigure):
 
 @dataclass(frozen=True)
 class TrainingRuns(ResultFigure):
-    """One or two runs that start on request; `kept`: the messages of the untrained models."""
+    """One or two runs that the visitor starts. `kept` are the messages of the untrained models."""
 
     form = "trains"
-    runs: Sequence[Mapping[str, Any]]  # what `WatchedRun` takes
+    runs: Sequence[Mapping[str, Any]]  # fields of `LiveRunSettings`
     kept: Sequence[Mapping[str, Any]]
-    sentence: int = 0  # the one that is looked at first
+    sentence: int = 0  # index of the initially selected sentence
 
     def as_json(self) -> dict[str, Any]:
         return {"form": self.form, "runs": list(self.runs), "kept": list(self.kept), "sentence": self.sentence}
@@ -187,16 +186,16 @@ class TrainingRuns(ResultFigure):
 
 @dataclass(frozen=True)
 class CodeListing:
-    """The source of one function (`source_values`), its title and its caption."""
+    """The source of one function, its title and its caption."""
 
     title: TextOrPhrase
-    code: Mapping[str, Any]
+    code: Mapping[str, Any]  # from `source_listing`
     says: TextOrPhrase = ""
 
 
 @dataclass(frozen=True)
 class CodeListings(ResultFigure):
-    """Sources of functions, one below the other."""
+    """Stacked sources of functions."""
 
     form = "sources"
     sources: Sequence[CodeListing]
@@ -204,19 +203,19 @@ class CodeListings(ResultFigure):
 
 @dataclass(frozen=True)
 class ExperimentResult:
-    """Result of an experiment."""
+    """The result of an experiment."""
 
     figures: Sequence[ResultFigure]
-    numbers: Mapping[str, TextPhraseOrNumber] = field(default_factory=dict)  # for the words and the formula, by name
-    facts: tuple[str, ...] = ()  # endings of the words that are now true
+    numbers: Mapping[str, TextPhraseOrNumber] = field(default_factory=dict)  # for phrases and the formula, by name
+    facts: tuple[str, ...] = ()  # variants of the phrases that apply to this result
     correct_option: str = (
-        ""  # the option of the step's question that is right; empty: the numbers are unclear, nothing is asked
+        ""  # correct option of the step's question; empty: no question, because the numbers are inconclusive
     )
-    # Options of a `Places` control; `None` leaves a gap.
+    # Options of a `PositionPicker`; None skips an index.
     position_labels: Mapping[str, Sequence[TextOrPhrase | None]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """As the page reads it."""
+        """Return the JSON for the page."""
         return {
             "figures": [figure.as_json() for figure in self.figures],
             "numbers": {name: _cell(value) for name, value in self.numbers.items()},
@@ -227,24 +226,24 @@ class ExperimentResult:
 
 
 def to_json(value: Any) -> Any:
-    """A part of a form as JSON."""
+    """Convert a value of a figure to JSON."""
     if isinstance(value, Phrase):
-        return {"say": value.name, "values": {name: _cell(each) for name, each in value.values.items()}}
+        return {"say": value.name, "values": {name: _cell(nested) for name, nested in value.values.items()}}
     if isinstance(value, ResultFigure):
         return value.as_json()
     if isinstance(value, np.ndarray):
         return encode_array(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: to_json(each) for name, each in vars(value).items()}
+        return {name: to_json(nested) for name, nested in vars(value).items()}
     if isinstance(value, np.floating | np.integer):
         return value.item()
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [to_json(each) for each in value]
+        return [to_json(nested) for nested in value]
     return value
 
 
 def _cell(value: TextPhraseOrNumber) -> Any:
-    """Numbers become text."""
+    """Convert a table cell to JSON, with numbers as text."""
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         return format_number(float(value))
     return to_json(value)

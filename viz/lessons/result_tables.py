@@ -1,4 +1,4 @@
-"""What an experiment answers, as a notebook shows it: every picture is a table of its numbers."""
+"""The result of an experiment in a notebook: each figure becomes a table of its numbers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pandas as pd
 
 from headlight.viz.lessons.wording import fill_phrase
 
-MAX_ROWS = 16  # rows and columns of a matrix that are shown
+MAX_ROWS = 16  # displayed rows and columns of a matrix
 
 
 @dataclass(frozen=True, repr=False)
 class ResultTables:
-    """`answer` is the page's result; `lesson` and `words` resolve its phrases."""
+    """Tables of a result. `answer` is the result that the page gets; `lesson` and `words` resolve its phrases."""
 
     answer: Mapping[str, Any]
     lesson: str
@@ -26,11 +26,11 @@ class ResultTables:
 
     @property
     def numbers(self) -> dict[str, str]:
-        """By name, as text."""
+        """The numbers of the result as text, by name."""
         return {name: self.phrase(value) for name, value in self.answer["numbers"].items()}
 
     def tables(self) -> Iterator[tuple[str, pd.DataFrame | str]]:
-        """Of each picture its title, and its numbers or its text."""
+        """Yield the title of each figure with its numbers or its text."""
         for figure in self.answer["figures"]:
             for part in figure.get("parts", [figure]):
                 yield from self._tables(part)
@@ -49,19 +49,19 @@ class ResultTables:
                 rows = [self._all(row) for row in part["rows"]]
                 yield title, pd.DataFrame(rows, columns=self._all(part["columns"]))
             case "texts":
-                for each in part["texts"]:
-                    yield self.phrase(each["name"]), self.phrase(each["text"])
+                for entry in part["texts"]:
+                    yield self.phrase(entry["name"]), self.phrase(entry["text"])
             case "sources":
-                for each in part["sources"]:
-                    yield self.phrase(each["title"]), "\n".join(line for _, line in each["code"]["lines"])
+                for entry in part["sources"]:
+                    yield self.phrase(entry["title"]), "\n".join(line for _, line in entry["code"]["lines"])
             case "trains":
                 yield "", pd.DataFrame(part["runs"])
             case form:
                 raise ValueError(f"A notebook has no way to show {form!r}. Add one here.")
 
     def _matrix(self, part: Mapping[str, Any]) -> pd.DataFrame:
-        sent = part["numbers"]
-        matrix = np.frombuffer(base64.b64decode(sent["numbers"]), dtype="<f4").reshape(sent["shape"])
+        encoded = part["numbers"]
+        matrix = np.frombuffer(base64.b64decode(encoded["numbers"]), dtype="<f4").reshape(encoded["shape"])
         rows, columns = (
             self._all(part[name]) or range(size) for name, size in zip(("rows", "columns"), matrix.shape, strict=True)
         )
@@ -71,13 +71,13 @@ class ResultTables:
         return [self.phrase(value) for value in values]
 
     def phrase(self, value: Any) -> str:
-        """A phrase of the lesson, or a plain text."""
+        """Resolve a phrase of the lesson; return plain text unchanged."""
         if not isinstance(value, Mapping):
             return str(value)
-        own = f"lesson_{self.lesson}_say_{value['say']}"
+        lesson_key = f"lesson_{self.lesson}_say_{value['say']}"
         return fill_phrase(
-            self.words.get(own) or self.words[value["say"]],
-            {name: self.phrase(each) for name, each in value["values"].items()},
+            self.words.get(lesson_key) or self.words[value["say"]],
+            {name: self.phrase(nested) for name, nested in value["values"].items()},
         )
 
     def __repr__(self) -> str:

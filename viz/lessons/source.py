@@ -1,4 +1,4 @@
-"""The source of a function of the running code, with its real line numbers and the line that a step is about."""
+"""The source of a function in the running code, with its line numbers and the highlighted line of a step."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def source_listing(function: Callable[..., Any], lit: str) -> dict[str, Any]:
-    """File, name, numbered lines, and the numbers of those that hold `lit`.
+    """Return the file, the name, the numbered lines, and the numbers of the lines that contain `lit`.
 
     Raises:
-        LookupError: no line contains it. The code has changed; update the step.
+        LookupError: no line contains `lit`. The code has changed; update the step.
     """
-    function = inspect.unwrap(function)  # a decorator is in another file
+    function = inspect.unwrap(function)  # a decorator may be in another file
     lines, first = inspect.getsourcelines(function)
-    numbered = [(first + place, line.rstrip("\n")) for place, line in enumerate(lines)]
-    results = [number for number, line in numbered if lit in line]
-    if not results:
+    numbered = [(first + offset, line.rstrip("\n")) for offset, line in enumerate(lines)]
+    highlighted = [number for number, line in numbered if lit in line]
+    if not highlighted:
         raise LookupError(f"{function.__qualname__} has no line with {lit!r} any more. Name the line that does it now.")
     file = Path(inspect.getsourcefile(function) or "").resolve()
-    named = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
-    return {"file": named, "name": function.__qualname__, "lines": _dedent(numbered), "lit": results}
+    relative_path = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
+    return {"file": relative_path, "name": function.__qualname__, "lines": _dedent(numbered), "lit": highlighted}
 
 
 def _dedent(lines: list[tuple[int, str]]) -> list[list[Any]]:
-    """Without the indentation that all lines share."""
-    shared = min((len(line) - len(line.lstrip()) for _, line in lines if line.strip()), default=0)
-    return [[number, line[shared:]] for number, line in lines]
+    """Remove the indentation that all lines share."""
+    indent = min((len(line) - len(line.lstrip()) for _, line in lines if line.strip()), default=0)
+    return [[number, line[indent:]] for number, line in lines]

@@ -1,10 +1,10 @@
-"""The tensors of a step, asked from the live model for the visitor's own sentence.
+"""The tensors of a step, computed by the live model for the visitor's sentence.
 
-One pass over the finished translation with the named probes watched; the answer cache keeps it, and equal requests
-wait for one another. Three things that no probe holds are computed from those that do, with the model's own weights:
-what all heads of an attention add together (`…attention.attended`), what a norm makes of its input
-(`around_….normed`), and what the decoder gets of the source (`encoder.memory`). Logits travel as a summary: the best
-tokens of each row, and how all of them are spread.
+One pass over the finished translation records the named probes. The answer cache stores the result, and equal
+requests share one pass. Three tensors have no probe and are computed from probes with the model's weights: the summed
+output of all heads of an attention (`…attention.attended`), the output of a norm (`around_….normed`), and the encoder
+output that the decoder attends to (`encoder.memory`). Logits are sent as a summary: the best tokens and a histogram of
+each row.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from headlight.viz.service.backend import RemoteFunction
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import candidate_label
 
-MAX_NAMES = 40  # of one request: the deepest of our models has a stream of 17 stages
-MAX_NUMBERS = 4_000_000  # of one answer: 16 MB
-MAX_CAPTURED = 16_000_000  # of one pass: the logits of large vocabularies are many, and travel as a summary
+MAX_NAMES = 40  # per request; the deepest shipped model has 17 stream stages
+MAX_NUMBERS = 4_000_000  # per answer: 16 MB
+MAX_CAPTURED = 16_000_000  # numbers per pass; larger than an answer, because logits are sent as a summary
 LOGITS, BEST, BARS = "decoder.output.logits", 6, 48
 OUTPUT_PROJECTED, NORMED, MEMORY = "attended", "normed", "encoder.memory"
 
 
 def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that brings the named tensors of a sentence."""
+    """Return the page's call that computes the named tensors of a sentence."""
 
     def lesson_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
@@ -59,7 +59,7 @@ def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
 
 
 def check_names(names: Any, outline: ModelInfo) -> tuple[str, ...]:
-    """Names of tensors that this model has."""
+    """Return the names without duplicates. Raise a `PageError` for a tensor that the model does not have."""
     probes = all_probes(outline.model)
     if not isinstance(names, list) or not 0 < len(names) <= MAX_NAMES:
         raise PageError("names", "not_names", {"given": repr_short(names), "example": '["encoder.embedding.embedded"]'})
@@ -70,20 +70,20 @@ def check_names(names: Any, outline: ModelInfo) -> tuple[str, ...]:
 
 
 def required_probes(name: str, outline: ModelInfo) -> tuple[str, ...]:
-    """The probes that a tensor is read from, or computed from."""
+    """Return the probes that a tensor is read or computed from."""
     if name == MEMORY:
         last_layer = outline.model.config.encoder_layers - 1
         return (f"encoder.layers.{last_layer}.around_feed_forward.stream",)
-    above, _, last = name.rpartition(".")
+    parent, _, last = name.rpartition(".")
     if last == OUTPUT_PROJECTED:
-        return (f"{above}.mixed",)
+        return (f"{parent}.mixed",)
     if last == NORMED:
-        return (f"{above}.carried", f"{above}.stream")
+        return (f"{parent}.carried", f"{parent}.stream")
     return (name,)
 
 
 def estimate_size(names: Sequence[str], translation: Translation, outline: ModelInfo) -> int:
-    """How many numbers the probes behind these names would hold, before anything is computed."""
+    """Count the numbers in the probes behind these names, before the pass runs."""
     config = outline.model.config
     tokens = max(len(translation.source_tokens), len(translation.target_tokens))
     widest = max(config.d_model, config.d_ff)
@@ -92,27 +92,25 @@ def estimate_size(names: Sequence[str], translation: Translation, outline: Model
         "width": widest, "vocabulary": config.target_vocabulary,
     }  # fmt: skip
     probes = all_probes(outline.model)
-    result = 0
+    total = 0
     for probe in {probe for name in names for probe in required_probes(name, outline)}:
         axes = [axis for axis in probes[probe].axes if axis != "batch"]
         per_head = "heads" in axes and "width" in axes
-        result += math.prod(
-            config.resolved_head_width if per_head and axis == "width" else sizes[axis] for axis in axes
-        )
-    return result
+        total += math.prod(config.resolved_head_width if per_head and axis == "width" else sizes[axis] for axis in axes)
+    return total
 
 
 def capture(
     service: Service, translation: Translation, outline: ModelInfo, names: Sequence[str]
 ) -> Mapping[str, FloatArray]:
-    """The probes behind these names, of one pass over the finished translation."""
+    """Return the probes behind these names from one pass over the finished translation."""
     probes = tuple(sorted({probe for name in names for probe in required_probes(name, outline)}))
-    written = tuple(token.id for token in translation.target_tokens)
-    return service.translate(replace(translation.request, target=written, prefix=None, capture=probes)).captured
+    target_ids = tuple(token.id for token in translation.target_tokens)
+    return service.translate(replace(translation.request, target=target_ids, prefix=None, capture=probes)).captured
 
 
 def model_values(outline: ModelInfo) -> dict[str, Any]:
-    """Values of a model in words and formulas."""
+    """Return the values of a model that phrases and formulas use."""
     config = outline.model.config
     names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers", "positions", "activation", "norm")
     return {
@@ -135,35 +133,37 @@ def model_values(outline: ModelInfo) -> dict[str, Any]:
 
 
 def _tensor(name: str, captured: Mapping[str, FloatArray], service: Service, outline: ModelInfo) -> FloatArray:
-    """One tensor: a captured probe or a derived tensor."""
-    above, _, last = name.rpartition(".")
-    work: RemoteFunction
+    """Return a captured probe, or compute a derived tensor from one."""
+    parent, _, last = name.rpartition(".")
+    operation: RemoteFunction
     if name == MEMORY:
         stream = captured[required_probes(name, outline)[0]]
         if not outline.model.config.final_norm:
             return stream
-        work, path, value = apply_norm, "encoder.final_norm", stream
+        operation, path, value = apply_norm, "encoder.final_norm", stream
     elif last == OUTPUT_PROJECTED:
-        work, path, value = apply_output_projection, f"{above}.output", captured[f"{above}.mixed"]
+        operation, path, value = apply_output_projection, f"{parent}.output", captured[f"{parent}.mixed"]
     elif last == NORMED:
         if not outline.model.config.norm_first:
-            return captured[f"{above}.stream"]
-        work, path, value = apply_norm, f"{above}.norm", captured[f"{above}.carried"]
+            return captured[f"{parent}.stream"]
+        operation, path, value = apply_norm, f"{parent}.norm", captured[f"{parent}.carried"]
     else:
         return captured[name]
-    result: FloatArray = service.run_on_translator(outline.name, work, path, value)
+    result: FloatArray = service.run_on_translator(outline.name, operation, path, value)
     return result
 
 
 def _row(logits: FloatArray, outline: ModelInfo) -> dict[str, Any]:
-    """One row of logits: its best tokens, the logarithm of the sum of all powers, and how many lie where."""
-    wide = logits.astype(np.float64)
-    finite = wide[np.isfinite(wide)]
-    best = np.argsort(-wide, kind="stable")[:BEST]
-    largest = float(wide[best[0]])
+    """Summarise one row of logits: its best tokens, its log-sum-exp and a histogram."""
+    values = logits.astype(np.float64)
+    finite = values[np.isfinite(values)]
+    best = np.argsort(-values, kind="stable")[:BEST]
+    largest = float(values[best[0]])
     counts, edges = np.histogram(finite, bins=BARS)
     return {
-        "best": [[_name(outline, int(place)), int(place), round(float(wide[place]), 6)] for place in best],
+        "best": [
+            [_name(outline, int(token_id)), int(token_id), round(float(values[token_id]), 6)] for token_id in best
+        ],
         "log_sum": round(largest + math.log(float(np.exp(finite - largest).sum())), 6),
         "mean": round(float(finite.mean()), 6),
         "spread": round(float(finite.std()), 6),

@@ -1,4 +1,4 @@
-"""Live training: small models learn a few sentences, each run in a separate process."""
+"""Lesson on training: small models learn a few sentences live, each run in a separate process."""
 
 from __future__ import annotations
 
@@ -18,65 +18,71 @@ from headlight.viz.lessons.result_figures import ExperimentResult
 from headlight.viz.lessons.training_steps import LEARNING, SIZES, run_from_controls, training_figure
 
 MIN_EXCESS_LOSS = 0.1  # margin by which the untrained model must be worse than a guess
-EQUAL_TOLERANCE = 1e-4  # vectors that differ less are the same
-HIGH_RATE = 0.02  # a rate that is ten times the default
-LONG_WARM_UP = 60  # steps of its warm-up
+EQUAL_TOLERANCE = 1e-4  # smaller differences between probabilities count as none
+HIGH_RATE = 0.02  # ten times the default learning rate
+LONG_WARM_UP = 60  # warm-up steps of the high rate
 
 
 def watch_experiment(value: ExperimentInput) -> ExperimentResult:
-    """The two-sentence toy."""
-    picture, models = training_figure(run_from_controls(value.values, corpus="toy"))
-    return ExperimentResult((picture,), untrained_numbers(*models[0]), correct_option=_guess(*models[0]))
+    """Prepare the two-sentence toy."""
+    figure, models = training_figure(run_from_controls(value.values, corpus="toy"))
+    return ExperimentResult((figure,), untrained_numbers(*models[0]), correct_option=_guess(*models[0]))
 
 
 def order_experiment(value: ExperimentInput) -> ExperimentResult:
-    """Two sentences of the same words, with positions and without."""
+    """Prepare runs on two sentences of the same words, with positions and without."""
     runs = [run_from_controls(value.values, corpus="order", positions=positions) for positions in (True, False)]
-    picture, models = training_figure(*runs)
-    (_, without) = models[1]
-    firsts = [shown.probabilities[0] for shown in without.shown]
-    # Without positions both sentences are one to the model: the chances of both first words are of one row.
+    figure, models = training_figure(*runs)
+    (_, without_positions) = models[1]
+    first_probabilities = [sentence.probabilities[0] for sentence in without_positions.shown]
+    # Without positions, the model cannot distinguish the sentences: both first words share one distribution.
     return ExperimentResult(
-        (picture,), untrained_numbers(*models[0]), correct_option="half" if sum(firsts) <= 1 + EQUAL_TOLERANCE else ""
+        (figure,),
+        untrained_numbers(*models[0]),
+        correct_option="half" if sum(first_probabilities) <= 1 + EQUAL_TOLERANCE else "",
     )
 
 
 def warm_up_experiment(value: ExperimentInput) -> ExperimentResult:
-    """A high rate, with its warm-up and without."""
-    picture, models = training_figure(
+    """Prepare runs with a high learning rate, with warm-up and without."""
+    figure, models = training_figure(
         *(run_from_controls(value.values, corpus="mini", rate=HIGH_RATE, warmup=steps) for steps in (LONG_WARM_UP, 0))
     )
     return ExperimentResult(
-        (picture,), untrained_numbers(*models[0]) | {"peak": f"{HIGH_RATE:g}", "gentle": str(LONG_WARM_UP)}
+        (figure,), untrained_numbers(*models[0]) | {"peak": f"{HIGH_RATE:g}", "gentle": str(LONG_WARM_UP)}
     )
 
 
 def unseen_experiment(value: ExperimentInput) -> ExperimentResult:
-    """A corpus, and a sentence that it lacks."""
+    """Prepare a run that is tested on a sentence outside its corpus."""
     corpus = CORPUS_BY_NAME["mini"]
-    picture, models = training_figure(run_from_controls(value.values, corpus="mini"), sentence=len(corpus.shown))
+    figure, models = training_figure(run_from_controls(value.values, corpus="mini"), sentence=len(corpus.shown))
     pair = corpus.unseen[0]
-    return ExperimentResult((picture,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
+    return ExperimentResult((figure,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
 
 
 def own_settings_experiment(argument: ExperimentInput) -> ExperimentResult:
-    """A run with the chosen settings, alone or next to a run without one component."""
-    first = {name: value for name, value in argument.values.items() if name != "beside"}
-    lacking: dict[str, dict[str, Any]] = {"alone": {}, "positions": {"positions": False}, "warmup": {"warmup": 0}}
-    other = first | lacking[argument.values["beside"]]
-    has = first | ({"positions": True} if argument.values["beside"] == "positions" else {})
-    has |= {"warmup": "20"} if argument.values["beside"] == "warmup" and has["warmup"] == "0" else {}
+    """Prepare a run with the selected settings, alone or next to a run without one component."""
+    settings = {name: value for name, value in argument.values.items() if name != "beside"}
+    changes_by_comparison: dict[str, dict[str, Any]] = {
+        "alone": {},
+        "positions": {"positions": False},
+        "warmup": {"warmup": 0},
+    }
+    compared = settings | changes_by_comparison[argument.values["beside"]]
+    complete = settings | ({"positions": True} if argument.values["beside"] == "positions" else {})
+    complete |= {"warmup": "20"} if argument.values["beside"] == "warmup" and complete["warmup"] == "0" else {}
     runs = (
-        [run_from_controls(has)]
+        [run_from_controls(complete)]
         if argument.values["beside"] == "alone"
-        else [run_from_controls(has), run_from_controls(other)]
+        else [run_from_controls(complete), run_from_controls(compared)]
     )
-    picture, models = training_figure(*runs)
-    return ExperimentResult((picture,), untrained_numbers(*models[0]))
+    figure, models = training_figure(*runs)
+    return ExperimentResult((figure,), untrained_numbers(*models[0]))
 
 
 def untrained_numbers(beginning: RunHeader, moment: Snapshot) -> dict[str, str]:
-    """Values of an untrained run for the words."""
+    """Return the values of an untrained run for the phrases."""
     start = initial_loss(moment)
     return {
         "parameters": f"{beginning.parameters:,}",
@@ -90,9 +96,9 @@ def untrained_numbers(beginning: RunHeader, moment: Snapshot) -> dict[str, str]:
 
 
 def initial_loss(moment: Snapshot) -> float:
-    """Per token of the sentences that are shown."""
-    chances = [chance for shown in moment.shown for chance in shown.probabilities]
-    return -sum(map(math.log, chances)) / len(chances)
+    """Return the mean loss per token of the displayed sentences."""
+    probabilities = [probability for sentence in moment.shown for probability in sentence.probabilities]
+    return -sum(map(math.log, probabilities)) / len(probabilities)
 
 
 def _guess(beginning: RunHeader, moment: Snapshot) -> str:

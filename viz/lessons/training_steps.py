@@ -1,4 +1,4 @@
-"""Training steps: the state before a run, and the calls that start, poll and stop one."""
+"""Training steps: the figure before a run starts, and the calls that start, poll and stop a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headlight.viz.lessons.result_figures import TrainingRuns
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service.service import Service
 
-MAX_SEEN = 1000  # messages of a run
+MAX_SEEN = 1000  # messages per run
 SIZES: tuple[Control, ...] = (
     Choice("layers", tuple(map(str, CHOICES["layers"])), "2", as_slider=True),
     Choice("heads", tuple(map(str, CHOICES["heads"])), "4", as_slider=True),
@@ -31,28 +31,28 @@ LEARNING: tuple[Control, ...] = (
 
 
 def run_from_controls(values: Mapping[str, Any], **more: Any) -> LiveRunSettings:
-    """A run with the control values; `more` are settings of the step."""
-    read: dict[str, Callable[[Any], Any]] = {
+    """Return the settings of a run from control values; `more` are settings that the step fixes."""
+    parsers: dict[str, Callable[[Any], Any]] = {
         "layers": int, "heads": int, "d_model": int, "rate": float, "warmup": int, "positions": bool, "corpus": str,
     }  # fmt: skip
-    chosen = {name: read[name](value) for name, value in values.items() if name in read}
+    chosen = {name: parsers[name](value) for name, value in values.items() if name in parsers}
     return LiveRunSettings(**chosen | more)
 
 
 def training_figure(*runs: LiveRunSettings, sentence: int = 0) -> tuple[TrainingRuns, list[tuple[RunHeader, Snapshot]]]:
-    """The picture of runs that are not begun yet, and their untrained models, where these can be looked at."""
+    """Return the figure of runs that have not started, and the snapshots of the untrained models that have one."""
     models = [untrained_snapshot(run) for run in runs]
-    messages = [header_message([beginning for beginning, _ in models])]
-    messages += [snapshot_message(number, moment) for number, (_, moment) in enumerate(models)]
-    seen = [(beginning, moment) for beginning, moment in models if isinstance(moment, Snapshot)]
-    return TrainingRuns([asdict(run) for run in runs], messages, sentence), seen
+    messages = [header_message([header for header, _ in models])]
+    messages += [snapshot_message(number, snapshot) for number, (_, snapshot) in enumerate(models)]
+    snapshots = [(header, snapshot) for header, snapshot in models if isinstance(snapshot, Snapshot)]
+    return TrainingRuns([asdict(run) for run in runs], messages, sentence), snapshots
 
 
-# ---------------------------------------------------------------- calls of the page
+# ---------------------------------------------------------------- calls from the page
 
 
 def training_calls(service: Service) -> Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """Start, poll and stop a run. None of these functions computes."""
+    """Return the functions that start, poll and stop a run. The training itself runs in a separate process."""
 
     def begin_training(values: Mapping[str, Any]) -> dict[str, Any]:
         runs = check_runs(values.get("runs"))
@@ -70,12 +70,12 @@ def training_calls(service: Service) -> Sequence[Callable[[Mapping[str, Any]], d
 
 
 def check_runs(value: Any) -> list[LiveRunSettings]:
-    """The runs that a browser names; each field is one of a few values."""
+    """Parse the runs in a request from the browser. Raise a `PageError` for an unknown field or value."""
     if not isinstance(value, list) or not 0 < len(value) <= MAX_RUNS:
         raise PageError(
             "runs", "wrong_type", {"name": "runs", "given": repr_short(value), "needed": f"[{{…}}] × {MAX_RUNS}"}
         )
     try:
         return [LiveRunSettings(**values) for values in value]
-    except (TypeError, TrainingError) as error:  # a field that there is not, or another value
+    except (TypeError, TrainingError) as error:  # an unknown field or value
         raise PageError("runs", "wrong_field", {"name": "runs"}) from error

@@ -1,4 +1,4 @@
-"""The walk: a sentence goes through the model, one operation at a time, from its tokens to the next word."""
+"""Walk: follows a sentence through the model, one operation at a time, from its tokens to the next word."""
 
 from __future__ import annotations
 

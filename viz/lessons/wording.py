@@ -1,4 +1,4 @@
-"""Selects and fills the phrases and formulas of a lesson step for the current model, for notebooks.
+"""The phrases and formulas of a lesson step for the current model, in notebooks.
 
 The page does this in `widgets/lessons/step-phrases.js`, `step-scene.js` and `step-numbers.js`.
 """
@@ -22,7 +22,7 @@ ModelValues = Mapping[str, Any]  # result of `tensors.model_values`
 
 
 def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
-    """Names of the variants that apply, most specific first. `holds`: variants that an experiment returned."""
+    """Return the variants that apply to the model, most specific first. `holds` are variants from an experiment."""
     positions = model["positions"]
     added = positions in ("sinusoidal", "sinusoidal_halves", "learned")
     return [
@@ -40,29 +40,29 @@ def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
 
 
 def find_phrase(table: Mapping[str, str], base: str, holding: Sequence[str]) -> str:
-    """The phrase of the first matching variant, else of `base`, else an empty string."""
-    return next((table[key] for each in holding if (key := f"{base}_{each}") in table), table.get(base, ""))
+    """Return the phrase of the first matching variant, else that of `base`, else an empty string."""
+    return next((table[key] for variant in holding if (key := f"{base}_{variant}") in table), table.get(base, ""))
 
 
 def step_formula(step: Step, holding: Sequence[str]) -> Step | FormulaVariant:
-    """The first formula variant whose conditions are all met, else the step itself."""
-    return next((each for each in step.formula_variants if set(each.conditions) <= set(holding)), step)
+    """Return the first formula variant whose conditions are all met, else the step itself."""
+    return next((variant for variant in step.formula_variants if set(variant.conditions) <= set(holding)), step)
 
 
 def fill_phrase(template: str, values: Mapping[str, str]) -> str:
     """Replace each `{name}` that has a value."""
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), template)
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), template)
 
 
 def fill_formula(formula: str, values: Mapping[str, str]) -> str:
-    """Replace each `@name`, also in inserted values; "?" if it has no value."""
-    while (result := re.sub(r"@(\w+)", lambda name: values.get(name[1], r"\text{?}"), formula)) != formula:
+    """Replace each `@name`, also in inserted values. A name without a value becomes "?"."""
+    while (result := re.sub(r"@(\w+)", lambda match: values.get(match[1], r"\text{?}"), formula)) != formula:
         formula = result
     return formula
 
 
 def numbers_of_model(model: ModelValues) -> dict[str, str]:
-    """Sizes and scales by their names in phrases and formulas."""
+    """Return sizes and scales by their names in phrases and formulas."""
     root = math.sqrt(model["d_model"]) if model["scale_embedding"] else 1.0
     divisor = math.sqrt(model["head_width"]) if model["scale_scores"] else 1.0
     names = ("d_model", "d_ff", "heads", "head_width", "encoder_layers", "decoder_layers")
@@ -78,7 +78,7 @@ def numbers_of_model(model: ModelValues) -> dict[str, str]:
 
 
 def formula_parts(model: ModelValues) -> dict[str, str]:
-    """LaTeX parts of formulas that depend on the model."""
+    """Return the LaTeX parts of formulas that depend on the model."""
 
     def plus(there: bool, name: str) -> str:
         return rf"\, + {name}" if there else r"\,"
@@ -87,10 +87,10 @@ def formula_parts(model: ModelValues) -> dict[str, str]:
         return f"x W_{letter} {plus(model['feed_forward_bias'], f'b_{letter}')}"
 
     relu = model["activation"] == "relu"
-    bend = ACTIVATION_LABELS[model["activation"]]
+    activation = ACTIVATION_LABELS[model["activation"]]
     inner = wide("g" if model["activation"] in GATED else "1")
-    bent = rf"\max(0, {inner})" if relu else rf"\text{{{bend}}}({inner})"
-    hidden = rf"({bent} \cdot ({wide('1')}))" if model["activation"] in GATED else bent
+    activated = rf"\max(0, {inner})" if relu else rf"\text{{{activation}}}({inner})"
+    hidden = rf"({activated} \cdot ({wide('1')}))" if model["activation"] in GATED else activated
     biases = {f"its_b_{name}": plus(model["attention_bias"], f"b_{name.upper()}") for name in "qkvo"}
     return biases | {
         "its_hidden": hidden,

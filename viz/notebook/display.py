@@ -1,4 +1,4 @@
-"""`show`, `compare` and `record`: anything with attention → a view to display in a notebook or to save."""
+"""`show`, `compare` and `record`: views and recordings of attention from any source, to display or save."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def show(
     language: str = "",
     **about: Any,
 ) -> View:
-    """A view of attention: a `Translation`, a `Recording`, a file, outputs of `transformers`, or arrays.
+    """Show the attention of a `Translation`, a `Recording`, a file, outputs of `transformers`, or arrays.
 
-    `about` is passed to `record`. The other arguments are the initial selection (for translations by default the head
-    and row chosen by `model/translate/opening.py`) and the language of the page, by default the browser's.
+    `about` is passed to `record`. `kind`, `layer`, `head`, `row` and `column` are the initial selection, which
+    `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
     """
-    thing = given if isinstance(given, Translation) and not about else record(given, **about)
-    look = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
-    return View([thing], look, language)
+    subject = given if isinstance(given, Translation) and not about else record(given, **about)
+    selection = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
+    return View([subject], selection, language)
 
 
 def compare(
@@ -49,9 +49,9 @@ def compare(
     layer: IndexOrReduction | None = None,
     head: IndexOrReduction | None = None,
 ) -> View:
-    """Compare two inputs of `show` side by side; with their difference if they have the same tokens."""
-    look = {"kind": kind, "layer": layer, "head": head, "row": None, "column": None}
-    return View([record(first), record(second)], look, "")
+    """Compare two inputs of `show` side by side, with their difference if they have the same tokens."""
+    selection = {"kind": kind, "layer": layer, "head": head, "row": None, "column": None}
+    return View([record(first), record(second)], selection, "")
 
 
 def record(
@@ -69,11 +69,12 @@ def record(
     name: str = "",
     **inputs: Any,
 ) -> Recording:
-    """Attention of any model as a `Recording`.
+    """Return the attention of any model as a `Recording`.
 
-    `given`: outputs of `transformers` with the model's inputs (`input_ids=`, `attention_mask=`, `decoder_input_ids=`,
-    `pixel_values=`, `input_features=`, or all as `**inputs`), a file, a `Translation`, a `Judgement`, or self-attention
-    arrays: one array `[layer, head, row, column]` or a list of layers. `layers` selects layers, `batch` one sequence.
+    `given` may be outputs of `transformers` with the model's inputs (`input_ids=`, `attention_mask=`,
+    `decoder_input_ids=`, `pixel_values=`, `input_features=`, or all as `**inputs`), a file, a `Translation`, a
+    `Judgement`, or self-attention arrays: one array `[layer, head, row, column]` or a list of layers. `layers` selects
+    layers, and `batch` selects one sequence.
     """
     if isinstance(given, View):
         given = given.things[0]
@@ -85,15 +86,19 @@ def record(
         return _of_tokens({"self": given.attention}, given.tokens, given.text)
     if isinstance(given, (str, Path)):
         return read_recording(Path(given))
-    unknown = [each for each in inputs if each not in NAMES and not each.endswith(("_ids", "_mask", "_position"))]
+    unknown = [
+        input_name
+        for input_name in inputs
+        if input_name not in NAMES and not input_name.endswith(("_ids", "_mask", "_position"))
+    ]
     if unknown:
         raise RecordingError(
             f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(NAMES)}."
         )
     if given is not None and has_attention(given):
-        known = {each: value for each, value in inputs.items() if each in NAMES}
-        read = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **known)
-        return recording_from_outputs(given, read, layers=layers, batch=batch, name=name)
+        model_inputs = {input_name: value for input_name, value in inputs.items() if input_name in NAMES}
+        inputs_of_model = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **model_inputs)
+        return recording_from_outputs(given, inputs_of_model, layers=layers, batch=batch, name=name)
     if given is None and isinstance(inputs.get("input_ids"), Mapping):
         raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
     source = tokens if source is None else source
@@ -102,18 +107,18 @@ def record(
 
 
 def recording_from_translation(translation: Translation) -> Recording:
-    """The maps and tokens of a translation as a recording, without its other data."""
-    read: dict[MapKind, Layers] = {kind: _layers(translation.attention.of(kind)) for kind in KINDS}
+    """Return the maps and tokens of a translation as a recording, without its other data."""
+    layers: dict[MapKind, Layers] = {kind: _layers(translation.attention.of(kind)) for kind in KINDS}
     source, target = (
         (translation.source_tokens, translation.source_text),
         (translation.target_tokens, translation.text),
     )
     name = translation.request.model
-    return recording_of_layers(read, AxisTokens(source, target, translation.decoder_tokens), name=name)
+    return recording_of_layers(layers, AxisTokens(source, target, translation.decoder_tokens), name=name)
 
 
 def _of_tokens(arrays: Mapping[MapKind, Any], tokens: tuple[Token, ...], text: str) -> Recording:
-    return recording_of_layers({kind: _layers(each) for kind, each in arrays.items()}, AxisTokens((tokens, text)))
+    return recording_of_layers({kind: _layers(maps) for kind, maps in arrays.items()}, AxisTokens((tokens, text)))
 
 
 def _layers(maps: Any) -> Layers:

@@ -26,48 +26,52 @@ SHEETS = (
     "notebook/notebook",
 )
 START = f"modules['{ENTRY}'].open(document.getElementById('headlight'));"
-QUOTED_KEY = re.compile(r"['`](\w+)(?=['`]|\$\{)(\$?)")  # a string, or the prefix of a template with a value
+QUOTED_KEY = re.compile(r"['`](\w+)(?=['`]|\$\{)(\$?)")  # a string, or the constant prefix of a template literal
 
 
 @cache
 def bundle_code(*, translated: bool) -> str:
-    """The modules of the view and their tables as one script; translation modules only if one is shown."""
+    """Return the modules of the view and their tables as one script. `translated` includes translation modules."""
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
-    known = {name: module(name) for name in names if name != HOST}
-    result = required_modules(ENTRY, known) | (required_modules(TRANSLATED, known) if translated else {})
-    return bundle(result, {**tables(), "words": used_phrases(result), "versions": {}}).code
+    sources = {name: module(name) for name in names if name != HOST}
+    modules = required_modules(ENTRY, sources) | (required_modules(TRANSLATED, sources) if translated else {})
+    return bundle(modules, {**tables(), "words": used_phrases(modules), "versions": {}}).code
 
 
 def used_phrases(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The phrases that modules can use: keys that equal a string in their code, or start with a template prefix."""
-    texts = [each for source in sources.values() for each in QUOTED_KEY.findall(source)]
-    whole = {text for text, goes_on in texts if not goes_on}
-    begun = tuple({text for text, goes_on in texts if goes_on})
+    """Return the phrases that modules can use: a key equals a string in their code or starts with a prefix."""
+    texts = [match for source in sources.values() for match in QUOTED_KEY.findall(source)]
+    strings = {text for text, is_prefix in texts if not is_prefix}
+    prefixes = tuple({text for text, is_prefix in texts if is_prefix})
     table = phrases()
-    # Phrase keys of choices consist of a field name and a value, both from the table of fields.
-    fields = tuple(f"{name}_" for name in ("tool", "scale", "palette", "kind", "figure_any"))
-    keys = [key for key in table if key in whole or key.startswith(begun + fields)]
+    # The phrase key of a choice consists of a field name and a value.
+    choice_prefixes = tuple(f"{name}_" for name in ("tool", "scale", "palette", "kind", "figure_any"))
+    keys = [key for key in table if key in strings or key.startswith(prefixes + choice_prefixes)]
     return {language: {key: phrases(language)[key] for key in keys} for language in LANGUAGES}
 
 
 @cache
 def stylesheet() -> str:
-    """The style sheets of the view."""
+    """Return the style sheets of the view."""
     return styles(SHEETS)
 
 
 def frame_page(shown: Mapping[str, Any] | None = None, language: str = "") -> str:
-    """The whole page. Without `shown` it requests its data from the parent frame."""
+    """Return the page of the iframe. Without `shown`, the page requests its data from the parent frame."""
     scripts = [] if shown is None else [data_script({**shown, "version": __version__})]
-    chosen = language or LANGUAGES[0]
+    page_language = language or LANGUAGES[0]
     translated = shown is None or any(view["what"] == "answer" for view in shown["views"])
     return html_page(
-        phrase("title_offline", chosen), chosen, stylesheet(), scripts, bundle_code(translated=translated) + START
+        phrase("title_offline", page_language),
+        page_language,
+        stylesheet(),
+        scripts,
+        bundle_code(translated=translated) + START,
     )
 
 
 @cache
 def widget_module() -> str:
-    """The JavaScript module of the widget, with its iframe's page embedded."""
-    before, place, after = module(HOST).partition("const PAGE = ''")
-    return f"{before}{place[:-2]}{json.dumps(frame_page(), ensure_ascii=False)}{after}"
+    """Return the JavaScript module of the widget, with the page of its iframe embedded."""
+    before, assignment, after = module(HOST).partition("const PAGE = ''")
+    return f"{before}{assignment[:-2]}{json.dumps(frame_page(), ensure_ascii=False)}{after}"

@@ -29,12 +29,12 @@ def figure(
     language: str = "en",
     **options: Any,
 ) -> go.Figure:
-    """Draw one of `headlight.viz.figures.FIGURES`; `options` are specific to it, such as `scale="log"`.
+    """Draw one of `headlight.viz.figures.FIGURES`. `options` are specific to the figure, such as `scale="log"`.
 
-    `given` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer);
-    "lines" and "compare" draw the `heads`, listed as (layer, head); "overview" draws all. "beam", "probabilities" and
-    "positions" (`kind`: "encoder" or "decoder") need a `Translation`; "neurons" takes `(query, key, row, column)`: two
-    vectors of one head and their tokens, with `weight=`.
+    `given` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer).
+    "lines" and "compare" draw the `heads`, listed as (layer, head). "overview" draws all heads. "beam", "probabilities"
+    and "positions" (`kind`: "encoder" or "decoder") need a `Translation`. "neurons" needs `(query, key, row, column)`,
+    two vectors of one head and their tokens, and `weight=`.
     """
     for name, value, choices in (
         ("view", view, tuple(FIGURES)),
@@ -43,19 +43,19 @@ def figure(
     ):
         if value not in choices:
             raise RecordingError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
-    looks = {"theme": THEMES[cast("Any", theme)], "words": figure_words(view, language), **options}
-    places = heads or [(layer, head)]
-    found: go.Figure = _DRAWERS[view](given, kind, places, looks)
-    return found
+    style = {"theme": THEMES[cast("Any", theme)], "words": figure_words(view, language), **options}
+    selected_heads = heads or [(layer, head)]
+    result: go.Figure = _DRAWERS[view](given, kind, selected_heads, style)
+    return result
 
 
 def _maps(given: Any, kind: str | None, heads: Heads) -> list[AttentionMap]:
     if isinstance(given, AttentionMap):
         return [given]
-    if isinstance(given, (list, tuple)) and given and all(isinstance(each, AttentionMap) for each in given):
+    if isinstance(given, (list, tuple)) and given and all(isinstance(item, AttentionMap) for item in given):
         return list(given)
-    holder = given if isinstance(given, Translation) else record(given)
-    return [holder.attention_map(cast("Any", _kind(holder, kind)), *place) for place in heads]
+    recording = given if isinstance(given, Translation) else record(given)
+    return [recording.attention_map(cast("Any", _kind(recording, kind)), *position) for position in heads]
 
 
 def _kind(holder: Translation | Recording, kind: str | None) -> MapKind:
@@ -73,7 +73,7 @@ def _heatmap(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) 
 
 def _lines(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
     maps = _maps(given, kind, heads)
-    colours = [head_colour(looks["theme"], place) for place in range(len(maps))]
+    colours = [head_colour(looks["theme"], index) for index in range(len(maps))]
     return FIGURES["lines"](list(zip(maps, colours, strict=True)), **looks)
 
 
@@ -85,8 +85,8 @@ def _compare(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) 
 
 
 def _overview(given: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
-    holder = given if isinstance(given, Translation) else record(given)
-    return FIGURES["overview"](holder, _kind(holder, kind), **looks)
+    recording = given if isinstance(given, Translation) else record(given)
+    return FIGURES["overview"](recording, _kind(recording, kind), **looks)
 
 
 def _translation(given: Any, view: str) -> Translation:

@@ -1,4 +1,4 @@
-"""A recording for the browser: tokens and words as JSON, the weights of each kind as bytes."""
+"""A recording for the browser: tokens and phrases as JSON, the weights of each kind as bytes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from headlight.model.records import FloatArray, MapKind
 from headlight.viz.service.payload import tokens_values
 from headlight.viz.service.weight_encoding import compress_weights
 
-MAX_EMBEDDED_WEIGHTS = 8_000_000  # weights embedded with a recording; larger ones load heads on demand
-THUMBNAIL_CELLS = 48  # cells of a thumbnail on the wall if the maps are not sent
+MAX_EMBEDDED_WEIGHTS = 8_000_000  # above this number, heads load on demand
+THUMBNAIL_CELLS = 48  # per side of a thumbnail if the maps are not embedded
 
 
 def recording_values(recording: Recording) -> dict[str, Any]:
-    """A recording without its weights."""
+    """Return a recording without its weights."""
     return {
         "what": "recording",
         "name": recording.name,
@@ -32,36 +32,36 @@ def recording_values(recording: Recording) -> dict[str, Any]:
 
 
 def kind_values(maps: Maps) -> dict[str, Any]:
-    """Properties of all maps of a kind."""
-    allowed = None if maps.allowed.all() else "".join("01"[int(each)] for each in maps.allowed.reshape(-1))
+    """Return the shape, the layer numbers and the mask that all maps of a kind share."""
+    allowed = None if maps.allowed.all() else "".join("01"[int(is_allowed)] for is_allowed in maps.allowed.reshape(-1))
     return {"shape": list(maps.shape), "layers": list(maps.numbers), "allowed": allowed}
 
 
 def count_weights(recording: Recording) -> int:
-    """Number of weights of a recording."""
+    """Count the weights of a recording."""
     return sum(int(np.prod(recording.of(kind).shape)) for kind in recording.kinds)
 
 
 def embedded_maps(recordings: Sequence[Recording]) -> dict[str, bytes]:
-    """The weights by recording index and kind; empty if they are too large to send at once."""
+    """Return the compressed weights by recording index and kind; empty if they are too many to embed."""
     if sum(map(count_weights, recordings)) > MAX_EMBEDDED_WEIGHTS:
         return {}
     return {
-        f"{place} {kind}": compress_weights(each.attention.of(kind))
-        for place, each in enumerate(recordings)
-        for kind in each.kinds
+        f"{index} {kind}": compress_weights(recording.attention.of(kind))
+        for index, recording in enumerate(recordings)
+        for kind in recording.kinds
     }
 
 
 class HeadServer:
-    """Serves single heads of a recording on demand; caches reductions over layers."""
+    """Serves single heads of a recording on demand, and caches reductions over layers."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self._kept: dict[tuple[MapKind, IndexOrReduction, IndexOrReduction], FloatArray] = {}
 
     def maps_for(self, kind: MapKind, heads: Sequence[Mapping[str, Any]], *, small: bool) -> tuple[list[int], bytes]:
-        """The shape of each map and the compressed weights of all."""
+        """Return the shape of one map and the compressed weights of all. `small` returns thumbnails."""
         maps = [self._map(kind, _parse_index(head["layer"]), _parse_index(head["head"]), small=small) for head in heads]
         return list(maps[0].shape), compress_weights(np.stack(maps))
 

@@ -26,12 +26,12 @@ from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
 from headlight.viz.service.payload import answer_dict
 
 SYNCED = ("kind", "layer", "head", "row", "column")
-HEIGHT = 640  # pixels of an iframe before it is measured
+HEIGHT = 640  # pixels of an iframe until a script measures its content
 
 
 @dataclass(frozen=True)
 class Html:
-    """Plain HTML for a notebook."""
+    """HTML that a notebook displays."""
 
     text: str
 
@@ -40,7 +40,7 @@ class Html:
 
 
 class View:
-    """One view, or a comparison of two. `kind`, `layer`, `head`, `row` and `column` are the selection.
+    """A view of one input, or a comparison of two. `kind`, `layer`, `head`, `row` and `column` are the selection.
 
     If the notebook supports widgets, setting an attribute updates the view, and a click updates the attribute.
     """
@@ -56,9 +56,9 @@ class View:
             look["kind"] = "cross" if "cross" in kinds else kinds[0]
         elif look["kind"] not in kinds:
             raise RecordingError(f"kind must be one of {', '.join(kinds)}, but {look['kind']!r} was given.")
-        free = look["kind"] == "cross" and all(look[name] is None for name in SYNCED[1:])
-        first = _values(things[0])["opening"] if free and isinstance(things[0], Translation) else None
-        look |= first or {name: look[name] or 0 for name in ("layer", "head")}
+        is_default = look["kind"] == "cross" and all(look[name] is None for name in SYNCED[1:])
+        opening = _values(things[0])["opening"] if is_default and isinstance(things[0], Translation) else None
+        look |= opening or {name: look[name] or 0 for name in ("layer", "head")}
 
     # ------------------------------------------------------------ selection
 
@@ -77,38 +77,40 @@ class View:
 
     @cached_property
     def widget(self) -> Any:
-        """The widget, with `observe` and the rest of its interface. Needs `headlight-attention[notebook]`."""
+        """The anywidget of this view, with `observe`. Requires `headlight-attention[notebook]`."""
         if importlib.util.find_spec("anywidget") is None:
             raise RecordingError("Widgets need anywidget: pip install 'headlight-attention[notebook]'.")
         from headlight.viz.notebook.widget import HeadlightWidget
 
-        recordings = [each for each in self.things if isinstance(each, Recording)]
+        recordings = [source for source in self.things if isinstance(source, Recording)]
         return HeadlightWidget(self._page_data(), embedded_maps(recordings), recordings, self._look)
 
     # ------------------------------------------------------------ display
 
     def _page_data(self) -> dict[str, Any]:
-        return {"views": [_values(each) for each in self.things], "language": self.language}
+        return {"views": [_values(source) for source in self.things], "language": self.language}
 
     @property
     def too_large(self) -> bool:
-        """Whether the weights are too large for a page; the widget then loads single heads on demand."""
-        return sum(count_weights(each) for each in self.things if isinstance(each, Recording)) > MAX_EMBEDDED_WEIGHTS
+        """Whether the weights are too large for a page. If so, the widget loads single heads on demand."""
+        return (
+            sum(count_weights(source) for source in self.things if isinstance(source, Recording)) > MAX_EMBEDDED_WEIGHTS
+        )
 
     def page(self) -> str:
-        """The view as a stand-alone page that works offline."""
+        """Return a stand-alone page that works offline. Raise a `RecordingError` if the weights are too large."""
         if self.too_large:
             raise RecordingError(
                 f"This is more attention than one page carries ({_size(self.things)}). Name some layers, "
                 "such as layers=[0, 1], or look at it as a widget (pip install 'headlight-attention[notebook]')."
             )
-        recordings = [each for each in self.things if isinstance(each, Recording)]
+        recordings = [source for source in self.things if isinstance(source, Recording)]
         maps = {name: base64.b64encode(content).decode() for name, content in embedded_maps(recordings).items()}
-        look = {name: getattr(self, name) for name in SYNCED}
-        return frame_page({**self._page_data(), "look": look, "maps": maps}, self.language)
+        selection = {name: getattr(self, name) for name in SYNCED}
+        return frame_page({**self._page_data(), "look": selection, "maps": maps}, self.language)
 
     def _repr_html_(self) -> str:
-        """The page in an iframe, preceded by a picture for viewers without scripts."""
+        """Return the page in an iframe, after an image for viewers without scripts."""
         language = self.language or LANGUAGES[0]
         if self.too_large:
             return f"<p>{html.escape(phrase('notebook_too_large', language, size=_size(self.things)))}</p>"
@@ -122,12 +124,12 @@ class View:
         recording = first if isinstance(first, Recording) else None
         if recording is None:
             return ""
-        picture = base64.b64encode(wall_pixels(recording.of(getattr(self, "kind")))).decode()  # noqa: B009 (a look, not a field)
+        image = base64.b64encode(wall_pixels(recording.of(getattr(self, "kind")))).decode()  # noqa: B009 (from `__getattr__`)
         alt = html.escape(phrase("notebook_still", language), quote=True)
-        return f'<p class="headlight-still"><img alt="{alt}" title="{alt}" src="data:image/png;base64,{picture}"></p>'
+        return f'<p class="headlight-still"><img alt="{alt}" title="{alt}" src="data:image/png;base64,{image}"></p>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """HTML and, if installed, the widget: the notebook selects the format."""
+        """Return HTML and, if anywidget is installed, the widget. The notebook selects the format."""
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if importlib.util.find_spec("anywidget") is None:
             return bundle
@@ -136,22 +138,22 @@ class View:
         return bundle | {name: value for name, value in data.items() if name != "text/plain"}, metadata
 
     def _display_(self) -> Any:
-        """Output for marimo: the widget, or the page without anywidget."""
+        """Return the output for marimo: the widget, or HTML if anywidget is missing."""
         return Html(self._repr_html_()) if importlib.util.find_spec("anywidget") is None else self.widget
 
     def __repr__(self) -> str:
         return f"Headlight: {_size(self.things)}"
 
     def save(self, path: str | Path) -> None:
-        """Save as an offline page (`.html`), or the data of the first view as `.npz` or `.json`."""
+        """Save the view as an offline page (`.html`), or the data of the first input as `.npz` or `.json`."""
         path = Path(path)
-        thing = self.things[0]
+        first = self.things[0]
         if path.suffix in (".html", ".htm"):
             path.write_text(self.page(), encoding="utf-8")
         elif path.suffix == ".npz":
-            path.write_bytes(formats.to_npz(thing) if isinstance(thing, Translation) else to_npz(thing))
+            path.write_bytes(formats.to_npz(first) if isinstance(first, Translation) else to_npz(first))
         elif path.suffix == ".json":
-            path.write_bytes(formats.to_json(thing) if isinstance(thing, Translation) else to_json(thing))
+            path.write_bytes(formats.to_json(first) if isinstance(first, Translation) else to_json(first))
         else:
             raise RecordingError(f"{path} has none of the endings .html, .npz and .json.")
 
@@ -165,17 +167,17 @@ def _values(thing: Translation | Recording) -> Answer | dict[str, Any]:
 
 
 def _about(translation: Translation) -> AnswerModel:
-    """The model card of a translation's model, or None."""
-    # Imported here because model cards import PyTorch, which arrays do not need.
+    """Return the model entry of a translation's model, with defaults if its card is unreadable."""
+    # Model cards import PyTorch, which views of arrays do not need.
     from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
     from headlight.viz.service.model_json import card_json
 
     request = translation.request
     folder = find_folder(request.model)
     try:
-        results: ModelEntry = card_json(read_card(folder))
+        entry: ModelEntry = card_json(read_card(folder))
     except UNREADABLE_ERRORS:
-        results = {
+        entry = {
             "name": request.model,
             "source": "",
             "target": "",
@@ -185,9 +187,9 @@ def _about(translation: Translation) -> AnswerModel:
             "bytes": 0,
         }
     return {
-        **results,
-        "source": request.source_language or results["source"],
-        "target": request.target_language or results["target"],
+        **entry,
+        "source": request.source_language or entry["source"],
+        "target": request.target_language or entry["target"],
         "defaults": {},
         "default_source": "",
         "default_target": "",
@@ -199,13 +201,13 @@ def _about(translation: Translation) -> AnswerModel:
 
 
 def _size(things: Sequence[Translation | Recording]) -> str:
-    """Sizes as text: "encoder 2 × 4 heads of 7 × 7, …"."""
+    """Return the sizes as text, such as "encoder 2 × 4 heads of 7 × 7"."""
     parts = []
-    for thing in things:
+    for source in things:
         shapes = (
-            {kind: thing.attention.of(kind).shape for kind in KINDS}
-            if isinstance(thing, Translation)
-            else {kind: thing.of(kind).shape for kind in thing.kinds}
+            {kind: source.attention.of(kind).shape for kind in KINDS}
+            if isinstance(source, Translation)
+            else {kind: source.of(kind).shape for kind in source.kinds}
         )
         for kind, (layers, heads, rows, columns) in shapes.items():
             parts.append(f"{kind} {layers} × {heads} heads of {rows} × {columns}")

@@ -13,11 +13,11 @@ from headlight.model.recordings.recording import Recording
 from headlight.viz.notebook.iframe import widget_module
 from headlight.viz.notebook.recording_json import HeadServer
 
-MAX_HEADS_PER_MESSAGE = 256  # per message
+MAX_HEADS_PER_MESSAGE = 256
 
 
 class HeadlightWidget(anywidget.AnyWidget):
-    """The selection, synchronised. `layer` and `head` may be "mean", `head` also "max"; rows and columns are tokens."""
+    """A view with a synchronised selection. `layer` and `head` may be "mean", `head` also "max"; a row is a token."""
 
     _esm = widget_module()
     _shown = traitlets.Unicode().tag(sync=True)
@@ -36,7 +36,7 @@ class HeadlightWidget(anywidget.AnyWidget):
         look: Mapping[str, Any],
     ) -> None:
         super().__init__(_shown=json.dumps(shown, ensure_ascii=False), _maps=dict(maps), **look)
-        self._heads = [HeadServer(each) for each in recordings]
+        self._heads = [HeadServer(recording) for recording in recordings]
         self.on_msg(self._on_message)
 
     def _on_message(self, _: Any, message: Any, __: Any) -> None:

@@ -2,7 +2,7 @@
 
 Our modules follow a form that needs no parser: imports start a line and list names from a relative path; exports are
 functions, classes and constants under their own names. Any other form is an error. Each module becomes a function that
-runs once, after its dependencies, and returns its exports. Comments on whole lines are stripped, an eighth of the size.
+runs once, after its dependencies, and returns its exports. Whole-line comments are stripped: an eighth of the size.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
 
 def lazy_bundle(sources: Mapping[str, str], first: Mapping[str, str], phrases: object) -> Bundle:
     """Bundle modules that load later, with phrases by language. They may import the modules of `first`."""
-    known = {**first, **sources}
+    all_sources = {**first, **sources}
     for path in first:
-        late = [other for other in imports(path, first[path]) if other in sources]
-        if late:
-            raise BundleError(f"{path} imports {late[0]}, which comes later.")
+        lazy_imports = [imported for imported in imports(path, first[path]) if imported in sources]
+        if lazy_imports:
+            raise BundleError(f"{path} imports {lazy_imports[0]}, which comes later.")
     head = ["export const modules = globalThis.headlightModules;", f"const phrases = {_to_javascript(phrases)};"]
     head.append("for (const code in phrases) Object.assign(globalThis.headlightTables.words[code], phrases[code]);")
-    return _bundle(sources, [path for path in topological_order(known) if path in sources], head)
+    return _bundle(sources, [path for path in topological_order(all_sources) if path in sources], head)
 
 
 def _to_javascript(values: object) -> str:
@@ -67,38 +67,44 @@ def _to_javascript(values: object) -> str:
 
 def _bundle(sources: Mapping[str, str], order: list[str], head: list[str]) -> Bundle:
     lines = list(head)
-    places: list[tuple[int, int] | None] = [None for _ in head]  # per line: module index and original line
-    for number, path in enumerate(order):
+    positions: list[tuple[int, int] | None] = [None for _ in head]  # per line: module index and original line
+    for index, path in enumerate(order):
         body = wrap_module(path, sources[path]).split("\n")
         lines += [f"modules['{path}'] = (() => {{", *body, "})();"]
         # The last line of a body returns the exports and has no source line.
-        places += [None, *((number, line) for line in range(len(body) - 1)), None, None]
+        positions += [None, *((index, line) for line in range(len(body) - 1)), None, None]
     contents = [sources[path] for path in order]
-    source_map = {"version": 3, "sources": order, "sourcesContent": contents, "names": [], "mappings": mappings(places)}
+    source_map = {
+        "version": 3,
+        "sources": order,
+        "sourcesContent": contents,
+        "names": [],
+        "mappings": mappings(positions),
+    }
     return Bundle("\n".join(lines) + "\n", json.dumps(source_map, ensure_ascii=False))
 
 
 def required_modules(entry: str, sources: Mapping[str, str]) -> dict[str, str]:
-    """The module `entry` and everything it imports, directly or indirectly."""
+    """Return the module `entry` and all modules that it imports, directly or indirectly."""
     results: dict[str, str] = {}
-    waiting = [entry]
-    while waiting:
-        path = waiting.pop()
+    pending = [entry]
+    while pending:
+        path = pending.pop()
         if path not in sources:
             raise BundleError(f"{path} is imported, but is not there.")
         if path not in results:
             results[path] = sources[path]
-            waiting += imports(path, sources[path])
+            pending += imports(path, sources[path])
     return results
 
 
 def topological_order(sources: Mapping[str, str]) -> list[str]:
-    """The paths, each module after its imports."""
+    """Return the paths in an order in which each module follows its imports."""
     graph = {path: sorted(imports(path, sources[path])) for path in sorted(sources)}
-    for path, needed in graph.items():
-        for other in needed:
-            if other not in sources:
-                raise BundleError(f"{path} imports {other}, which is not there.")
+    for path, dependencies in graph.items():
+        for dependency in dependencies:
+            if dependency not in sources:
+                raise BundleError(f"{path} imports {dependency}, which is not there.")
     try:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -106,37 +112,37 @@ def topological_order(sources: Mapping[str, str]) -> list[str]:
 
 
 def imports(path: str, source: str) -> Iterator[str]:
-    """The paths of the modules that a module imports."""
-    for each in IMPORT.finditer(source):
-        yield posixpath.normpath(posixpath.join(posixpath.dirname(path), each[2]))
+    """Yield the paths of the modules that a module imports."""
+    for match in IMPORT.finditer(source):
+        yield posixpath.normpath(posixpath.join(posixpath.dirname(path), match[2]))
 
 
 def wrap_module(path: str, source: str) -> str:
-    """The function body for a module. Line numbers are kept; an added last line returns the exports."""
-    known = sum(len(form.findall(source)) for form in (IMPORT, EXPORT, EXPORTS))
-    if known != len(STATEMENT.findall(source)):
+    """Return the function body of a module. Line numbers are kept; an added last line returns the exports."""
+    recognised = sum(len(form.findall(source)) for form in (IMPORT, EXPORT, EXPORTS))
+    if recognised != len(STATEMENT.findall(source)):
         forms = "import { a, b as c } from './d.js'; and export function, class, const, or { a, b as c };"
         raise BundleError(f"{path} imports or exports in a form that the bundle does not take. It takes {forms}")
-    source = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
+    source = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), source)
     if any(line.count("`") % 2 for line in source.split("\n")):
         raise BundleError(f"{path} has a template of several lines, in which a line may look like a comment.")
     if DYNAMIC_IMPORT.search(source):
         raise BundleError(f"{path} imports a module late; name it at the beginning.")
-    for text, why in FORBIDDEN.items():
+    for text, reason in FORBIDDEN.items():
         if text in source:
-            raise BundleError(f"{path} holds `{text}`, which {why}.")
+            raise BundleError(f"{path} holds `{text}`, which {reason}.")
 
-    def replace_import(found: re.Match[str]) -> str:
-        other = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
-        names = [name if name == alias else f"{name}: {alias}" for name, alias in _pairs(path, found[1])]
-        newlines = "\n" * found[0].count("\n")
-        return f"const {{ {', '.join(names)} }} = modules['{other}'];{newlines}"
+    def replace_import(match: re.Match[str]) -> str:
+        imported = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[2]))
+        names = [name if name == alias else f"{name}: {alias}" for name, alias in _pairs(path, match[1])]
+        newlines = "\n" * match[0].count("\n")
+        return f"const {{ {', '.join(names)} }} = modules['{imported}'];{newlines}"
 
     exported = [(name, name) for name in EXPORT.findall(source)]
     for names in EXPORTS.findall(source):
         exported += _pairs(path, names)
     body = EXPORT.sub("", IMPORT.sub(replace_import, source))
-    body = EXPORTS.sub(lambda found: "\n" * found[0].count("\n"), body)
+    body = EXPORTS.sub(lambda match: "\n" * match[0].count("\n"), body)
     # URLs remain relative to their module within the bundle.
     body = body.replace("import.meta.url", f"new URL('{path}', import.meta.url).href")
     value = ", ".join(f"{alias}: {name}" for name, alias in exported)
@@ -144,12 +150,12 @@ def wrap_module(path: str, source: str) -> str:
 
 
 def _pairs(path: str, names: str) -> list[tuple[str, str]]:
-    """`a, b as c` → (a, a), (b, c)."""
+    """Parse a list of names: `a, b as c` → [(a, a), (b, c)]."""
     pairs = []
-    for each in filter(None, (name.strip() for name in names.split(","))):
-        match = NAME_PATTERN.match(each)
+    for item in filter(None, (name.strip() for name in names.split(","))):
+        match = NAME_PATTERN.match(item)
         if match is None:
-            raise BundleError(f"{path} imports or exports {each!r}, which is no name.")
+            raise BundleError(f"{path} imports or exports {item!r}, which is no name.")
         pairs.append((match[1], match[2] or match[1]))
     return pairs
 
@@ -160,20 +166,22 @@ DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 def mappings(places: list[tuple[int, int] | None]) -> str:
-    """The field `mappings` of a source map (https://tc39.es/ecma426/): the start of each line, delta-encoded."""
+    """Return the field `mappings` of a source map (https://tc39.es/ecma426/): delta-encoded starts of lines."""
     lines = []
-    last = (0, 0)
-    for place in places:
-        if place is None:
+    previous = (0, 0)
+    for position in places:
+        if position is None:
             lines.append("")
         else:
-            lines.append("".join(_digits(number) for number in (0, place[0] - last[0], place[1] - last[1], 0)))
-            last = place
+            lines.append(
+                "".join(_digits(number) for number in (0, position[0] - previous[0], position[1] - previous[1], 0))
+            )
+            previous = position
     return ";".join(lines)
 
 
 def _digits(number: int) -> str:
-    """Base64 VLQ: groups of five bits, with the sign in the lowest bit."""
+    """Encode a number as base64 VLQ: groups of five bits, with the sign in the lowest bit."""
     rest = abs(number) << 1 | (number < 0)
     text = ""
     while True:

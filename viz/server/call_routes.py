@@ -1,7 +1,7 @@
 """Routes of the calls: `POST call/NAME` answers with JSON, `POST stream/NAME` with a stream of messages.
 
 The body is `{"session": …, "values": {…}}`. A call that computes waits in the request queue; after
-`LONG_POLL_SECONDS` its response is the position, and the browser calls again with the `ticket` that it names.
+`LONG_POLL_SECONDS` the response is its position, and the browser calls again with the `ticket` of the response.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Body(NamedTuple):
 
     session: str
     values: dict[str, Any]
-    ticket: str  # of a call that has waited already, or ""
+    ticket: str  # ticket of a call that has already waited, or ""
     size: int  # bytes
 
 
 def call_routes(table: CallTable, line: RequestQueue, settings: Settings) -> list[Route]:
-    """The routes of a page's calls and streams."""
+    """Return the routes of a page's calls and streams."""
     return [
         Route(f"/{FOLDER}/call/{{name}}", CallRoute(table, line, settings), methods=["POST"]),
         Route(f"/{FOLDER}/stream/{{name}}", StreamRoute(table), methods=["POST"]),
@@ -51,7 +51,7 @@ def call_routes(table: CallTable, line: RequestQueue, settings: Settings) -> lis
 
 
 class StreamRoute:
-    """ASGI app: messages as they are produced."""
+    """An ASGI app that streams messages as they are produced."""
 
     def __init__(self, table: CallTable) -> None:
         self.table = table
@@ -65,24 +65,24 @@ class StreamRoute:
 
 
 class CallRoute:
-    """ASGI app: one JSON value."""
+    """An ASGI app that responds with one JSON value."""
 
     def __init__(self, table: CallTable, line: RequestQueue, settings: Settings) -> None:
         self.table, self.line = table, line
         self.max_bytes = settings.max_answer_mb * MEGABYTE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call. Its turn and its work end early if the client disconnects."""
+        """Answer one call. Its waiting time and its work end early if the client disconnects."""
         name, call = scope["path_params"]["name"], _find(self.table.calls, scope)
         body = await parse_body(scope, receive)
         visitor, left = Visitor(scope.get(ADDRESS, ""), body.session), Event()
         VISITOR.set(visitor)
         HAS_LEFT.set(left.is_set)
-        leaving = asyncio.create_task(watch_disconnect(receive, left))
+        watcher = asyncio.create_task(watch_disconnect(receive, left))
         try:
             content = await self._answer(name, call, body, visitor, left)
         finally:
-            leaving.cancel()
+            watcher.cancel()
         await Response(content, media_type="application/json")(scope, receive, send)
 
     async def _answer(self, name: str, call: Call, body: Body, visitor: Visitor, left: Event) -> bytes:
@@ -114,7 +114,7 @@ async def wait_for_slot(
     size: int = 0,
     background: bool = False,
 ) -> Ticket | str:
-    """A granted ticket, or JSON for the browser after `LONG_POLL_SECONDS` or if the queue is full."""
+    """Return a granted ticket, or JSON for the browser after `LONG_POLL_SECONDS` or if the queue is full."""
     ticket = line.resume(parked, visitor)
     try:
         if ticket is None and background:
@@ -139,7 +139,7 @@ async def wait_for_slot(
 async def parse_body(scope: Scope, receive: Receive) -> Body:
     """Parse the body of a call. The input is untrusted.
 
-    It must be sent as JSON: what a browser sends as plain text, it sends for other sites' pages, too, without asking.
+    Its content type must be JSON: browsers send plain text from other sites' pages without a CORS preflight request.
     """
     if Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise PageError("data", "wrong_field", {"name": "content-type"})

@@ -1,4 +1,4 @@
-"""What widgets call on the server, by name: JSON values in, JSON or a stream of messages out.
+"""Server functions that widgets call by name. Their input is JSON, their output JSON or a stream of messages.
 
 Errors become phrases for the page. `call_routes` serves the table below `/gradio_api/headlight/`.
 """
@@ -23,18 +23,18 @@ Function = Callable[[Mapping[str, Any]], Any]  # its input is untrusted
 
 
 class Call(NamedTuple):
-    """A function of named values that returns values for JSON, or bytes that already are JSON."""
+    """A function of named values that returns values for JSON, or JSON as bytes."""
 
     function: Function
-    computes: bool = True  # it waits in the queue; other functions only look something up or query the Hub
-    background: bool = False  # the page calls it without user action, so it waits for all user requests
+    computes: bool = True  # whether it waits in the queue; other functions only do lookups or query the Hub
+    background: bool = False  # called without user action, so it waits for all user requests
 
 
 class CallTable:
     """The calls and streams of a page by name. Tabs add theirs while the page is built."""
 
     def __init__(self, threads: int) -> None:
-        self.threads = CapacityLimiter(threads)  # that run them
+        self.threads = CapacityLimiter(threads)  # threads for the functions
         self.calls: dict[str, Call] = {}
         self.streams: dict[str, MessageStream] = {}
 
@@ -66,7 +66,7 @@ def json_object(text: object) -> dict[str, Any]:
 
 
 def call_json(function: Function, values: Mapping[str, Any]) -> bytes:
-    """The result of a call, or its error, as UTF-8 JSON."""
+    """Return the result of a call, or its error, as UTF-8 JSON."""
     try:
         result = function(values)
         if isinstance(result, bytes):

@@ -1,4 +1,4 @@
-"""Stores answers too large to stream; the stream carries a name and the browser fetches the answer.
+"""Storage of answers too large to stream: the stream has a name, by which the browser fetches the answer.
 
 Gradio's frontend reads, copies and compares every message: for 2.6 MB, 0.2 s of the 0.4 s after the forward pass.
 """
@@ -11,8 +11,8 @@ from threading import Lock
 from headlight.viz.errors import PageError
 from headlight.viz.service.lru import ByteLru
 
-DEFER_FROM_CHARACTERS = 300_000  # below, a second request costs more than it saves
-MAX_BYTES = 64_000_000  # of all answers; the oldest are evicted first
+DEFER_FROM_CHARACTERS = 300_000  # below this size, a second request costs more than it saves
+MAX_BYTES = 64_000_000  # size of all answers; the oldest are evicted first
 
 
 class DeferredAnswers:
@@ -33,7 +33,7 @@ class DeferredAnswers:
         return name
 
     def pop(self, name: object) -> bytes:
-        """The text of this name as UTF-8. Raises `PageError` if it was evicted."""
+        """Return the text of this name as UTF-8. Raises `PageError` if it was evicted."""
         with self._lock:
             data = self._texts.peek(name) if isinstance(name, str) else None
         if data is None:

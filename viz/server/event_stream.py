@@ -1,7 +1,7 @@
-"""Server-sent events: streams a function's messages in the response.
+"""Server-sent events: a function's messages are streamed in the response.
 
 Gradio's queue sends messages in a separate stream, and its frontend reads, copies and compares each one before a widget
-gets it. Here the messages are the response to the request, and a client disconnect stops the work.
+receives it. Here, the messages are the response to the request, and a client disconnect stops the work.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headlight.viz.service.request_queue import Ticket
 
 
 class Wait(NamedTuple):
-    """Yielded instead of a message: resume once `place` is settled, or after `seconds`."""
+    """A step without a message: the stream resumes once `place` is settled, or after `seconds`."""
 
     place: Ticket
     seconds: float | None = None
@@ -30,11 +30,11 @@ class Wait(NamedTuple):
 
 
 Step = str | Wait
-# Yields single-line messages, and a `Wait` to wait for a queue slot without holding a thread.
+# Yields single-line messages, and a `Wait` to wait for a queue slot without blocking a thread.
 MessageStream = Callable[[Mapping[str, Any], Event], Generator[Step]]
 
 GLANCE = 0.3  # seconds between disconnect checks
-POSITION_SECONDS = 1.0  # between queue position messages: 180 waiting pages get at most 180 per second
+POSITION_SECONDS = 1.0  # seconds between queue position messages: 180 waiting pages get at most 180 per second
 SEND_TIMEOUT = 60.0  # seconds to deliver the remaining messages
 KEEP_ALIVE_SECONDS = 15.0  # keep-alive interval; proxies close idle connections after a minute
 KEEP_ALIVE_COMMENT = b": \n\n"
@@ -56,21 +56,21 @@ async def stream_response(
     stop = Event()
     HAS_LEFT.set(stop.is_set)
     ready: asyncio.Queue[str | None] = asyncio.Queue()
-    hearing, sending = asyncio.create_task(watch_disconnect(receive, stop)), asyncio.create_task(_send(ready, send))
+    watcher, sender = asyncio.create_task(watch_disconnect(receive, stop)), asyncio.create_task(_send(ready, send))
     try:
         async with aclosing(stream_messages(function(values, stop), stop, limiter)) as messages:
             async for message in messages:
                 ready.put_nowait(message)
         ready.put_nowait(None)
         with suppress(TimeoutError):
-            await asyncio.wait_for(sending, SEND_TIMEOUT)
+            await asyncio.wait_for(sender, SEND_TIMEOUT)
     finally:
-        hearing.cancel()
-        sending.cancel()
+        watcher.cancel()
+        sender.cancel()
 
 
 async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> AsyncGenerator[str]:
-    """All messages, each produced in a worker thread; a `Wait` holds no thread."""
+    """Yield all messages, each produced in a worker thread. A `Wait` blocks no thread."""
     try:
         while (step := await _next(steps, stop, limiter)) is not None:
             if isinstance(step, str):
@@ -86,23 +86,23 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
 
 
 async def _waiting(wait: Wait, stop: Event) -> AsyncGenerator[str]:
-    """Queue position messages on every change, until the ticket is settled or the client disconnects."""
+    """Yield a queue position message on every change, until the ticket is settled or the client disconnects."""
     last_position: int | str | None = ""
-    next_look = 0.0
-    until = None if wait.seconds is None else time.monotonic() + wait.seconds
+    next_update = 0.0
+    deadline = None if wait.seconds is None else time.monotonic() + wait.seconds
     while not wait.place.settled and not stop.is_set() and not HAS_LEFT.get()():
-        if until is not None and time.monotonic() >= until:
+        if deadline is not None and time.monotonic() >= deadline:
             return
-        if wait.says is not None and time.monotonic() >= next_look:
-            next_look = time.monotonic() + POSITION_SECONDS
+        if wait.says is not None and time.monotonic() >= next_update:
+            next_update = time.monotonic() + POSITION_SECONDS
             if (before := wait.place.position()) != last_position:
                 last_position = before
                 yield wait.says(before)
-        await wait.place.comes(GLANCE if until is None else min(GLANCE, max(0.0, until - time.monotonic())))
+        await wait.place.comes(GLANCE if deadline is None else min(GLANCE, max(0.0, deadline - time.monotonic())))
 
 
 def waited(steps: Iterable[Step]) -> Iterator[str]:
-    """All messages for a caller that may block its thread, without queue positions."""
+    """Yield all messages for a caller that may block its thread, without queue positions."""
     for step in steps:
         if isinstance(step, str):
             yield step
@@ -119,7 +119,7 @@ async def _next(messages: Generator[Step], stop: Event, limiter: Any) -> Step | 
         return await asyncio.shield(step)
     except asyncio.CancelledError:  # server shutdown; the step may still be running
         stop.set()
-        step.add_done_callback(lambda done: messages.close())
+        step.add_done_callback(lambda future: messages.close())
         raise
 
 

@@ -1,4 +1,4 @@
-"""Lists the files that Gradio's page will load, for preloading.
+"""The files that Gradio's page loads, for preloading.
 
 Gradio's page loads one module, which imports others at run time, and those import more: four sequential round trips.
 Vite, which builds Gradio's frontend, writes the dependencies of dynamic imports into each module; these tables are read
@@ -18,36 +18,39 @@ FRONTEND = Path(gradio.__file__).parent / "templates" / "frontend"
 SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([\w./-]+\.js)"')
 SHEET = re.compile(r'<link rel="stylesheet"[^>]* href="\./([\w./-]+\.css)"')
 TABLE = re.compile(r"\bm\.f=(\[[^\]]*\])")  # files needed by a module's dynamic imports
-LATER = re.compile(
-    r"import\(`\./([\w.-]+)`\)[^`]*?__vite__mapDeps\(\[([\d,]*)\]\)"
-)  # a dynamic import; its indices in the table
+# A dynamic import, and the indices of its dependencies in the table.
+LATER = re.compile(r"import\(`\./([\w.-]+)`\)[^`]*?__vite__mapDeps\(\[([\d,]*)\]\)")
 COMPONENT = r"[{{,]`?{kind}`?:\{{(?:(?!\}},).)*?component:"  # text before a component type's import
 DRAWN_AS = {"api": "state"}  # component types that Gradio renders as another type
 
 
 @cache
 def frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str, ...]:
-    """The scripts and styles of a page with these component types, relative to the page, in loading order."""
+    """Return the scripts and styles of a page with these component types, relative to the page, in loading order."""
     try:
         page = (folder / "index.html").read_text(encoding="utf-8")
         scripts, sheets = SCRIPT.findall(page), SHEET.findall(page)
         app = _dynamic_imports(folder, scripts[0], "Index-")
         core = _dynamic_imports(folder, scripts[0], "core-")
         blocks = _dynamic_imports(folder, app[0], "Blocks-")
-        drawn = [_component(folder, core[0], DRAWN_AS.get(kind, kind)) for kind in sorted(kinds)]
+        components = [_component(folder, core[0], DRAWN_AS.get(kind, kind)) for kind in sorted(kinds)]
     except (OSError, LookupError, StopIteration, ValueError):
         return ()
-    return tuple(dict.fromkeys([*scripts, *sheets, *app, *core, *blocks, *(file for each in drawn for file in each)]))
+    return tuple(
+        dict.fromkeys(
+            [*scripts, *sheets, *app, *core, *blocks, *(file for component in components for file in component)]
+        )
+    )
 
 
 def _dynamic_imports(folder: Path, module: str, name: str) -> list[str]:
-    """The dynamically imported module whose file name starts with `name`, and then its dependencies."""
+    """Return the dynamically imported module whose file name starts with `name`, then its dependencies."""
     code = (folder / module).read_text(encoding="utf-8")
-    return next(_needed(code, module, each) for each in LATER.finditer(code) if each[1].startswith(name))
+    return next(_needed(code, module, match) for match in LATER.finditer(code) if match[1].startswith(name))
 
 
 def _component(folder: Path, core: str, kind: str) -> list[str]:
-    """The files of one component type."""
+    """Return the files of one component type."""
     code = (folder / core).read_text(encoding="utf-8")
     start = re.search(COMPONENT.format(kind=re.escape(kind)), code)
     match = LATER.search(code, start.end()) if start else None
@@ -57,5 +60,5 @@ def _component(folder: Path, core: str, kind: str) -> list[str]:
 def _needed(code: str, module: str, found: re.Match[str]) -> list[str]:
     table = TABLE.search(code)
     files = json.loads(table[1]) if table else []
-    named = [found[1], *(files[int(place)] for place in found[2].split(",") if place)]
-    return list(dict.fromkeys((Path(module).parent / each).as_posix() for each in named))
+    names = [found[1], *(files[int(index)] for index in found[2].split(",") if index)]
+    return list(dict.fromkeys((Path(module).parent / name).as_posix() for name in names))

@@ -11,18 +11,18 @@ from typing import Any
 
 
 def page_functions(page: Any) -> dict[int, Any]:
-    """The functions of a page by index."""
+    """Return the functions of a page by index."""
     return getattr(page, "fns", None) or {}
 
 
 def function_named(page: Any, name: str) -> Any:
-    """The function with this API name, or `None`."""
+    """Return the function with this API name, or `None`."""
     functions: Iterable[Any] = page_functions(page).values()
     return next((function for function in functions if getattr(function, "api_name", None) == name), None)
 
 
 def is_unknown_function(error: Exception) -> bool:
-    """Whether Gradio looked up an unknown function. The error is matched by class name, because its module moves."""
+    """Whether Gradio looked up an unknown function. The class is matched by name, because its module changes."""
     return isinstance(error, KeyError) or type(error).__name__ == "FnIndexInferError"
 
 
@@ -32,24 +32,27 @@ def is_gone(error: Exception) -> bool:
 
 
 def queue_of_page(page: Any) -> Any:
-    """The queue of a page, or `None`."""
+    """Return the queue of a page, or `None`."""
     return getattr(page, "_queue", None)
 
 
 def component_kinds(page: Any) -> frozenset[str]:
-    """The component types on a page, by Gradio's names."""
+    """Return the component types on a page, by Gradio's names."""
     components = (getattr(page, "config", None) or {}).get("components", [])
-    return frozenset(kind for each in components if isinstance(kind := each.get("type"), str))
+    return frozenset(kind for component in components if isinstance(kind := component.get("type"), str))
 
 
 def theme_file(page: Any) -> str:
-    """The URL of the theme relative to the page; empty if the page has no theme."""
+    """Return the URL of the theme relative to the page; empty if the page has no theme."""
     digest = getattr(page, "theme_hash", None)
     return f"theme.css?v={digest}" if digest else ""
 
 
 def describe(component: Any, name: str, **said: str) -> None:
-    """Set an argument's or result's description in the API panel; only its name if Gradio has no `_api_info`."""
+    """Set the name and description of an argument or result in the API panel.
+
+    Without Gradio's `_api_info`, only the name is set.
+    """
     component.label = name
     info = getattr(component, "_api_info", None)
     if isinstance(info, dict):

@@ -3,7 +3,7 @@
 Gradio starts every job it receives, so a client that submits jobs and reads no results would delay the rest. A session
 that has subscribed before is trusted with one job, which starts while the stream is still being opened: on a slow
 connection that takes as long as the answer itself. A job without a subscriber is held outside the queue for `KEPT_S`.
-It is rejected at once if the buffer is full; held jobs are never evicted. This needs private parts of Gradio's queue,
+It is rejected at once if the buffer is full; held jobs are never evicted. This uses private parts of Gradio's queue,
 because the pinned version has no public interface for it.
 
 The result of a job started by `call/NAME` is fetched by job id and stored until then (`KeptAnswers`).
@@ -30,10 +30,10 @@ from headlight.viz.server.visitors import ADDRESS, HAS_LEFT, PROGRAM, VISITOR
 from headlight.viz.service.lru import ByteLru
 from headlight.viz.service.request_queue import RequestQueue, Visitor, is_loopback
 
-MAX_JOBS = 2000  # running or queued: each is a task; queued ones hold no thread
-MAX_HELD_BYTES = 32_000_000  # of jobs without a subscriber; one address may use a quarter of it
+MAX_JOBS = 2000  # running or queued; each is a task, and queued ones use no thread
+MAX_HELD_BYTES = 32_000_000  # size of all jobs without a subscriber; one address may use a quarter of it
 JOB_BYTES = 8_000  # overhead per job in addition to its body
-RETRY_S = 30  # retry-after if the buffer is full
+RETRY_S = 30  # seconds in `retry-after` if the buffer is full
 CLOSE_POLL_SECONDS = 0.02  # seconds between checks for closed streams
 POLL_SECONDS = 0.05  # seconds between checks for undelivered messages
 RESULT_TTL_SECONDS = 30.0  # seconds until unclaimed messages of a finished page job are dropped
@@ -41,32 +41,32 @@ MAX_KNOWN_SESSIONS = 10_000  # remembered sessions that have subscribed
 
 
 class SubscriberQueue(Queue):
-    """FIFO queue; jobs of sessions that never subscribed are held until they do."""
+    """A FIFO queue; jobs of sessions that never subscribed are held until they do."""
 
     def __init__(self, page: gr.Blocks, line: RequestQueue) -> None:
         super().__init__(live_updates=True, concurrency_count=MAX_JOBS, update_intervals=1, max_size=None, blocks=page)
         self.line = line
         self.answers = KeptAnswers()
-        self.beat = time.monotonic()  # heartbeat: when the page's loop last looked for jobs
+        self.beat = time.monotonic()  # heartbeat: time at which the page's loop last checked for jobs
         # Gradio keeps 2000 sessions and evicts the oldest, so one client with 2000 sessions would delete the messages
         # of all others. Here messages are deleted once no subscriber is waiting for them.
         self.pending_messages_per_session.max_size = sys.maxsize
         self._listeners: Counter[str] = Counter()
         self._closing: Counter[str] = Counter()  # finished streams whose clients are still connected
         self._joining: Counter[str] = Counter()  # jobs being accepted
-        self._held: dict[str, list[Event]] = {}  # by session, or by id for API jobs
-        self._held_bytes: Counter[str] = Counter()  # by address
-        self._held_jobs: Counter[str] = Counter()  # by address
-        # Sessions that have subscribed, each of size 1; true while a job of theirs runs without a subscriber.
+        self._held: dict[str, list[Event]] = {}  # jobs by session, or by id for API jobs
+        self._held_bytes: Counter[str] = Counter()  # bytes of held jobs by address
+        self._held_jobs: Counter[str] = Counter()  # number of held jobs by address
+        # Sessions that have subscribed, each of size 1; true while a job of the session runs without a subscriber.
         self._known: ByteLru[bool] = ByteLru(MAX_KNOWN_SESSIONS)
 
     # ------------------------------------------------------------ subscribers
 
     @contextmanager
     def subscribe(self, session: str) -> Iterator[Callable[[], None]]:
-        """Keep a stream of this session open during the block; yields a function that ends the subscription.
+        """Keep a stream of this session open during the block. Yields a function that ends the subscription.
 
-        The client may not have noticed that end yet. A job it submits meanwhile gets its id after the block.
+        The client may not have noticed the end yet. A job that it submits meanwhile gets its id after the block.
         """
         counter = self._listeners
 
@@ -85,13 +85,13 @@ class SubscriberQueue(Queue):
         finally:
             _decrement(counter, session)
             if not self._listeners[session] and session in self.pending_event_ids_session:
-                # Messages of finished jobs are gone with the stream, read or not.
+                # The messages of finished jobs are dropped with the stream, read or not.
                 self.pending_event_ids_session[session] &= self.event_ids_to_events.keys()
             self._forget_sessions()
 
     @contextmanager
     def fetching(self, job: str) -> Iterator[None]:
-        """An API client waits for the result of its job during the block. The job continues after that."""
+        """Mark an API client as waiting for its job during the block. The job continues after the block."""
         self._begin(job)
         with self.answers.reading(job):
             yield
@@ -125,7 +125,7 @@ class SubscriberQueue(Queue):
         super().start()  # type: ignore[no-untyped-call]
 
     def __len__(self) -> int:
-        """Number of jobs that can start. Gradio's loop calls it every millisecond, so it doubles as the heartbeat."""
+        """Return the number of jobs that can start. Gradio's loop calls this every millisecond: it is the heartbeat."""
         self.beat = time.monotonic()
         return sum(len(events.queue) for events in self.event_queue_per_concurrency_id.values())
 
@@ -139,16 +139,16 @@ class SubscriberQueue(Queue):
         self._check_room(size, address)
         self._joining[session] += 1
         try:
-            pushed = await super().push(body, request, username)
-            if pushed[0]:
-                self._hold(self.event_ids_to_events[str(pushed[1])], size)
-            return pushed
+            result = await super().push(body, request, username)
+            if result[0]:
+                self._hold(self.event_ids_to_events[str(result[1])], size)
+            return result
         finally:
             _decrement(self._joining, session)
             await self._wait_for_close(session)
 
     def compute_analytics_summary(self, records: Any) -> Any:
-        """Skip the statistics: they are not served, and Gradio would load pandas and count all jobs after each."""
+        """Skip the statistics: they are not served, and Gradio would load pandas to count all jobs after each job."""
         return self.cached_event_analytics_summary
 
     def send_message(self, event: Event, event_message: Any) -> None:
@@ -171,7 +171,7 @@ class SubscriberQueue(Queue):
             for event in events:
                 if event._id in self.answers:
                     self._detach(event)
-                    if not self.answers.is_over(event._id):  # it was cancelled
+                    if not self.answers.is_over(event._id):  # the job was cancelled
                         self.answers.forget(event._id)
                 elif not event.alive:  # the visitor has left
                     self._detach(event)
@@ -182,9 +182,9 @@ class SubscriberQueue(Queue):
     # ------------------------------------------------------------ private
 
     def _check_room(self, size: int, address: str) -> None:
-        full = sum(self._held_bytes.values()) + size > MAX_HELD_BYTES
-        theirs = self._held_bytes[address] + size > MAX_HELD_BYTES // 4 and not is_loopback(address)
-        if full or theirs:
+        is_full = sum(self._held_bytes.values()) + size > MAX_HELD_BYTES
+        address_is_full = self._held_bytes[address] + size > MAX_HELD_BYTES // 4 and not is_loopback(address)
+        if is_full or address_is_full:
             raise PageError("data", "line_full", {"seconds": RETRY_S})
 
     async def _wait_for_close(self, session: str) -> None:
@@ -219,11 +219,11 @@ class SubscriberQueue(Queue):
 
     def _drop(self, name: str, event: Event) -> None:
         """Delete a held job that expired without a subscriber."""
-        held = self._held.get(name, [])
-        if event not in held:
+        events = self._held.get(name, [])
+        if event not in events:
             return
-        held.remove(event)
-        if not held:
+        events.remove(event)
+        if not events:
             del self._held[name]
         self._release(event)
         self.event_ids_to_events.pop(event._id, None)
@@ -254,7 +254,7 @@ class SubscriberQueue(Queue):
         self.pending_event_ids_session.get(event.session_hash, set()).discard(event._id)
 
     def _forget_sessions(self) -> None:
-        """Delete idle sessions: Gradio keeps an entry and the messages of every session it ever saw."""
+        """Delete idle sessions: Gradio keeps an entry and the messages of every session forever."""
         for name in {*self.pending_event_ids_session, *self.pending_messages_per_session}:
             if not self.is_expecting(name) and not self._listeners[name]:
                 self.pending_event_ids_session.pop(name, None)
@@ -262,7 +262,7 @@ class SubscriberQueue(Queue):
 
 
 def _request_bytes(request: Any) -> int:
-    """Memory of a job in bytes, estimated from its content length."""
+    """Estimate the memory of a job in bytes from its content length."""
     length = str(request.headers.get("content-length", ""))
     return JOB_BYTES + (int(length) if length.isdecimal() and len(length) < 12 else 0)
 
@@ -280,6 +280,6 @@ def install_queue(page: gr.Blocks, line: RequestQueue) -> None:
 
 
 def find_queue(page: Any) -> SubscriberQueue | None:
-    """The queue of a page, if `install_queue` replaced it."""
+    """Return the queue of a page if `install_queue` replaced it."""
     queue = queue_of_page(page)
     return queue if isinstance(queue, SubscriberQueue) else None

@@ -21,5 +21,5 @@ SCRIPT = f"""<script>
 
 
 def status_script(root: str) -> str:
-    """The script for a page at this address; empty outside a Space."""
+    """Return the script for a page at this URL; empty outside a Space."""
     return SCRIPT if (urlsplit(root).hostname or "").endswith(SPACES) else ""

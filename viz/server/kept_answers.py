@@ -1,7 +1,7 @@
-"""Stores the results of API jobs until clients fetch them by job id.
+"""Storage of the results of API jobs until clients fetch them by job id.
 
 An API client posts its arguments, gets a job id and fetches the result with it: at once, minutes later, or again after
-a broken connection. Gradio would send a job's messages to the stream open at that moment and drop them.
+a broken connection. Gradio would send a job's messages to the stream that is open at the time and drop them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from headlight.viz.service.lru import ByteLru
 
 KEPT_S = 600.0  # seconds that a result, or a job that has not been fetched, is kept
-MAX_BYTES = 32_000_000  # of all stored results; the oldest are evicted first
+MAX_BYTES = 32_000_000  # size of all stored results; the oldest are evicted first
 
 
 class KeptAnswers:
@@ -37,18 +37,18 @@ class KeptAnswers:
 
     def put(self, job: str, answer: bytes) -> None:
         """Store the result of a job for `KEPT_S`."""
-        over = self._owed.pop(job, None)
-        if over is None:
+        done = self._owed.pop(job, None)
+        if done is None:
             return
         self._answers.put(job, answer, len(answer))
-        over.set()
+        done.set()
         asyncio.get_running_loop().call_later(KEPT_S, self.forget, job)
 
     async def wait(self, job: str, seconds: float) -> bytes | None:
-        """Wait at most `seconds` for the result of a job; `None` if it is still missing."""
-        if (over := self._owed.get(job)) is not None:
+        """Wait at most `seconds` for the result of a job. Returns `None` if it is still missing."""
+        if (done := self._owed.get(job)) is not None:
             try:
-                await asyncio.wait_for(over.wait(), seconds)
+                await asyncio.wait_for(done.wait(), seconds)
             except TimeoutError:
                 return None
         return self._answers.peek(job)
@@ -69,5 +69,5 @@ class KeptAnswers:
 
     @property
     def readers(self) -> int:
-        """Number of results that clients are waiting for."""
+        """The number of results that clients are waiting for."""
         return len(self._readers)

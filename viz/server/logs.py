@@ -14,7 +14,7 @@ from typing import TextIO
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line."""
+    """A formatter that writes one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the record without its arguments."""

@@ -1,6 +1,6 @@
 """Monitoring endpoints on a separate port: `/metrics` (Prometheus), `/health` and `/ready`.
 
-The port is hidden from visitors and responds while the page is busy. The metrics contain no visitor's text, address or
+Visitors cannot reach the port, which responds while the page is busy. The metrics contain no visitor's text, address or
 session.
 """
 
@@ -37,38 +37,38 @@ class ServerMonitor:
     service: Service
 
     def health_problems(self) -> dict[str, str]:
-        """Why the process should be replaced; empty if it is healthy."""
+        """Return the reasons to replace the process; empty if it is healthy."""
         queue = queue_of_page(self.page)
-        silent = time.monotonic() - queue.beat if isinstance(queue, SubscriberQueue) else 0.0
-        return {"loop": f"silent for {silent:.0f} s"} if silent > STALLED_AFTER_SECONDS else {}
+        silent_seconds = time.monotonic() - queue.beat if isinstance(queue, SubscriberQueue) else 0.0
+        return {"loop": f"silent for {silent_seconds:.0f} s"} if silent_seconds > STALLED_AFTER_SECONDS else {}
 
     def readiness_problems(self) -> dict[str, str]:
-        """Why new visitors should not be routed here; empty if it is ready."""
+        """Return the reasons not to route new visitors here; empty if the server is ready."""
         line = self.service.line
-        result = self.health_problems()
+        problems = self.health_problems()
         if line.closed:
-            result["leaving"] = "told to stop"
+            problems["leaving"] = "told to stop"
         elif line.is_full:
-            result["queue"] = "full"
-        if against := self.service.backend.health_problems():
-            result |= against
-        return result
+            problems["queue"] = "full"
+        if backend_problems := self.service.backend.health_problems():
+            problems |= backend_problems
+        return problems
 
     def metrics(self) -> Iterator[tuple[str, str, str, list[tuple[dict[str, str], float]]]]:
-        """Name, type, description and labelled values of every metric except histograms."""
-        service, read = self.service, self.service.tallies.snapshot()
-        line = service.line.counts()
+        """Yield the name, type, description and labelled values of every metric except histograms."""
+        service, snapshot = self.service, self.service.tallies.snapshot()
+        queue_counts = service.line.counts()
         names = ("model", "purpose", "outcome")
-        answers = [(dict(zip(names, labels, strict=True)), float(n)) for labels, n in read.answers.items()]
-        meaning = "Answers for the page's visitors, for programs (api), or read by a tab beside them (view)."
-        yield "headlight_answers", "counter", meaning, answers
-        yield "headlight_refused", "counter", "Refused requests, by the error's word.", _by("word", read.refused)
-        yield "headlight_tokens", "counter", "Tokens read and written.", _by("side", read.tokens)
+        answers = [(dict(zip(names, labels, strict=True)), float(count)) for labels, count in snapshot.answers.items()]
+        description = "Answers for the page's visitors, for programs (api), or read by a tab beside them (view)."
+        yield "headlight_answers", "counter", description, answers
+        yield "headlight_refused", "counter", "Refused requests, by the error's word.", _by("word", snapshot.refused)
+        yield "headlight_tokens", "counter", "Tokens read and written.", _by("side", snapshot.tokens)
         yield (
             "headlight_queue",
             "gauge",
             "Requests that run, wait, or wait while their visitor types.",
-            _by("state", line),
+            _by("state", queue_counts),
         )
         sizes = {"answers": service.answer_cache.bytes, "models": service.loaded.cache.bytes}
         yield "headlight_cache_bytes", "gauge", "Bytes in the caches.", _by("cache", sizes)
@@ -81,7 +81,7 @@ def _by(label: str, values: Mapping[str, float]) -> list[tuple[dict[str, str], f
 
 
 class _Collector:
-    """Exports the metrics to `prometheus_client`, read at scrape time."""
+    """An exporter of the metrics to `prometheus_client`, which reads them at scrape time."""
 
     def __init__(self, watch: ServerMonitor) -> None:
         self.watch = watch
@@ -90,8 +90,8 @@ class _Collector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         kinds = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
-        for name, kind, meaning, values in self.watch.metrics():
-            family = kinds[kind](name, meaning, labels=sorted({label for labels, _ in values for label in labels}))
+        for name, kind, description, values in self.watch.metrics():
+            family = kinds[kind](name, description, labels=sorted({label for labels, _ in values for label in labels}))
             for labels, value in values:
                 family.add_metric([labels[label] for label in sorted(labels)], value)
             yield family
@@ -103,7 +103,7 @@ class _Collector:
 
 
 def prometheus_text(watch: ServerMonitor) -> bytes:
-    """All metrics in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     from prometheus_client import CollectorRegistry, generate_latest
 
     registry = CollectorRegistry(auto_describe=False)
@@ -126,9 +126,9 @@ class _MetricsHandler(BaseHTTPRequestHandler):
         if self.path == "/metrics":
             self._respond(200, TEXT, prometheus_text(self.watch))
         elif self.path in ("/health", "/ready"):
-            against = self.watch.health_problems() if self.path == "/health" else self.watch.readiness_problems()
-            body = json.dumps({"status": "no" if against else "ok", **against}).encode()
-            self._respond(503 if against else 200, "application/json", body)
+            problems = self.watch.health_problems() if self.path == "/health" else self.watch.readiness_problems()
+            body = json.dumps({"status": "no" if problems else "ok", **problems}).encode()
+            self._respond(503 if problems else 200, "application/json", body)
         else:
             self._respond(404, "text/plain", b"/metrics, /health and /ready are here.\n")
 
@@ -155,13 +155,13 @@ class _Server(ThreadingHTTPServer):
         super().__init__(place, *arguments)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A monitoring client that disconnects is not an error and is not logged."""
+        """Log an error, unless a monitoring client has disconnected."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> ThreadingHTTPServer | None:
-    """Serve the endpoints on the configured port; `None` without one. Raises `SettingsError` on failure."""
+    """Serve the endpoints on the configured port. Returns `None` without one. Raises `SettingsError` on failure."""
     if settings.metrics_port is None:
         return None
     try:

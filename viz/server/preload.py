@@ -1,4 +1,4 @@
-"""Middleware that compresses the page's HTML and adds our meta tags and preload links.
+"""Middleware that compresses the page's HTML and inserts our meta tags and preload links.
 
 Gradio compresses its files but not its HTML. Its modules import each other at run time, in four round trips, and the
 widgets' module follows them. With preload links the browser loads all of them while it parses the page.
@@ -20,14 +20,14 @@ from headlight.viz.server.static_files import MODULES, file_url
 
 PAGE = b"text/html"
 MIN_COMPRESSED_BYTES = 1000  # smaller bodies are not worth compressing
-COMPRESSION_LEVEL = 6  # of 9: level 9 takes 4 ms more per page and saves less than 1 ms on a home connection
+COMPRESSION_LEVEL = 6  # level 9 takes 4 ms more per page and saves less than 1 ms on a home connection
 # A preload link must use the CORS mode of the actual request, or the browser loads the file twice.
 SCRIPT, SHEET = '<link rel="modulepreload" href="{}">', '<link rel="preload" as="style" crossorigin href="{}">'
 THEME, OURS = '<link rel="preload" as="style" href="{}">', '<link rel="modulepreload" fetchpriority="low" href="{}">'
 
 
 class PreloadMiddleware:
-    """Compresses Gradio's page and adds preload links; other requests pass unchanged."""
+    """Middleware that compresses Gradio's page and adds preload links; other responses are unchanged."""
 
     def __init__(self, app: ASGIApp, page: Any = None) -> None:
         self.app, self.page = app, page
@@ -36,8 +36,8 @@ class PreloadMiddleware:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        below = str(scope.get("root_path") or "").rstrip("/")
-        is_page = scope["type"] == "http" and str(scope["path"]).removeprefix(below) in ("", "/")
+        root_path = str(scope.get("root_path") or "").rstrip("/")
+        is_page = scope["type"] == "http" and str(scope["path"]).removeprefix(root_path) in ("", "/")
         await (self.compressed if is_page else self.app)(scope, receive, send)
 
     async def _with_hints(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,8 +50,8 @@ class PreloadMiddleware:
                 start.update(message)  # delayed: the content length changes
             elif start and message["type"] == "http.response.body":
                 body = add_preload_links(introduce(message.get("body", b"")), self.page)
-                more = len(body) - len(message.get("body", b""))
-                await send({**start, "headers": [adjust_content_length(header, more) for header in start["headers"]]})
+                added = len(body) - len(message.get("body", b""))
+                await send({**start, "headers": [adjust_content_length(header, added) for header in start["headers"]]})
                 start.clear()
                 await send({**message, "body": body})
             else:
@@ -67,12 +67,12 @@ def add_preload_links(body: bytes, page: Any) -> bytes:
         return body
     # Preload Gradio's files only if this HTML is the one they were read from.
     files = frontend_files(component_kinds(page))
-    named = files if files and files[0].encode() in body else ()
-    return body[: base.end()] + preload_links(named, theme_file(page)).encode() + body[base.end() :]
+    preloaded = files if files and files[0].encode() in body else ()
+    return body[: base.end()] + preload_links(preloaded, theme_file(page)).encode() + body[base.end() :]
 
 
 def preload_links(files: Sequence[str], theme: str) -> str:
-    """Preload links for Gradio's files and theme, then for our modules."""
+    """Return preload links for Gradio's files and theme, then for our modules."""
     links = [SHEET.format(file) if file.endswith(".css") else SCRIPT.format(file) for file in files]
     if files and theme:
         links.append(THEME.format(theme))
@@ -86,5 +86,5 @@ def adjust_content_length(header: tuple[bytes, bytes], more: int) -> tuple[bytes
 
 
 def preload_middleware(page: Any) -> Middleware:
-    """The middleware for `launch(app_kwargs=…)`."""
+    """Return the middleware for `launch(app_kwargs=…)`."""
     return Middleware(PreloadMiddleware, page=page)

@@ -30,31 +30,39 @@ def introduce(body: bytes) -> bytes:
 
 
 def tags(root: str) -> str:
-    """The tags as HTML. `root`: the page's URL without a trailing slash, or empty. Crawlers need absolute URLs."""
-    says, picture = phrases("en")["line"], f"{root}/{file_url(SHARED)}" if root else file_url(SHARED)
+    """Return the tags as HTML. Crawlers need absolute URLs.
+
+    `root`: the page's URL without a trailing slash, or empty.
+    """
+    description, picture = phrases("en")["line"], f"{root}/{file_url(SHARED)}" if root else file_url(SHARED)
     width, height = SHARED_SIZE
-    named = {"description": says, "author": AUTHOR, "twitter:card": "summary_large_image", "twitter:image": picture}
-    shared = {
+    meta_tags = {
+        "description": description,
+        "author": AUTHOR,
+        "twitter:card": "summary_large_image",
+        "twitter:image": picture,
+    }
+    open_graph = {
         "og:type": "website",
         "og:title": NAME,
-        "og:description": says,
+        "og:description": description,
         **({"og:url": f"{root}/"} if root else {}),
         "og:image": picture,
         "og:image:width": str(width),
         "og:image:height": str(height),
         "og:image:alt": phrases("en")["share_picture"],
     }
-    linked = {"icon": ICON, "apple-touch-icon": ICON, "manifest": MANIFEST}
+    links = {"icon": ICON, "apple-touch-icon": ICON, "manifest": MANIFEST}
     return "".join(
         [
             f"<title>{NAME}</title>",
-            *(_tag("meta", name=name, content=content) for name, content in named.items()),
-            *(_tag("meta", property=name, content=content) for name, content in shared.items()),
-            *(_tag("link", rel=rel, href=file_url(name)) for rel, name in linked.items()),
+            *(_tag("meta", name=name, content=content) for name, content in meta_tags.items()),
+            *(_tag("meta", property=name, content=content) for name, content in open_graph.items()),
+            *(_tag("link", rel=rel, href=file_url(name)) for rel, name in links.items()),
         ]
     )
 
 
 def _tag(kind: str, **values: str) -> str:
-    written = " ".join(f'{name}="{html.escape(value)}"' for name, value in values.items())
-    return f"<{kind} {written}>"
+    attributes = " ".join(f'{name}="{html.escape(value)}"' for name, value in values.items())
+    return f"<{kind} {attributes}>"

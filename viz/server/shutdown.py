@@ -17,7 +17,7 @@ from headlight.viz.server.gradio_internals import queue_of_page
 from headlight.viz.server.gradio_queue import SubscriberQueue
 
 POLL_SECONDS = 0.1  # seconds between checks for a signal
-GRACE_SECONDS = 8.0  # seconds for running requests: container runtimes send SIGKILL after ten
+GRACE_SECONDS = 8.0  # seconds for running requests to finish: container runtimes send SIGKILL after ten
 FLUSH_SECONDS = 1.0  # seconds to deliver the last answers
 DISCONNECT_SECONDS = 1  # seconds for clients to disconnect
 
@@ -33,11 +33,11 @@ def collect_signals() -> list[int]:
 
     def leave(number: int, frame: FrameType | None) -> None:
         signals.append(number)
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_DFL)
+        for stop_signal in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(stop_signal, signal.SIG_DFL)
 
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, leave)
+    for stop_signal in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop_signal, leave)
     return signals
 
 

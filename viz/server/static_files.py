@@ -1,6 +1,6 @@
-"""Serves our static files: the bundled modules, Plotly, an icon. The page loads nothing from other hosts.
+"""Our static files: the bundled modules, Plotly, an icon. The page loads nothing from other hosts.
 
-The lessons and the deck of saved views are a separate script and style sheet, loaded with their phrases when opened.
+The lessons and the deck of saved views have a separate script and style sheet, loaded with their phrases on demand.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ LAZY_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments", "les
 def plotly_file() -> Path:
     """Find Plotly's script in the installed package."""
     package, name = Path(plotly.__file__).parent, "plotly.min.js"
-    place = package / "package_data" / name
-    result = place if place.exists() else next(package.rglob(name), None)
+    path = package / "package_data" / name
+    result = path if path.exists() else next(package.rglob(name), None)
     if result is None:
         raise FileNotFoundError(f"{package}: this version of plotly has no {name}. Install the pinned one.")
     return result
 
 
 def tables() -> dict[str, Any]:
-    """The phrases, colours, request fields, upright East Asian scripts and file versions for our modules."""
+    """Return the phrases, colours, request fields, upright East Asian scripts and file versions for our modules."""
     return {
         "words": bundle_phrases(later=False),
         "theme": browser_theme(),
@@ -95,7 +95,7 @@ def tables() -> dict[str, Any]:
 
 
 def bundle_phrases(*, later: bool) -> dict[str, dict[str, str]]:
-    """The page's phrases by language; with `later`, those loaded on demand."""
+    """Return the page's phrases by language; with `later`, those loaded on demand."""
     return {
         language: {key: text for key, text in phrases(language).items() if key.startswith(LAZY_PHRASES) == later}
         for language in LANGUAGES
@@ -103,12 +103,12 @@ def bundle_phrases(*, later: bool) -> dict[str, dict[str, str]]:
 
 
 def module(path: str) -> str:
-    """Source code of a module."""
+    """Return the source code of a module."""
     return (WIDGETS / path).read_text(encoding="utf-8")
 
 
 def sources(*, later: bool) -> dict[str, str]:
-    """The page's modules by path; with `later`, those loaded on demand."""
+    """Return the page's modules by path; with `later`, those loaded on demand."""
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     return {
         name: module(name) for name in names if name.startswith(LAZY_MODULES) == later and not name.startswith(NOTEBOOK)
@@ -117,18 +117,18 @@ def sources(*, later: bool) -> dict[str, str]:
 
 @cache
 def main_bundle() -> Bundle:
-    """The modules for the first page load, with their tables."""
+    """Return the modules for the first page load, with their tables."""
     return bundle(sources(later=False), tables())
 
 
 @cache
 def lessons_bundle() -> Bundle:
-    """The modules of the lessons and the deck, with their phrases."""
+    """Return the modules of the lessons and the deck, with their phrases."""
     return lazy_bundle(sources(later=True), sources(later=False), bundle_phrases(later=True))
 
 
 def manifest() -> bytes:
-    """The web app manifest, for installing the page as an app; its URLs are relative to this file."""
+    """Return the web app manifest, for installing the page as an app. Its URLs are relative to the manifest."""
     icon = {"src": ICON, "sizes": f"{ICON_SIDE}x{ICON_SIDE}", "type": "image/png"}
     return json.dumps(
         {"name": "Headlight", "icons": [icon], "start_url": "../../../", "display": "standalone"}
@@ -152,18 +152,18 @@ FILES: dict[str, Callable[[], bytes]] = {
 
 @cache
 def content(name: str) -> bytes:
-    """Cached content of a file."""
+    """Return the cached content of a file."""
     return FILES[name]()
 
 
 @cache
 def version(name: str) -> str:
-    """Content hash for the URL, so that browsers can cache the file for a year."""
+    """Return the content hash for the URL, so that browsers can cache the file for a year."""
     return hashlib.sha256(content(name)).hexdigest()[:12]
 
 
 def file_url(name: str) -> str:
-    """The URL of a file relative to the page."""
+    """Return the URL of a file relative to the page."""
     return f"{FOLDER}/{version(name)}/{name}"
 
 
@@ -179,16 +179,16 @@ async def serve(request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """The routes of our files; they must precede Gradio's."""
+    """Return the routes of our files; they must precede Gradio's."""
     return [Route(f"/{folder}/{{version}}/{{name:path}}", serve, methods=["GET"]) for folder in (FOLDER, FORMER_FOLDER)]
 
 
 def styles(names: Sequence[str] = SHEETS) -> str:
-    """The CSS of the page: the colours of both themes, then the style sheets."""
+    """Return the CSS of the page: the colours of both themes, then the style sheets."""
     light, dark = (css_variables(THEMES[name]) for name in ("light", "dark"))
     return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets(names)])
 
 
 def sheets(names: Sequence[str]) -> list[str]:
-    """Texts of the style sheets."""
+    """Return the texts of the style sheets."""
     return [(WIDGETS / f"{name}.css").read_text(encoding="utf-8") for name in names]

@@ -15,9 +15,9 @@ from headlight.viz.service.request_queue import Visitor
 
 ADDRESS = "headlight.address"  # ASGI scope key of the client address, set by the middleware
 PROGRAM = "headlight.program"  # ASGI scope key: the result is fetched by job id
-MAX_REQUEST_NUMBER = 2**53  # integers below are exact in JavaScript
+MAX_REQUEST_NUMBER = 2**53  # smaller integers are exact in JavaScript
 UNKNOWN = Visitor()
-VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # of the running function
+VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # visitor of the running function
 HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)  # whether `VISITOR` has left
 
 
@@ -43,13 +43,13 @@ class OneJobPerVisitor:
         """
         stop, number = stop or Event(), turn if is_request_number(turn) else 0
         with self._lock:
-            last, later = self._running.get(visitor, (None, number))
-            if later > number:
+            previous, previous_number = self._running.get(visitor, (None, number))
+            if previous_number > number:
                 stop.set()
             else:
                 self._running[visitor] = stop, number
-        if last and not stop.is_set():
-            last.set()
+        if previous and not stop.is_set():
+            previous.set()
         try:
             yield stop
         finally:
@@ -69,20 +69,20 @@ def with_request_number(message: str, turn: Any) -> str:
 
 
 def client_address(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
-    """The client address of a request; for IPv6 its /64 network, which usually belongs to one visitor.
+    """Return the client address of a request; for IPv6, its /64 network, which usually belongs to one visitor.
 
     uvicorn has already applied `X-Forwarded-For` from a proxy on this machine. The proxy of a Space runs elsewhere in
     its network and appends the header's last public address; only earlier entries can be forged.
     """
-    argument = str((scope.get("client") or ("",))[0])
-    if on_a_space and not _public(argument):
+    client = str((scope.get("client") or ("",))[0])
+    if on_a_space and not _public(client):
         headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
         hops = [hop.strip() for hop in ",".join(headers).split(",")]
-        argument = next((hop for hop in reversed(hops) if _public(hop)), argument)
+        client = next((hop for hop in reversed(hops) if _public(hop)), client)
     try:
-        address = ipaddress.ip_address(argument)
+        address = ipaddress.ip_address(client)
     except ValueError:
-        return argument[:64]
+        return client[:64]
     if isinstance(address, ipaddress.IPv6Address) and not address.is_loopback:
         return str(ipaddress.ip_network((address, 64), strict=False))
     return str(address)

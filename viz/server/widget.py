@@ -12,7 +12,7 @@ import gradio as gr
 
 from headlight.viz.server.static_files import MODULES, file_url
 
-# `root` is the path under which the page is served, also in another site's iframe.
+# `root` is the base path of the page, also in an iframe of another site.
 LOADER = (
     "import(`${window.gradio_config?.root ?? ''}/PLACE`)"
     ".then(({ modules }) => modules['MODULE.js'].mount({"
@@ -21,7 +21,7 @@ LOADER = (
 
 
 def widget(module: str, name: str = "", *, value: str = "", **props: Any) -> gr.HTML:
-    """The element that the `mount` function of a module in `viz/widgets`, such as `translate/translate`, renders into.
+    """Return the element for the `mount` function of a module in `viz/widgets`, such as `translate/translate`.
 
     Its id and class contain `name`, by default the file name. This is a function because Gradio writes a stub file
     next to the source of a subclass.

@@ -1,7 +1,7 @@
-"""What the service asks of a backend, and the backend of this process. `viz/backends` has the others.
+"""The interface of a backend, and the backend of this process. `viz/backends` has the others.
 
 A backend receives and returns records. `work` is one of the functions listed in `viz/backends/remote_functions.py`,
-which take the model and records; errors of requests are raised as `ModelError`.
+which take the model and records. Request errors are raised as `ModelError`.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ RemoteFunction = Callable[..., Any]
 
 
 class Backend(Protocol):
-    """Runs functions on models. Thread-safe."""
+    """A backend runs functions on models. Thread-safe."""
 
     uses_gradio_queue: bool  # whether requests must pass through Gradio's queue, which identifies the visitor
 
     def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
-        """Run `work(model, *given)` on the process that has the card's model."""
+        """Run `work(model, *arguments)` in the process that has the card's model."""
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Progress after each word; the last one carries the translation.
+        """Yield progress after each word; the last record has the translation.
 
         Closing the iterator ends the work within one step; `stop` also interrupts a long step.
         """
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """Model information without weights, to validate and tokenise requests in this process."""
+        """Return the model information without weights, to validate and tokenise requests in this process."""
 
     def health_problems(self) -> Mapping[str, str]:
-        """Reasons why the backend is unavailable; empty if healthy. Takes at most a second."""
+        """Return the reasons why the backend is unavailable; empty if it is healthy. Takes at most a second."""
 
 
 class LocalBackend:
-    """The default: models in this process."""
+    """The default backend, which runs models in this process."""
 
     uses_gradio_queue = False
 
@@ -66,7 +66,7 @@ class LocalBackend:
             return result
 
     def health_problems(self) -> Mapping[str, str]:
-        """Always healthy: it runs in this process."""
+        """Return no problems, because this backend needs no other process."""
         return {}
 
 
@@ -74,11 +74,11 @@ BackendChoice = Callable[[Settings, LoadedModels], Backend]
 
 
 def local_backend(settings: Settings, models: LoadedModels) -> Backend:
-    """This process, whatever the settings say."""
+    """Return the backend of this process, whatever the settings."""
     return LocalBackend(models)
 
 
 def last_progress(translation: Any, kind: type[Progress] = Progress) -> Progress:
-    """The final progress record of a stream without intermediate progress."""
+    """Return the final progress record of a stream without intermediate progress."""
     tokens = translation.target_tokens
     return kind(len(tokens) + 1, lambda: (translation.text, tokens), translation)

@@ -55,13 +55,15 @@ class Catalogue:
         self._here = {card.name: card for card in read_cards(settings.models_folder)}
         self._downloads = Downloads(self._make_room)
         self._reach = Reach()
-        known = {
-            each["id"]: _HubEntry(tuple(each["languages"]), int(each["bytes"]), each.get("kind", "transformer"))
-            for each in load_hub_list()
+        listed = {
+            entry["id"]: _HubEntry(tuple(entry["languages"]), int(entry["bytes"]), entry.get("kind", "transformer"))
+            for entry in load_hub_list()
         }
-        # The allowed models. If any model is allowed, also the downloaded ones.
+        # Allowed models; also the downloaded ones if any model is allowed.
         self._hub = {
-            name: known.get(name, _HubEntry(languages_from_name(name))) for name in settings.models if name != ANY_MODEL
+            name: listed.get(name, _HubEntry(languages_from_name(name)))
+            for name in settings.models
+            if name != ANY_MODEL
         }
         self._read: dict[tuple[str, Path], ModelCard | None] = {}
         if ANY_MODEL in settings.models:
@@ -70,11 +72,11 @@ class Catalogue:
     # ------------------------------------------------------------ cards
 
     def cards(self) -> tuple[ModelCard, ...]:
-        """All models, the local ones first, with their current properties."""
+        """Return all models, the local ones first, with their current properties."""
         return (*self._here.values(), *(self._hub_card(name) for name in list(self._hub)))
 
     def card(self, name: str, kind: str = "") -> ModelCard:
-        """Card of an allowed model; raises if it is unknown or not of this kind."""
+        """Return the card of an allowed model. Raises `PageError` if the model is unknown or of another kind."""
         result = self._find(name)
         if result is not None and result.kind == (kind or result.kind):
             return result
@@ -86,12 +88,12 @@ class Catalogue:
         raise _unknown_model_error("unknown_model", name, [card for card in cards if card.downloaded] or cards)
 
     def reverse_model(self, name: str) -> str:
-        """Name of the installed model for the reverse direction, or ""."""
+        """Return the name of the installed model for the reverse direction, or ""."""
         languages = self.card(name, "transformer").languages
         if len(languages) != 2:
             return ""
-        known = (card for card in self._here.values() if card.kind == "transformer")
-        return next((card.name for card in known if card.languages == languages[::-1]), "")
+        translators = (card for card in self._here.values() if card.kind == "transformer")
+        return next((card.name for card in translators if card.languages == languages[::-1]), "")
 
     def _find(self, name: str) -> ModelCard | None:
         if name in self._here:
@@ -109,24 +111,24 @@ class Catalogue:
 
     def _add_cached_models(self) -> None:
         """Add all supported models of the download cache, which other programs share."""
-        for cached in cached_models():
-            name, folder = str(cached), find_folder(cached)
+        for model_id in cached_models():
+            name, folder = str(model_id), find_folder(model_id)
             if folder is not None and is_readable(folder):
                 self._hub.setdefault(name, _HubEntry(languages_from_name(name)))
 
     def _hub_card(self, name: str) -> ModelCard:
-        listed = self._hub.get(name, _HubEntry(languages_from_name(name)))
+        entry = self._hub.get(name, _HubEntry(languages_from_name(name)))
         folder = find_folder(read_id(name))
         if folder is not None and (name, folder) not in self._read:  # several names may share a folder
-            self._read[name, folder] = self._read_card(name, folder, listed.languages)
+            self._read[name, folder] = self._read_card(name, folder, entry.languages)
         if folder is not None and (result := self._read[name, folder]) is not None:
             return result
         return ModelCard(
             name=name,
-            kind=listed.kind,
-            languages=listed.languages,
+            kind=entry.kind,
+            languages=entry.languages,
             parameters=0,
-            bytes=listed.bytes,
+            bytes=entry.bytes,
             summary="",
             revision="",
             location="hub",
@@ -144,13 +146,13 @@ class Catalogue:
                 escape_for_log(error),
             )
             return None
-        # The folder is named by its commit, which changes with every file.
+        # The folder's name is its commit, which changes with every file.
         return replace(result, languages=languages or result.languages, revision=folder.name[:16], location="hub")
 
     # ------------------------------------------------------------ folders and downloads
 
     def folder(self, card: ModelCard) -> Path:
-        """The folder of a model; raises an error with the download size if it is not downloaded."""
+        """Return the folder of a model. Raises `PageError` with the download size if the model is not downloaded."""
         if card.location == "here":
             return self.settings.models_folder / card.name
         folder = find_folder(read_id(card.name))
@@ -160,11 +162,14 @@ class Catalogue:
         return folder
 
     def away(self, *, again: bool = False) -> str:
-        """Host of the Hub if visitors may use it but it is unreachable, else "". `again`: refresh the cached status."""
+        """Return the host of the Hub if visitors may use it but it is unreachable, else "".
+
+        `again`: refresh the cached status.
+        """
         return host() if self.settings.models and not self._reach.look(again=again) else ""
 
     def download_info(self, name: str) -> DownloadPlan:
-        """Files, size and licence of a download. Raises for unsupported models."""
+        """Return the files, size and licence of a download. Raises `PageError` for unsupported models."""
         card = self.card(name)
         with hub_errors_as_page_errors():
             try:
@@ -183,14 +188,14 @@ class Catalogue:
     def fetch(
         self, name: str, on_progress: Callable[[DownloadProgress], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
-        """Download an allowed model unless it is here. Concurrent calls for one model share the download."""
+        """Download an allowed model if it is missing. Concurrent calls for one model share the download."""
         card = self.card(name)
         if card.downloaded:
             return card
         with hub_errors_as_page_errors():
             self._downloads.fetch(card.name, on_progress, stop)
         card = self.card(name)
-        if not card.downloaded:  # the files are here, but invalid
+        if not card.downloaded:  # the files exist but are invalid
             raise PageError("model", "model_cannot_load", {"given": card.name})
         return card
 
@@ -202,13 +207,13 @@ class Catalogue:
     def _make_room(self, offer: DownloadPlan) -> bool:
         """Delete models until the download fits into the quota."""
         mark_claimed(offer.repository)
-        on_their_way = {read_id(name).repository for name in self._downloads.names()}
-        for name in make_room(offer.repository, offer.missing, self.settings.hub_mb * 1_000_000, on_their_way):
+        downloading = {read_id(name).repository for name in self._downloads.names()}
+        for name in make_room(offer.repository, offer.missing, self.settings.hub_mb * 1_000_000, downloading):
             LOG.warning("%s was deleted to make room for %s.", repr_short(name), repr_short(offer.repository))
         return True
 
     def waiter_count(self, name: str) -> int:
-        """Number of requests that wait for another request's download."""
+        """Return the number of requests that wait for another request's download."""
         return self._downloads.waiter_count(name)
 
 

@@ -16,7 +16,7 @@ OnProgress = Callable[[DownloadProgress], None]
 
 
 def _is_shared_error(error: Exception) -> bool:
-    """Whether the error applies to every request for the model. Cancelling affects only one request."""
+    """Whether the error applies to every request for the model. A cancellation affects only one request."""
     return isinstance(error, HubError) and error.kind != "stopped"
 
 
@@ -28,7 +28,7 @@ class Downloads:
         self._flights: SingleFlight[Path] = SingleFlight(shares=_is_shared_error)
 
     def fetch(self, name: str, on_progress: OnProgress | None = None, stop: Event | None = None) -> Path:
-        """Download a model, or wait for another request's download; returns the folder."""
+        """Download a model, or wait for another request's download. Returns the folder."""
         stop = stop or Event()
         result = self._flights.get_or_lead(name, left=stop, on_progress=on_progress)
         if result is None:
@@ -41,16 +41,16 @@ class Downloads:
             return folder
 
     def waiter_count(self, name: str) -> int:
-        """Number of requests that wait for another request's download."""
+        """Return the number of requests that wait for another request's download."""
         return self._flights.waiter_count(name)
 
     def names(self) -> set[str]:
-        """Ids of the models that are being downloaded."""
+        """Return the ids of the models that are being downloaded."""
         return {str(name) for name in self._flights.keys()}  # noqa: SIM118 - not a dict
 
 
 def _fan_out(lead: Leader[Path], on_progress: OnProgress | None) -> OnProgress:
-    """A progress callback that also reports to the waiting requests."""
+    """Return a progress callback that also reports to the waiting requests."""
 
     def tell(progress: DownloadProgress) -> None:
         lead.report_progress(progress)

@@ -41,7 +41,7 @@ def _in_turns(
     waiting: list[Waiting], level: int, running: Turns, last: Turns, latest: int
 ) -> Iterator[tuple[Rank, Waiting]]:
     """Yield the requests of one group in order, each with its rank within the group."""
-    if len(waiting) == 1:  # the usual group, and hundreds of them in a burst
+    if len(waiting) == 1:  # the common case: a burst consists of hundreds of such groups
         yield _rank_alone(waiting[0], level, running, last), waiting[0]
         return
     if waiting and level == len(waiting[0].keys):
@@ -51,25 +51,24 @@ def _in_turns(
     for request in waiting:
         groups[request.keys[level]].append(request)
     newest_first = waiting and level == len(waiting[0].keys) - 1
-    heap: list[
-        tuple[Any, ...]
-    ] = []  # (*rank, place, request, requests): places are unique, so requests are never compared
-    for place, (key, own) in enumerate(groups.items()):
-        requests = _in_turns(own, level + 1, running, last, latest)
+    # (*rank, index, request, requests): indices are unique, so requests are never compared.
+    heap: list[tuple[Any, ...]] = []
+    for index, (key, members) in enumerate(groups.items()):
+        requests = _in_turns(members, level + 1, running, last, latest)
         rank, request = next(requests)
         sign = -1 if newest_first else 1
-        heap.append((running.get(key, 0), last.get(key, 0), *(sign * part for part in rank), place, request, requests))
+        heap.append((running.get(key, 0), last.get(key, 0), *(sign * part for part in rank), index, request, requests))
     heapq.heapify(heap)
     while heap:
-        turns, since, *parts, place, request, requests = heapq.heappop(heap)
+        running_count, last_slot, *parts, index, request, requests = heapq.heappop(heap)
         latest += 1
-        yield (turns, since, *(abs(part) for part in parts)), request
-        if (following := next(requests, None)) is not None:
-            heapq.heappush(heap, (turns + 1, latest, *following[0], place, following[1], requests))
+        yield (running_count, last_slot, *(abs(part) for part in parts)), request
+        if (successor := next(requests, None)) is not None:
+            heapq.heappush(heap, (running_count + 1, latest, *successor[0], index, successor[1], requests))
 
 
 def _rank_alone(request: Request, level: int, running: Turns, last: Turns) -> Rank:
-    """The rank of the only request of its group."""
+    """Return the rank of the only request of its group."""
     parts: list[int] = []
     for key in request.keys[level:]:
         parts += (running.get(key, 0), last.get(key, 0))

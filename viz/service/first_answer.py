@@ -1,7 +1,7 @@
 """The stored first answer: a real translation that the page shows at once, in `assets/first.json`.
 
-`python -m headlight.viz.service.first_answer` updates it, with `--stale` only if its key is out of date. The key
-covers the weights, the default request and the JSON format of answers. An answer with another key is not used.
+`python -m headlight.viz.service.first_answer` updates it; with `--stale`, only if its key is out of date. The key
+covers the weights, the default request and the JSON format of answers. An answer with a different key is ignored.
 """
 
 from __future__ import annotations
@@ -53,39 +53,39 @@ def make_first_answer(service: Service) -> str:
 
 
 def first_request(service: Service) -> dict[str, Any]:
-    """The first request of the page."""
-    example = next((each for each in EXAMPLES if each.model == service.default), EXAMPLES[0])
+    """Return the first request of the page."""
+    example = next((candidate for candidate in EXAMPLES if candidate.model == service.default), EXAMPLES[0])
     return default_request(service) | {"text": example.text}
 
 
 def first_answer_key(service: Service) -> str:
-    """Digest of the model's weights, the first request and the JSON format of answers.
+    """Return a digest of the model's weights, the first request and the JSON format of answers.
 
     The format is that of a small synthetic translation, so that a new or changed field changes the key without a
     version number.
     """
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _sample_translation(service.default)
-    about = model_json(service, sample)
-    about["best_head"] = {"layer": 0, "head": 3, "shift": 1}
-    form = translation_json(sample, about, cached=True, hint=None, way_back="")
+    model = model_json(service, sample)
+    model["best_head"] = {"layer": 0, "head": 3, "shift": 1}
+    answer_format = translation_json(sample, model, cached=True, hint=None, way_back="")
     weights = [revision, service.reverse_revision(service.default)]
     heads = measured_heads(service, sample)
-    known = [heads.aligning, sorted(heads.losses.items())]
-    decides = [*weights, _reliability_rule(service), first_request(service), known, form]
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
+    head_values = [heads.aligning, sorted(heads.losses.items())]
+    key_parts = [*weights, _reliability_rule(service), first_request(service), head_values, answer_format]
+    return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _reliability_rule(service: Service) -> str:
-    """Text of the default model's reliability rule, which can change without the weights."""
+    """Return the text of the default model's reliability rule, which can change without the weights."""
     card = service.catalogue.card(service.default, "transformer")
     path = service.catalogue.folder(card) / RELIABILITY
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _sample_translation(model: str) -> Translation:
-    """A translation with all optional parts. Its weights are exact in binary, so that all processors agree."""
-    other = Alternative("b", 5, 0.25)
+    """Return a translation with all optional parts. Its weights are exact in binary, so all processors agree."""
+    alternative = Alternative("b", 5, 0.25)
     source = (
         Token("Aa", 3, 0, 2, word=0),
         Token("é", 4, 2, 3, word=0, piece=0, pieces=2),
@@ -93,16 +93,16 @@ def _sample_translation(model: str) -> Translation:
         Token("</s>", 2, 3, 3, special=True),
     )
     target = (
-        Token("A", 3, 0, 1, word=0, probability=0.5, alternatives=(other,)),
-        Token(" b", 5, 1, 3, word=1, probability=0.25, alternatives=(other,)),
+        Token("A", 3, 0, 1, word=0, probability=0.5, alternatives=(alternative,)),
+        Token(" b", 5, 1, 3, word=1, probability=0.25, alternatives=(alternative,)),
         Token("<", 6, 3, 4, word=1, probability=0.125),
         Token("</s>", 2, 4, 4, special=True, probability=0.5),
     )
-    alike, same = np.full((4, 4), 0.25, dtype=np.float32), np.eye(4, dtype=np.float32)
-    before, first = np.eye(4, k=-1, dtype=np.float32), np.eye(1, 4, dtype=np.float32).repeat(4, axis=0)
-    before[0, 0] = 1.0
-    maps = np.stack([alike, same, before, first])[None]  # [layer, head, query, key]
-    seen = np.stack([same, before, first, (same + first) / 2])[None]
+    uniform, diagonal = np.full((4, 4), 0.25, dtype=np.float32), np.eye(4, dtype=np.float32)
+    previous, first = np.eye(4, k=-1, dtype=np.float32), np.eye(1, 4, dtype=np.float32).repeat(4, axis=0)
+    previous[0, 0] = 1.0
+    maps = np.stack([uniform, diagonal, previous, first])[None]  # [layer, head, query, key]
+    decoder_maps = np.stack([diagonal, previous, first, (diagonal + first) / 2])[None]
     return Translation(
         request=TranslationRequest(text="Aaé", model=model),
         source_text="Aaé",
@@ -110,7 +110,7 @@ def _sample_translation(model: str) -> Translation:
         source_tokens=source,
         target_tokens=target,
         start_token=Token("<s>", 1, 0, 0, special=True),
-        attention=Attention(maps, seen, maps),
+        attention=Attention(maps, decoder_maps, maps),
         positions={},
         score=-0.5,
         log_probability=-2.0,

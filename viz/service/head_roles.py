@@ -14,13 +14,13 @@ LONGEST_NAME = 200  # characters
 
 
 def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Server function: model name → `{"roles": …}`, with None if the model has no valid file.
+    """Return a server function that maps a model name to `{"roles": …}`, with None if the model has no valid file.
 
     `model/experiments/head_roles.py` documents the values.
     """
 
     def kept_roles(values: Mapping[str, Any]) -> dict[str, Any]:
-        """Roles of an allowed model."""
+        """Return the roles of an allowed model."""
         name = check_text("model", values.get("model", ""), limit=LONGEST_NAME)
         card = service.catalogue.card(name or service.default, "transformer")
         if not card.downloaded:

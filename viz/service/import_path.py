@@ -9,7 +9,7 @@ import headlight
 
 
 def python_path() -> str:
-    """`PYTHONPATH` for a process that imports the same `headlight` as this one."""
-    place = Path(headlight.__file__).resolve()
-    folder = place.parents[1] if place.name == "__init__.py" else place.parent  # installed, or a checkout
+    """Return the `PYTHONPATH` for a process that imports the same `headlight` as this one."""
+    path = Path(headlight.__file__).resolve()
+    folder = path.parents[1] if path.name == "__init__.py" else path.parent  # installed, or a checkout
     return os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", ""))))

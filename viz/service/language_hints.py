@@ -10,7 +10,7 @@ from headlight.viz.service.messages import LanguageHint, LanguageOffer
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.service import Service
 
-TOY = "toy"  # knows two sentences, so it is never offered
+TOY = "toy"  # translates only two sentences, so it is never offered
 
 
 def language_hint(service: Service, translation: Translation) -> LanguageHint | None:
@@ -22,33 +22,40 @@ def language_hint(service: Service, translation: Translation) -> LanguageHint | 
     request = translation.request
     name = request.model or service.default
     card, defaults = service.catalogue.card(name, "transformer"), service.model_defaults(name)
-    reads = request.source_language or defaults.source or "".join(card.languages[:1])
-    writes = request.target_language or defaults.target or "".join(card.languages[1:2])
-    result = identify(request.text)
-    if result is None or not reads or result == two_letters(reads):
+    source_code = request.source_language or defaults.source or "".join(card.languages[:1])
+    target_code = request.target_language or defaults.target or "".join(card.languages[1:2])
+    detected = identify(request.text)
+    if detected is None or not source_code or detected == two_letters(source_code):
         return None
     offers: list[LanguageOffer] = [
-        {"model": name, "source_language": code, "source": code, "target": writes}
+        {"model": name, "source_language": code, "source": code, "target": target_code}
         for code in defaults.sources
-        if two_letters(code) == result and two_letters(writes) != result
+        if two_letters(code) == detected and two_letters(target_code) != detected
     ]
-    others = [each for each in service.models() if _translates(each, result) and each.name != name]
+    candidates = [
+        candidate for candidate in service.models() if _translates(candidate, detected) and candidate.name != name
+    ]
 
-    def rank(each: ModelCard) -> tuple[bool, bool, str]:
-        target = two_letters(each.languages[1])
-        return target != two_letters(reads), target != two_letters(writes), each.name
+    def rank(candidate: ModelCard) -> tuple[bool, bool, str]:
+        target = two_letters(candidate.languages[1])
+        return target != two_letters(source_code), target != two_letters(target_code), candidate.name
 
     offers += [
-        {"model": each.name, "source_language": "", "source": each.languages[0], "target": each.languages[1]}
-        for each in sorted(others, key=rank)
+        {
+            "model": candidate.name,
+            "source_language": "",
+            "source": candidate.languages[0],
+            "target": candidate.languages[1],
+        }
+        for candidate in sorted(candidates, key=rank)
     ]
-    return {"language": result, "reads": reads, "offers": offers}
+    return {"language": detected, "reads": source_code, "offers": offers}
 
 
 def hint_for_programs(service: Service, translation: Translation) -> str | None:
-    """English hint for API clients: all words are masked, or the sentence is in another language."""
-    hidden, tokens = translation.attention.masked_source, translation.source_tokens
-    if all(place in hidden for place, token in enumerate(tokens) if not token.special):
+    """Return an English hint for API clients if all words are masked or the sentence is in another language."""
+    masked, tokens = translation.attention.masked_source, translation.source_tokens
+    if all(position in masked for position, token in enumerate(tokens) if not token.special):
         return phrase("hint_all_hidden")
     return hint_in_words(language_hint(service, translation))
 
@@ -57,20 +64,20 @@ def hint_in_words(hint: LanguageHint | None) -> str | None:
     """Convert a hint to an English sentence."""
     if hint is None:
         return None
-    looks = phrase("hint_looks", name=_name(hint["language"]))
+    detected = phrase("hint_looks", name=_name(hint["language"]))
     if not hint["offers"]:
-        return f"{looks} {phrase('hint_reads', name=_name(hint['reads']))}"
-    ways = (
-        f"model={each['model']!r}"
-        + (f", source_language={each['source_language']!r}" if each["source_language"] else "")
-        for each in hint["offers"]
+        return f"{detected} {phrase('hint_reads', name=_name(hint['reads']))}"
+    settings = (
+        f"model={offer['model']!r}"
+        + (f", source_language={offer['source_language']!r}" if offer["source_language"] else "")
+        for offer in hint["offers"]
     )
-    return f"{looks} To translate it as that, use {' or '.join(ways)}."
+    return f"{detected} To translate it as that, use {' or '.join(settings)}."
 
 
 def _translates(card: ModelCard, language: str) -> bool:
-    known = card.kind == "transformer" and card.downloaded and len(card.languages) == 2 and card.name != TOY
-    return known and two_letters(card.languages[0]) == language
+    is_supported = card.kind == "transformer" and card.downloaded and len(card.languages) == 2 and card.name != TOY
+    return is_supported and two_letters(card.languages[0]) == language
 
 
 def _name(code: str) -> str:

@@ -29,15 +29,15 @@ class LoadedModels:
 
     @contextmanager
     def use(self, card: ModelCard) -> Iterator[Any]:
-        """The `Translator` or `Judge` of a card, which stays in memory until the end of the block."""
+        """Yield the `Translator` or `Judge` of a card. It stays in memory until the end of the block."""
         with self.cache.use(model_key(card), lambda: self.load(card)) as model:
             self.catalogue.mark_used(card)
             yield model
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """Model information of a translator from its folder, without weights."""
-        with self.cache.use(("outline", *model_key(card)), lambda: self._read(card, read_model_info)) as outline:
-            result: ModelInfo = outline
+        """Return the model information of a translator from its folder, without weights."""
+        with self.cache.use(("outline", *model_key(card)), lambda: self._read(card, read_model_info)) as info:
+            result: ModelInfo = info
             return result
 
     def load(self, card: ModelCard) -> Any:
@@ -57,7 +57,7 @@ class LoadedModels:
 
 
 def model_key(card: ModelCard) -> tuple[str, str]:
-    """Cache key of a model: name and revision."""
+    """Return the cache key of a model: its name and revision."""
     return card.name, card.revision
 
 

@@ -26,7 +26,7 @@ class ByteLru(Generic[Value]):
         return len(self._entries)
 
     def keys(self) -> list[Hashable]:
-        """All keys, least recently used first."""
+        """Return all keys, least recently used first."""
         return list(self._entries)
 
     def get(self, key: Hashable) -> Value | None:
@@ -47,7 +47,7 @@ class ByteLru(Generic[Value]):
         return value
 
     def put(self, key: Hashable, value: Value, size: int) -> None:
-        """Store or replace a value, and evict others until all fit."""
+        """Store or replace a value, and evict others until the rest fits."""
         self.pop(key)
         self._entries[key] = value, size
         self.bytes += size

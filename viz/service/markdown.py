@@ -1,4 +1,4 @@
-"""Converts the Markdown of a model card to plain nodes, which the browser renders.
+"""Conversion of the Markdown of a model card to plain nodes that the browser renders.
 
 HTML in a card stays text, images become their alternative text, and only http and https links are kept.
 """
@@ -71,13 +71,13 @@ def blocks(source: str) -> list[Block]:
 
 
 def find_licence(source: str) -> str:
-    """Licence of the weights in the card's text, or empty."""
+    """Return the licence of the weights in the card's text, or ""."""
     match = LICENCE.search(" ".join(source.split()))
     return match[1].strip() if match else ""
 
 
 def training_curve(found: list[Block]) -> dict[str, Any] | None:
-    """The first table whose first column is `step`, as series of numbers, or `None`."""
+    """Return the first table whose first column is `step`, as series of numbers, or `None`."""
     for table in (block for block in found if block["tag"] == "table"):
         rows = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         names, *lines = rows
@@ -87,13 +87,13 @@ def training_curve(found: list[Block]) -> dict[str, Any] | None:
         steps, *values = zip(*numbers, strict=True)
         return {
             "steps": steps,
-            "series": [{"name": name, "values": each} for name, each in zip(names[1:], values, strict=True)],
+            "series": [{"name": name, "values": column} for name, column in zip(names[1:], values, strict=True)],
         }
     return None
 
 
 def find_test_scores(found: list[Block]) -> dict[str, Any] | None:
-    """The first table whose first column is `test`: its measure, and score and goal per test, or `None`."""
+    """Return the measure and the scores and goals of the first table whose first column is `test`, or `None`."""
     for table in (block for block in found if block["tag"] == "table"):
         names, *lines = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         if names[0] != "test" or len(names) < 2:
@@ -117,7 +117,7 @@ def _nodes(node: SyntaxTreeNode, depth: int) -> list[Block | str]:
     """Convert a parser node to nodes of the page. Unknown nodes are replaced by their children."""
     inside: list[Block | str] = []
     if depth < MAX_DEPTH:
-        inside = [each for child in node.children for each in _nodes(child, depth + 1)]
+        inside = [converted for child in node.children for converted in _nodes(child, depth + 1)]
     if node.type in ("text", "softbreak", "hardbreak"):
         return [" " if node.type == "softbreak" else "\n" if node.type == "hardbreak" else node.content]
     if node.type in ("code_inline", "code_block", "fence"):

@@ -1,4 +1,4 @@
-"""Everything that the server sends to the page's translation, as types.
+"""Types of all messages that the server sends for the page's translations.
 
 `python -m workshop.message_types` writes the same types for JavaScript into `tests/javascript/messages.d.ts`.
 A record that travels as `dataclasses.asdict` is annotated with its class, which lists the fields.
@@ -13,8 +13,8 @@ from headlight.model.intervention_records import Kind
 from headlight.model.measures.roles import RoleName
 from headlight.model.records import DecodingOptions, Grade, Hypothesis, Reason, StopReason
 
-# Version of the format of answers, which saved pages keep. A change of the format increases this number and that of
-# `Answer.version`; the page then needs a way from the former version, in `viz/widgets/core/saved-answer.js`.
+# Version of the answer format, which saved pages contain. After a change of the format, increase this number and
+# `Answer.version`, and convert the previous version in `viz/widgets/core/saved-answer.js`.
 ANSWER_VERSION: Final = 2
 
 # ---------------------------------------------------------------- parts of an answer
@@ -38,10 +38,10 @@ class TokenValues(TypedDict):
     word: int | None  # index of its word; None for special tokens
     full: NotRequired[str]  # the full text of a truncated label
     special: NotRequired[bool]
-    joined: NotRequired[bool]  # it continues the word of the token before
-    piece: NotRequired[int]  # of a character that is cut into `pieces`
+    joined: NotRequired[bool]  # whether it continues the word of the previous token
+    piece: NotRequired[int]  # index of the piece, if a character is split into `pieces`
     pieces: NotRequired[int]
-    probability: NotRequired[float]  # of written tokens
+    probability: NotRequired[float]  # only for output tokens
     alternatives: NotRequired[list[Alternative]]
 
 
@@ -132,7 +132,9 @@ class AnswerModel(ModelEntry):
     sources: Sequence[str]  # languages of a multilingual model
     targets: Sequence[str]
     left_out: Sequence[str]  # generation settings of the model that Headlight does not support
-    python_defaults: Annotated[dict[str, Any], DecodingOptions] | None  # of `Translator`, if the model has its own
+    python_defaults: (
+        Annotated[dict[str, Any], DecodingOptions] | None
+    )  # `Translator` defaults, if the model has its own
 
 
 # ---------------------------------------------------------------- messages of a translation
@@ -184,7 +186,7 @@ class Answer(Message):
     reliability: ReliabilityValues | None
     device: str
     seconds: float
-    cached: NotRequired[bool]  # `seconds` is that of an earlier request
+    cached: NotRequired[bool]  # whether `seconds` belongs to an earlier request
     hint: NotRequired[LanguageHint | None]
     way_back: NotRequired[str]  # name of the reverse model, or empty
 
@@ -211,7 +213,7 @@ class WaitingMessage(Message):
 
     what: Literal["waiting"]
     before: int | None
-    ticket: NotRequired[str]  # a call is repeated with it
+    ticket: NotRequired[str]  # sent with the next poll
 
 
 class BusyMessage(Message):
@@ -296,5 +298,5 @@ class FetchedMessage(Downloaded):
 
 DownloadMessage = FetchingMessage | FetchedMessage | ErrorMessage
 
-# Messages of each stream of the page, by its name.
+# Message type of each stream of the page, by stream name.
 STREAMS: Mapping[str, Any] = {"stream_messages": TranslationMessage, "fetch_model": DownloadMessage}

@@ -45,15 +45,15 @@ class ModelCache(Generic[Model]):
             return self._models.bytes
 
     def keys(self) -> list[Hashable]:
-        """Keys of all cached models, least recently used first."""
+        """Return the keys of all cached models, least recently used first."""
         with self._flights.changed:
             return self._models.keys()
 
     @contextmanager
     def use(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
-        """The model of this key, loaded if necessary. It stays cached until the end of the block."""
+        """Yield the model of this key, loaded if necessary. It stays cached until the end of the block."""
         result = self._flights.get_or_lead(
-            key, find=lambda: self._acquire(key), keep=lambda made: self._store(key, made)
+            key, find=lambda: self._acquire(key), keep=lambda loaded: self._store(key, loaded)
         )
         entry = self._load(result, load) if isinstance(result, Leader) else result
         assert entry is not None  # noqa: S101 - None is only returned to cancellable requests

@@ -23,7 +23,7 @@ CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
 DEFAULTS_FILES = ("habits.json", "languages.json")
 OWN_CLASSIFIERS = ("classifier", "encoder_classifier")  # kinds of our own folders
 LANGUAGE = re.compile(r"[a-z]{2,3}")
-LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text has any length
+LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text may be long
 LARGEST_HEADER = 100_000_000  # bytes: limit of the weight format
 
 LOG = logging.getLogger(__name__)
@@ -56,12 +56,12 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
     if not folder.is_dir():
         return ()
     cards = []
-    for inner in sorted(folder.iterdir()):
-        if (inner / CONFIG).is_file() and not inner.name.startswith("."):  # .name.part: incomplete
+    for subfolder in sorted(folder.iterdir()):
+        if (subfolder / CONFIG).is_file() and not subfolder.name.startswith("."):  # `.name.part` is incomplete
             try:
-                cards.append(read_card(inner))
+                cards.append(read_card(subfolder))
             except UNREADABLE_ERRORS as error:
-                LOG.warning("The model folder %s is left out: %s", escape_for_log(inner), escape_for_log(error))
+                LOG.warning("The model folder %s is left out: %s", escape_for_log(subfolder), escape_for_log(error))
     return tuple(cards)
 
 
@@ -74,7 +74,7 @@ def is_readable(folder: Path) -> bool:
 
 
 def _unsupported_family(config: dict[str, Any]) -> object:
-    """Family of an unsupported model; `None` if it is supported."""
+    """Return the family of an unsupported model; `None` if the model is supported."""
     family = family_name(config)
     return None if "format" in config or family in FAMILIES else family or "unnamed"
 
@@ -86,8 +86,8 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     if not isinstance(config, dict):
         raise ValueError(f"{CONFIG} holds no object")
     family = model_type(config)
-    if (strange := _unsupported_family(config)) is not None:
-        raise ValueError(f"models of the family {strange!r} cannot be read, only {', '.join(FAMILIES)}")
+    if (unsupported := _unsupported_family(config)) is not None:
+        raise ValueError(f"models of the family {unsupported!r} cannot be read, only {', '.join(FAMILIES)}")
     head, body = _front_matter(card_text(folder))
     return ModelCard(
         name=name,
@@ -105,12 +105,11 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
 
 
 def card_text(folder: Path) -> str:
-    """Text of a folder's card; empty if it is missing or links outside the folder."""
+    """Return the text of a folder's card; empty if the card is missing or links outside the folder."""
     path = folder / CARD
-    home = (
-        folder.parents[1] if folder.parent.name == "snapshots" else folder
-    )  # files of a snapshot are links into the cache
-    if not path.is_file() or not path.resolve().is_relative_to(home.resolve()):
+    # Files of a snapshot are links into the cache.
+    root = folder.parents[1] if folder.parent.name == "snapshots" else folder
+    if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
         return ""
     with path.open(encoding="utf-8", errors="replace") as file:
         return file.read(LONGEST_CARD)
@@ -123,14 +122,14 @@ def _front_matter(text: str) -> tuple[str, str]:
 
 
 def _languages(folder: Path, head: str) -> tuple[str, ...]:
-    """Languages from the card, else from the recipe of the same name, else from a name such as de-en."""
+    """Return the languages from the card, else from the recipe of the same name, else from a name such as de-en."""
     if languages := _languages_in_front_matter(head):
         return languages
     recipe = folder.parents[1] / "recipes" / f"{folder.name}.json"
     if recipe.is_file():
         values: dict[str, Any] = json.loads(recipe.read_text(encoding="utf-8"))
-        named = (values.get("source_language"), values.get("target_language"))
-        return tuple(language for language in named if isinstance(language, str))
+        pair = (values.get("source_language"), values.get("target_language"))
+        return tuple(language for language in pair if isinstance(language, str))
     return languages_from_name(folder.name)
 
 
@@ -140,13 +139,13 @@ def _languages_in_front_matter(head: str) -> tuple[str, ...]:
 
 
 def _pair(head: str) -> tuple[str, ...]:
-    """Source and target if a third-party card names exactly two languages; the order of more is unknown."""
-    named = _languages_in_front_matter(head)
-    return named if len(named) == 2 else ()
+    """Return source and target if a third-party card names exactly two languages. The order of more is unknown."""
+    languages = _languages_in_front_matter(head)
+    return languages if len(languages) == 2 else ()
 
 
 def _parameters(path: Path) -> int:
-    """Number of parameters by the header of a safetensors file, without the scales of int8 rows."""
+    """Count the parameters in the header of a safetensors file, without the scales of int8 rows."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > min(LARGEST_HEADER, path.stat().st_size):
@@ -160,16 +159,16 @@ def _parameters(path: Path) -> int:
 
 
 def _summary(body: str) -> str:
-    """The first paragraph that is not a heading, on one line."""
+    """Return the first paragraph that is not a heading, on one line."""
     paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
     first = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
     return first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
 
 
 def _revision(folder: Path) -> str:
-    """Digest of the checksum file, else of file sizes and modification times."""
+    """Return a digest of the checksum file, else of file sizes and modification times."""
     if (folder / SUMS).exists():
         return revision(folder)
-    about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name not in DESCRIPTIVE_FILES]
-    state = repr([(name, status.st_size, status.st_mtime_ns) for name, status in about])
+    files = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name not in DESCRIPTIVE_FILES]
+    state = repr([(name, status.st_size, status.st_mtime_ns) for name, status in files])
     return hashlib.sha256(state.encode()).hexdigest()[:16]

@@ -30,32 +30,35 @@ class ModelDefaults:
     max_length: int | None = None  # output tokens; None: no limit of the model
     sources: tuple[str, ...] = ()  # language codes of the model; empty: a single pair
     targets: tuple[str, ...] = ()
-    source: str = ""  # the default
-    target: str = ""
+    source: str = ""  # the default source language
+    target: str = ""  # the default target language
     unsupported: tuple[str, ...] = ()  # generation settings of the model that Headlight does not support
     in_python: DecodingOptions = field(default_factory=DecodingOptions)  # defaults of `Translator`
 
     def check_request(self, request: TranslationRequest, most: int) -> TranslationRequest:
-        """Fill in the model's length limit if the request has none. Raises for unknown languages."""
+        """Fill in the model's length limit if the request has none. Raises `PageError` for unknown languages."""
         for name, choices in (("source_language", self.sources), ("target_language", self.targets)):
             value = getattr(request, name)
             if value and not choices:
                 raise PageError(name, "no_languages", {"name": name, "given": repr_short(value)})
             if value and value not in choices:
-                named = ", ".join((*choices[:MAX_LISTED], "…") if len(choices) > MAX_LISTED else choices)
-                raise PageError(name, "not_choice", {"name": name, "choices": named, "given": repr_short(value)})
+                listed = ", ".join((*choices[:MAX_LISTED], "…") if len(choices) > MAX_LISTED else choices)
+                raise PageError(name, "not_choice", {"name": name, "choices": listed, "given": repr_short(value)})
         if self.max_length is None or request.options.max_length is not None:
             return request
         return replace(request, options=replace(request.options, max_length=min(self.max_length, most)))
 
     def options(self) -> dict[str, Any]:
-        """Options in requests of the page, with their default values."""
+        """Return the options in requests of the page, with their default values."""
         options = asdict(self.decoding)
         return {name: options[name] for name in REQUEST_OPTIONS}
 
 
 def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> ModelDefaults:
-    """The page's defaults, for a model without its own; `read_back`: rerank with the installed reverse model."""
+    """Return the page's defaults, for a model without its own.
+
+    `read_back`: rerank with the installed reverse model.
+    """
     decoding = default_options(settings)
     if read_back and decoding.beam_size > 1:
         decoding = replace(decoding, back_weight=REVERSE_WEIGHT)
@@ -63,7 +66,7 @@ def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> Mode
 
 
 def make_defaults(outline: ModelInfo, settings: Settings) -> ModelDefaults:
-    """Defaults of a model by its generation settings and languages."""
+    """Derive the defaults of a model from its generation settings and languages."""
     defaults, languages = outline.generation_defaults, outline.languages
     decoding = default_options(settings)
     if defaults != GenerationDefaults():

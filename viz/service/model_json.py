@@ -22,41 +22,41 @@ from headlight.viz.service.service import Service
 
 
 def default_request(service: Service) -> dict[str, Any]:
-    """The default request of the page."""
-    open_fields = {"target": None, "prefix": None, "source_language": "", "target_language": ""}
-    return {"model": service.default, **service.model_defaults().options(), **open_fields}
+    """Return the default request of the page."""
+    optional_fields = {"target": None, "prefix": None, "source_language": "", "target_language": ""}
+    return {"model": service.default, **service.model_defaults().options(), **optional_fields}
 
 
 def answer_json(
     service: Service, translation: Translation, read_back: Reliability | None = None, *, cached: bool = False
 ) -> str:
-    """JSON of a translation and its model; `cached`: timings are from an earlier request.
+    """Return the JSON of a translation and its model. `cached`: the timings are from an earlier request.
 
-    `read_back` is its reliability if it was back-translated already; else the browser requests it.
+    `read_back` is the reliability after back-translation, if it is already known; else the browser requests it.
     """
-    more: AnswerExtras = {
+    extras: AnswerExtras = {
         "cached": cached,
         "hint": language_hint(service, translation),
         "way_back": service.reverse_model(translation),
     }
     if read_back is not None:
-        more["reliability"] = reliability_values(read_back)
-    about = model_json(service, translation)
-    return translation_json(translation, about, measured_heads(service, translation), **more)
+        extras["reliability"] = reliability_values(read_back)
+    model = model_json(service, translation)
+    return translation_json(translation, model, measured_heads(service, translation), **extras)
 
 
 def translation_dict(service: Service, translation: Translation) -> Answer:
-    """The data of `answer_json` without the fields that depend on the request, as a dictionary."""
+    """Return the data of `answer_json` without the fields that depend on the request, as a dictionary."""
     return answer_dict(translation, model_json(service, translation), measured_heads(service, translation))
 
 
 def measured_heads(service: Service, translation: Translation) -> CrossHeads:
-    """Measured cross-attention heads of a translation's model."""
+    """Return the measured cross-attention heads of a translation's model."""
     return service.catalogue.card(translation.request.model or service.default, "transformer").cross_heads
 
 
 def model_json(service: Service, translation: Translation) -> AnswerModel:
-    """Data of a translation's model: defaults, and the languages of the translation."""
+    """Return the data of a translation's model, with its defaults and the languages of the translation."""
     request = translation.request
     name = request.model or service.default
     result = card_json(service.catalogue.card(name, "transformer"))
@@ -76,7 +76,7 @@ def model_json(service: Service, translation: Translation) -> AnswerModel:
 
 
 def translators(service: Service) -> list[TranslatorEntry]:
-    """All translators in menu order: the default first, the toy model last, then those of the Hub."""
+    """Return all translators in menu order: the default first, the toy model last, then those of the Hub."""
     cards = [card for card in service.models() if card.kind == "transformer"]
     return [
         {**card_json(card), "defaults": _known_defaults(service, card)}
@@ -85,20 +85,20 @@ def translators(service: Service) -> list[TranslatorEntry]:
 
 
 def _known_defaults(service: Service, card: ModelCard) -> dict[str, Any] | None:
-    """Defaults of a model, or None if they are unknown before its first answer."""
-    known = card.downloaded and not card.has_defaults
-    return service.model_defaults(card.name).options() if known else None
+    """Return the defaults of a model, or None if they are unknown before its first answer."""
+    is_known = card.downloaded and not card.has_defaults
+    return service.model_defaults(card.name).options() if is_known else None
 
 
 def classifiers(service: Service) -> list[ClassifierEntry]:
-    """All classifiers in menu order."""
+    """Return all classifiers in menu order."""
     return [{**card_json(card), "linear": card.is_additive} for card in service.classifiers()]
 
 
 def card_json(card: ModelCard) -> ModelEntry:
-    """Model data for the browser."""
+    """Return the data of a model for the browser."""
     source, target = (*card.languages, "", "")[:2]
-    best = card.cross_heads.best  # the best word alignment, with either row shift
+    best = card.cross_heads.best  # the head that aligns words best, with either row shift
     return {
         "source": source,
         "target": target,

@@ -10,12 +10,15 @@ from headlight.viz.service.service import Service
 
 
 def own_translation(service: Service, request: TranslationRequest) -> tuple[Translation, Answer | None]:
-    """The model's own translation, and its JSON data if reranking selects another one for the page, else `None`."""
+    """Return the model's own translation and its JSON data.
+
+    The data is `None` if reranking selects the same translation for the page.
+    """
     own = service.translate(own_choice(request))
-    same = target_ids(own) == target_ids(service.translate(request))
-    return own, None if same else translation_dict(service, own)
+    is_same = target_ids(own) == target_ids(service.translate(request))
+    return own, None if is_same else translation_dict(service, own)
 
 
 def target_ids(translation: Translation) -> tuple[int, ...]:
-    """Ids of the target tokens."""
+    """Return the ids of the target tokens."""
     return tuple(token.id for token in translation.target_tokens)

@@ -14,10 +14,10 @@ class Pace:
         self._seconds: dict[str, float] = {}
 
     def of(self, kind: str) -> float:
-        """Expected seconds of one computation."""
+        """Return the expected seconds of one computation."""
         return self._seconds.get(kind, FIRST_GUESS_S)
 
     def note(self, kind: str, seconds: float) -> None:
         """Record the duration of one computation."""
-        before = self.of(kind)
-        self._seconds[kind] = before + WEIGHT * (min(seconds, MAX_GROWTH * before) - before)
+        mean = self.of(kind)
+        self._seconds[kind] = mean + WEIGHT * (min(seconds, MAX_GROWTH * mean) - mean)

@@ -51,7 +51,7 @@ from headlight.viz.token_labels import token_labels
 def translation_json(
     translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED, **more: Unpack[AnswerExtras]
 ) -> str:
-    """JSON of `answer_dict` with `more` fields.
+    """Return the JSON of `answer_dict` with `more` fields.
 
     Weights are inserted after encoding: they need no escapes, and searching megabytes for them takes 10 ms.
     """
@@ -61,16 +61,16 @@ def translation_json(
     rest, parts = _json({**answer, **more, "attention": attention}), []
     for kind, text in letters.items():
         name = f'"letters":"{kind}"'  # unique, because quotes in user text are escaped
-        before, rest = rest.split(name, 1)
-        parts += [before, f'"letters":"{text}"']
+        prefix, rest = rest.split(name, 1)
+        parts += [prefix, f'"letters":"{text}"']
     return "".join([*parts, rest])
 
 
 def answer_dict(translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED) -> Answer:
-    """All data that the page shows; `about`: data of the model, `measured`: its cross-attention heads."""
-    result = head_roles(translation)
+    """Return all data that the page shows. `about`: data of the model. `measured`: its cross-attention heads."""
+    roles = head_roles(translation)
     languages = {"source": about.get("source", ""), "target": about.get("target", "")}
-    first = opening(translation, result["cross"], measured, **languages)
+    view = opening(translation, roles["cross"], measured, **languages)
     answer: Answer = {
         "what": "answer",
         "version": ANSWER_VERSION,
@@ -82,11 +82,11 @@ def answer_dict(translation: Translation, about: AnswerModel, measured: CrossHea
         "target": tokens_values(translation.target_tokens),
         "start": tokens_values((translation.start_token,))[0],
         "attention": {kind: encode_tensor(translation.attention.of(kind), causal=kind == "decoder") for kind in KINDS},
-        "roles": roles_values(result),
+        "roles": roles_values(roles),
         "measures": {kind: measures_values(translation, kind) for kind in KINDS},
-        "opening": None if first is None else {"layer": first.layer, "head": first.head, "row": first.row},
-        "late": late_heads(result["cross"], measured),
-        "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
+        "opening": None if view is None else {"layer": view.layer, "head": view.head, "row": view.row},
+        "late": late_heads(roles["cross"], measured),
+        "hypotheses": [dataclasses.asdict(hypothesis) for hypothesis in translation.hypotheses],
         "tree": [_node_values(node) for node in translation.tree.nodes],
         "score": translation.score,
         "log_probability": translation.log_probability,
@@ -118,13 +118,13 @@ def _request_values(request: TranslationRequest) -> RequestValues:
 
 
 def _node_values(node: BeamNode) -> NodeValues:
-    """A node of the beam search. The page shows two decimals of its numbers."""
+    """Return a node of the beam search. The page shows two decimals of its numbers."""
     log_probability, score = round(node.log_probability, 6), round(node.score, 6)
     return node.parent, node.step, node.id, node.text, log_probability, score, node.outcome
 
 
 def reliability_values(reliability: Reliability | None) -> ReliabilityValues | None:
-    """Reliability with its reasons. Spans are character positions in the sentence and in the translation."""
+    """Return the reliability with its reasons. Spans are character positions in the sentence and in the translation."""
     if reliability is None:
         return None
     return {
@@ -136,14 +136,14 @@ def reliability_values(reliability: Reliability | None) -> ReliabilityValues | N
 
 
 def partial_json(text: str, tokens: Sequence[Token]) -> str:
-    """Message: the tokens written so far."""
+    """Return the message with the tokens written so far."""
     return message_json({"what": "progress", "text": text, "target": tokens_values(tokens)})
 
 
 def queue_position_json(before: int | None, ticket: str = "") -> str:
-    """Message: number of other visitors' requests before this one; `None`: only the visitor's own requests run first.
+    """Return the message with the position in the queue. The browser polls with `ticket`.
 
-    The browser polls with `ticket`.
+    `before`: number of other visitors' requests that run first; `None`: only the visitor's own requests run first.
     """
     message: WaitingMessage = {"what": "waiting", "before": before}
     if ticket:
@@ -152,25 +152,25 @@ def queue_position_json(before: int | None, ticket: str = "") -> str:
 
 
 def busy_json() -> str:
-    """Message: live requests are deferred because the server is busy."""
+    """Return the message that live requests are deferred because the server is busy."""
     return message_json({"what": "busy"})
 
 
 def deferred_json(name: str) -> str:
-    """Message: the answer is too large to stream and must be fetched by this name."""
+    """Return the message that the answer is too large to stream and must be fetched by this name."""
     return message_json({"what": "parcel", "name": name})
 
 
 def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
-    """Message: an error as a key of the phrase tables, with the request field that it belongs to."""
+    """Return the message of an error: a key of the phrase tables, with the request field that it belongs to."""
     return message_json({"what": "error", "field": field, "word": word, "values": dict(values)})
 
 
 def tokens_values(tokens: Sequence[Token]) -> list[TokenValues]:
-    """Tokens with their labels; default values are omitted."""
+    """Return tokens with their labels; default values are omitted."""
     values = []
     for token, label in zip(tokens, token_labels(tokens), strict=True):
-        each: TokenValues = {
+        entry: TokenValues = {
             "text": token.text,
             "label": label.text,
             "id": token.id,
@@ -179,17 +179,20 @@ def tokens_values(tokens: Sequence[Token]) -> list[TokenValues]:
             "word": token.word,
         }
         if label.full != label.text:
-            each["full"] = label.full
+            entry["full"] = label.full
         if token.special:
-            each["special"] = True
+            entry["special"] = True
         if label.continues_word:
-            each["joined"] = True
+            entry["joined"] = True
         if token.pieces > 1:
-            each["piece"], each["pieces"] = token.piece, token.pieces
+            entry["piece"], entry["pieces"] = token.piece, token.pieces
         if token.probability is not None:
-            each["probability"] = round(token.probability, 6)
-            each["alternatives"] = [(other.text, other.id, round(other.probability, 6)) for other in token.alternatives]
-        values.append(each)
+            entry["probability"] = round(token.probability, 6)
+            entry["alternatives"] = [
+                (alternative.text, alternative.id, round(alternative.probability, 6))
+                for alternative in token.alternatives
+            ]
+        values.append(entry)
     return values
 
 
@@ -199,21 +202,21 @@ def encode_tensor(weights: FloatArray, *, causal: bool = False) -> EncodedTensor
 
 
 def roles_values(found: Mapping[Kind, Sequence[Sequence[Role]]]) -> dict[Kind, list[list[RoleValues]]]:
-    """Role of each head in this sentence, `[layer][head]`: name, share and spread."""
+    """Return the role of each head in this sentence, `[layer][head]`: name, share and spread."""
     return {
-        kind: [[(each.name, round(each.share, 4), round(each.spread, 2)) for each in layer] for layer in layers]
+        kind: [[(role.name, round(role.share, 4), round(role.spread, 2)) for role in layer] for layer in layers]
         for kind, layers in found.items()
     }
 
 
 def measures_values(translation: Translation, kind: Kind) -> dict[str, MeasureValues]:
-    """The measures that apply to a kind, by name: the unit, a scale and a letter for each head, layer by layer.
+    """Return the measures that apply to a kind, by name: the unit, a scale and a letter for each head, layer by layer.
 
     A number is the scale times the weight of its letter. The scale is a power of ten, so that a number below 100 keeps
-    the two decimals that the page shows. A blank stands for NaN.
+    the two decimals that the page shows. A blank means NaN.
     """
     measures = measure_weights(translation.attention.of(kind), map_geometry(translation, kind))
-    values = np.stack([each.ravel() for each in measures.values()])  # [measure, head]
+    values = np.stack([measure.ravel() for measure in measures.values()])  # [measure, head]
     # Processors sum weights in different orders: without rounding, 0.99999994 and 1 would have different letters.
     numbers = np.nan_to_num(values).astype(np.float64).round(6)
     scales = 10 ** np.ceil(np.log10(numbers.max(axis=1, initial=1)))
@@ -224,7 +227,7 @@ def measures_values(translation: Translation, kind: Kind) -> dict[str, MeasureVa
 
 
 def message_json(message: TranslationMessage | DownloadMessage) -> str:
-    """JSON of a message of a stream."""
+    """Return the JSON of a message of a stream."""
     return _json(message)
 
 

@@ -1,4 +1,4 @@
-"""Whether the Hub can be reached, cached for a while."""
+"""The cached status of the Hub: reachable or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AGAIN = 1.0  # minimum seconds between two checks requested by visitors
 
 
 class Reach:
-    """Runs one check at a time. Thread-safe."""
+    """Checks of the Hub, one at a time, with a cached result. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()

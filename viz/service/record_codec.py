@@ -1,7 +1,7 @@
-"""Serialises records: JSON with class names, followed by raw arrays.
+"""Serialisation of records: JSON with class names, followed by raw arrays.
 
-The format of the shared cache and of messages between processes and machines. Decoding only creates instances of
-`CLASSES` and runs no other code, so that untrusted bytes are safe.
+The shared cache and messages between processes and machines use this format. Decoding only creates instances of
+`CLASSES` and runs no other code, so untrusted bytes are safe.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def decode(value: bytes) -> Any:
             if kind not in _KINDS:
                 raise DecodeError(f"an array of {kind!r}")
             count = int(np.prod(shape, dtype=np.int64))
-            arrays.append(np.frombuffer(value, kind, count, start).reshape(shape))  # read-only, since `given` is bytes
+            arrays.append(np.frombuffer(value, kind, count, start).reshape(shape))  # read-only, since `value` is bytes
             start += arrays[-1].nbytes
         return _decode_value(head["value"], arrays)
     except DecodeError:
@@ -106,7 +106,7 @@ def decode_translation(value: bytes, rule: ReliabilityRule | None) -> Translatio
 
 
 def canonical_text(record: Any) -> str:
-    """Text of a record without arrays. Equal records have equal texts in every process."""
+    """Return the text of a record without arrays. Equal records have equal texts in every process."""
     return json.dumps(_encode_value(record, []), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -120,38 +120,38 @@ def _encode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return {_ARRAY: len(arrays) - 1}
     if isinstance(value, Mapping):
         mark = _DICT if type(value) is dict else _MAP
-        return {mark: [[_encode_value(name, arrays), _encode_value(each, arrays)] for name, each in value.items()]}
+        return {mark: [[_encode_value(name, arrays), _encode_value(item, arrays)] for name, item in value.items()]}
     kind = type(value)
     if CLASSES.get(kind.__name__) is kind:
         return {_RECORD: [kind.__name__, *(_encode_value(getattr(value, name), arrays) for name in _fields(kind))]}
     if kind is tuple:
-        return [_encode_value(each, arrays) for each in value]
+        return [_encode_value(item, arrays) for item in value]
     if kind in (list, frozenset):
         mark, ordered = (_LIST, value) if kind is list else (_SET, sorted(value))
-        return {mark: [_encode_value(each, arrays) for each in ordered]}
+        return {mark: [_encode_value(item, arrays) for item in ordered]}
     raise DecodeError(f"{kind} is no part of a record")
 
 
 def _decode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, list):
-        return tuple(_decode_value(each, arrays) for each in value)
+        return tuple(_decode_value(item, arrays) for item in value)
     if not isinstance(value, dict):
         return value
-    ((mark, inside),) = value.items()
+    ((mark, content),) = value.items()
     if mark == _ARRAY:
-        return arrays[inside]
+        return arrays[content]
     if mark in (_MAP, _DICT):
-        results = {_decode_value(name, arrays): _decode_value(each, arrays) for name, each in inside}
+        results = {_decode_value(name, arrays): _decode_value(item, arrays) for name, item in content}
         return results if mark == _DICT else MappingProxyType(results)
     if mark in (_LIST, _SET):
-        return (list if mark == _LIST else frozenset)(_decode_value(each, arrays) for each in inside)
+        return (list if mark == _LIST else frozenset)(_decode_value(item, arrays) for item in content)
     if mark != _RECORD:
         raise DecodeError(f"a mark {mark!r}")
-    name, *values = inside
+    name, *values = content
     kind = CLASSES[name]
-    return kind(**dict(zip(_fields(kind), (_decode_value(each, arrays) for each in values), strict=True)))
+    return kind(**dict(zip(_fields(kind), (_decode_value(item, arrays) for item in values), strict=True)))
 
 
 def _fields(kind: Any) -> tuple[str, ...]:
-    named: tuple[str, ...] = getattr(kind, "_fields", ())
-    return named or tuple(each.name for each in dataclasses.fields(kind) if each.init)
+    names: tuple[str, ...] = getattr(kind, "_fields", ())
+    return names or tuple(field.name for field in dataclasses.fields(kind) if field.init)

@@ -5,15 +5,15 @@
             translator.translate(text)
 
 A request is rejected if its estimated waiting time exceeds `max_wait_s`. The estimate uses the scheduling order
-(`fair_order`) and the recent duration of each kind of work (`Pace`). Many requests from one address thus only delay,
-and only reject, requests from that address. With `by_session`, slots are shared by session and not by address, for
-classes behind one address. One visitor can use all slots but one, so that others never wait for all of its work.
+(`fair_order`) and the recent duration of each kind of work (`Pace`). A burst of requests from one address therefore
+delays or rejects only requests from that address. With `by_session`, slots are shared by session and not by address,
+for classes behind one address. A visitor can use all slots but one, so other visitors never wait for all of its work.
 
-Equal requests share one slot: while the first waits or runs, the others wait for its result. If it ends without a
-result, the next of them takes its place.
+Equal requests share one slot: while the first waits or runs, the others wait for its result. If the first ends without
+a result, the next one replaces it.
 
 Live requests (`enqueue_live`) have a lower priority. They start only while no full request waits or runs, and should
-stop once one arrives (`is_idle`), so that typing never delays full requests.
+stop when one arrives (`is_idle`), so that typing never delays full requests.
 
 Background requests (`enqueue_background`) start only if nothing else waits, leave one slot free, and do not count as
 waiting. Live and background requests do not count against the visitor's limit.
@@ -35,13 +35,13 @@ from headlight.viz.service.pace import Pace
 from headlight.viz.service.tickets import Ticket, Visitor, fingerprint, is_loopback
 
 __all__ = ["RequestQueue", "Ticket", "Visitor", "fingerprint", "is_loopback"]
-MAX_REMEMBERED_VISITORS = 3000  # addresses, visitors and kinds of work whose last slot is remembered
+MAX_REMEMBERED_VISITORS = 3000  # addresses, visitors and kinds of work with a recorded last slot
 MAX_BYTES = 64_000_000  # size of all waiting requests; one address may use half of it
 MAX_RETRY_S = 60  # maximum retry delay of a rejected request
 SHORT_QUEUE, POSITION_SECONDS = 32, 0.5  # above this length, positions are computed at most twice a second
 MAX_LIVE_TICKETS = 256
 MAX_BACKGROUND_TICKETS = 256
-ABANDONED_AFTER_SECONDS = 10.0  # after which a parked ticket that is not polled is dropped
+ABANDONED_AFTER_SECONDS = 10.0  # seconds without a poll after which a parked ticket is dropped
 
 
 class RequestQueue:
@@ -57,7 +57,7 @@ class RequestQueue:
         max_wait_s: float = math.inf,
     ) -> None:
         self.slots, self.max_waiting, self.by_session, self.max_wait_s = at_once, most, by_session, max_wait_s
-        self._on_refused = on_refused  # called with the error key of each rejection
+        self._on_refused = on_refused  # receives the error key of each rejection
         self.closed = False
         self._number = 0
         self._pace = Pace()
@@ -67,9 +67,9 @@ class RequestQueue:
         self._background: list[Ticket] = []  # waiting background requests
         self._same: dict[Hashable, Ticket] = {}  # request key → the first of equal requests
         self._last: OrderedDict[Hashable, int] = OrderedDict()  # ticket key → number of its last slot
-        self._last_ahead: dict[int, int] = {}  # as of `_ordered_at`
+        self._last_ahead: dict[int, int] = {}  # `_ahead` as of `_ordered_at`
         self._ordered_at = -math.inf
-        self._ahead: dict[int, int] | None = None  # id of a ticket → number of other visitors' requests before it
+        self._ahead: dict[int, int] | None = None  # sequence number of a ticket → other visitors' requests ahead
         self._lock = Lock()
         self._changed = Condition(self._lock)
 
@@ -83,47 +83,47 @@ class RequestQueue:
         """
         with self._changed:
             self._drop_abandoned()
-            place = self._new(visitor, kind=kind, size=size)
+            ticket = self._new(visitor, kind=kind, size=size)
             first = self._same.get(same) if same is not None else None
             if not admitted:
-                self._check_room(place, wait=first is None)
-            place.request_key = same
+                self._check_room(ticket, wait=first is None)
+            ticket.request_key = same
             if first is not None:
-                place.leader = first
-                first.followers.append(place)
-                return place
+                ticket.leader = first
+                first.followers.append(ticket)
+                return ticket
             if same is not None:
-                self._same[same] = place
-            self._waiting.append(place)
+                self._same[same] = ticket
+            self._waiting.append(ticket)
             self._grant_slots()
-            return place
+            return ticket
 
     def admit(self, visitor: Visitor, *, kind: str = "", besides: int = 0) -> None:
-        """Raise `PageError` if a request would be rejected that follows `besides` others from its address."""
+        """Raise `PageError` if a request after `besides` others from its address would be rejected."""
         with self._changed:
             self._drop_abandoned()
             self._check_room(self._new(visitor, kind=kind), besides=besides)
 
     def enqueue_live(self, visitor: Visitor) -> Ticket:
-        """Add a live request. A visitor has at most one; a new one cancels the old."""
+        """Add a live request. A visitor has at most one: a new one cancels the previous one."""
         return self._enqueue_low_priority(self._live, MAX_LIVE_TICKETS, visitor, live=True)
 
     def enqueue_background(self, visitor: Visitor) -> Ticket:
-        """Add a background request. A visitor has at most one waiting; a new one cancels the old."""
+        """Add a background request. A visitor has at most one waiting: a new one cancels it."""
         return self._enqueue_low_priority(self._background, MAX_BACKGROUND_TICKETS, visitor, background=True)
 
     def _enqueue_low_priority(self, places: list[Ticket], most: int, visitor: Visitor, **kind: bool) -> Ticket:
         with self._changed:
             self._drop_abandoned()
-            place = self._new(visitor, **kind)
-            for older in [each for each in places if each.visitor == visitor]:
-                self._end(older)
-                places.remove(older)
+            ticket = self._new(visitor, **kind)
+            for previous in [waiting for waiting in places if waiting.visitor == visitor]:
+                self._end(previous)
+                places.remove(previous)
             if len(places) >= most:
                 raise self._refusal("line_full", before=len(places), seconds=MAX_RETRY_S)
-            places.append(place)
+            places.append(ticket)
             self._grant_slots()
-            return place
+            return ticket
 
     def is_idle(self) -> bool:
         """Whether no full request waits or runs."""
@@ -132,18 +132,18 @@ class RequestQueue:
             return self._is_idle()
 
     def resume(self, name: str, visitor: Visitor) -> Ticket | None:
-        """The visitor's parked ticket of this name, unless it has expired."""
+        """Return the visitor's parked ticket with this token, unless it has expired."""
         with self._changed:
             self._drop_abandoned()
-            for place in (*self._waiting, *self._background):
-                if place.token == name and place.visitor == visitor:
-                    place.parked_at = None
+            for ticket in (*self._waiting, *self._background):
+                if ticket.token == name and ticket.visitor == visitor:
+                    ticket.parked_at = None
                     self._grant_slots()
-                    return place
+                    return ticket
         return None
 
     def park(self, place: Ticket) -> bool:
-        """Keep a ticket for a client that will poll with its token. `False` if it has a slot already."""
+        """Keep a ticket for a client that polls with its token. Returns `False` if the ticket already has a slot."""
         with self._changed:
             if place.granted:
                 return False
@@ -162,19 +162,19 @@ class RequestQueue:
             place = place.leader or place
             if ahead := self._count_ahead(place):
                 return ahead
-            own = [each.visitor == place.visitor for each in self._running]
-            others_run = len(own) >= self.slots and not all(own)
-            return None if any(own) and not place.granted and not others_run else 0
+            is_own = [running.visitor == place.visitor for running in self._running]
+            others_run = len(is_own) >= self.slots and not all(is_own)
+            return None if any(is_own) and not place.granted and not others_run else 0
 
     def finish(self, place: Ticket, result: Any) -> None:
         """See `Ticket.finish`."""
         with self._changed:
-            behind, place.followers = place.followers, []
+            followers, place.followers = place.followers, []
             if self._same.get(place.request_key) is place:
                 del self._same[place.request_key]  # later requests use the cache or compute again
-            for each in behind:
-                each.result = result
-                self._wake(each)
+            for follower in followers:
+                follower.result = result
+                self._wake(follower)
             self._changed.notify_all()
 
     def release(self, place: Ticket) -> None:
@@ -183,9 +183,9 @@ class RequestQueue:
             if place in self._running and not place.cancelled:
                 self._pace.note(place.kind, time.monotonic() - place.granted_at)
             self._end(place)
-            for places in (self._waiting, self._running, self._live, self._background):
-                if place in places:
-                    places.remove(place)
+            for tickets in (self._waiting, self._running, self._live, self._background):
+                if place in tickets:
+                    tickets.remove(place)
             if place.leader is not None and place in place.leader.followers:
                 place.leader.followers.remove(place)
             self._follow(place)
@@ -197,13 +197,13 @@ class RequestQueue:
             self.closed = True
 
     def wait_until_empty(self, seconds: float) -> bool:
-        """Wait for at most `seconds`; whether the queue is empty."""
+        """Wait at most `seconds` and return whether the queue is empty."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while self._waiting or self._running:
-                if (left := deadline - time.monotonic()) <= 0:
+                if (remaining := deadline - time.monotonic()) <= 0:
                     return False
-                self._changed.wait(min(left, 0.5))
+                self._changed.wait(min(remaining, 0.5))
                 self._drop_abandoned()
             return True
 
@@ -211,13 +211,13 @@ class RequestQueue:
     def is_full(self) -> bool:
         """Whether a request of a new visitor would be rejected."""
         with self._changed:
-            nobody = Ticket(self, Visitor("\0"), self._number + 1)
+            newcomer = Ticket(self, Visitor("\0"), self._number + 1)
             return len(self._running) >= self.slots and (
-                len(self._waiting) >= self.max_waiting or self._expected_s(nobody) > self.max_wait_s
+                len(self._waiting) >= self.max_waiting or self._expected_s(newcomer) > self.max_wait_s
             )
 
     def counts(self) -> dict[str, int]:
-        """Number of running, waiting and waiting live requests."""
+        """Return the numbers of running, waiting and waiting live requests."""
         with self._changed:
             return {"running": len(self._running), "waiting": len(self._waiting), "typing": len(self._live)}
 
@@ -236,11 +236,11 @@ class RequestQueue:
         return Ticket(self, visitor, self._number, **kind)
 
     def _check_room(self, place: Ticket, *, wait: bool = True, besides: int = 0) -> None:
-        held = [*self._waiting, *chain.from_iterable(each.followers for each in self._same.values())]
-        theirs = [each for each in held if each.visitor.address == place.visitor.address]
+        pending = [*self._waiting, *chain.from_iterable(ticket.followers for ticket in self._same.values())]
+        from_address = [ticket for ticket in pending if ticket.visitor.address == place.visitor.address]
         # One address may use half of the queue.
-        full = len(held) >= self.max_waiting or len(theirs) + besides >= max(1, self.max_waiting // 2)
-        full |= _total_bytes((*held, place)) > MAX_BYTES or _total_bytes((*theirs, place)) > MAX_BYTES // 2
+        full = len(pending) >= self.max_waiting or len(from_address) + besides >= max(1, self.max_waiting // 2)
+        full |= _total_bytes((*pending, place)) > MAX_BYTES or _total_bytes((*from_address, place)) > MAX_BYTES // 2
         if full and self._waiting_is_needless(place):
             return
         expected = self._expected_s(place, besides) if wait or full else 0.0
@@ -255,34 +255,38 @@ class RequestQueue:
         return not self._waiting and self._has_slot_for(place.visitor)
 
     def _expected_s(self, place: Ticket, besides: int = 0) -> float:
-        """Estimated waiting time of a new ticket."""
+        """Estimate the waiting time of a new ticket, in seconds."""
         at_most = self._wait_s(place, self._waiting, besides)
         return at_most if at_most <= self.max_wait_s else self._wait_s(place, self._tickets_before(place), besides)
 
     def _tickets_before(self, place: Ticket) -> list[Ticket]:
-        """Estimated tickets ahead of a new one: its group's, and of each other group as many and one more.
+        """Estimate the tickets ahead of a new one: all of its group, and one more than that from each other group.
 
-        The scheduling order itself takes milliseconds with hundreds of tickets, and they may arrive within a second.
+        Computing the scheduling order takes milliseconds with hundreds of tickets, which may arrive within a second.
         """
         before: list[Ticket] = []
         for level in reversed(range(len(place.keys) - 1)):  # from the visitor to the address
             group = place.keys[level]
             wider = place.keys[level - 1] if level else None
-            mates = [each for each in self._waiting if wider is None or each.keys[level - 1] == wider]
+            peers = [ticket for ticket in self._waiting if wider is None or ticket.keys[level - 1] == wider]
             if not before:
-                before = [each for each in mates if each.keys[level] == group]
-            before += _first_of_each(mates, level, group, len(before) + 1)
+                before = [ticket for ticket in peers if ticket.keys[level] == group]
+            before += _first_of_each(peers, level, group, len(before) + 1)
         return before
 
     def _wait_s(self, place: Ticket, before: Iterable[Ticket], besides: int) -> float:
         ahead = [*self._running, *before]
-        seconds = [self._pace.of(each.kind) / (2 if each.granted else 1) for each in ahead]  # running: half done
-        share, later = max(1, self.slots - 1), besides * self._pace.of(place.kind)
-        waits = [(sum(seconds) + later) / self.slots]
+        seconds = [
+            self._pace.of(ticket.kind) / (2 if ticket.granted else 1) for ticket in ahead
+        ]  # a running one is half done on average
+        share, extra = max(1, self.slots - 1), besides * self._pace.of(place.kind)
+        waits = [(sum(seconds) + extra) / self.slots]
         shared = self.by_session or is_loopback(place.visitor.address)
-        for key in (place.visitor,) if shared else (place.visitor, place.visitor.address):  # all slots but one
-            theirs = sum(spent for spent, each in zip(seconds, ahead, strict=True) if key in each.keys)
-            waits.append((theirs + later) / share)
+        for key in (
+            (place.visitor,) if shared else (place.visitor, place.visitor.address)
+        ):  # a visitor has all slots but one
+            own_work = sum(duration for duration, ticket in zip(seconds, ahead, strict=True) if key in ticket.keys)
+            waits.append((own_work + extra) / share)
         return max(waits) if ahead or besides else 0.0
 
     def _refusal(self, word: str, **values: int) -> PageError:
@@ -294,29 +298,31 @@ class RequestQueue:
     def _grant_slots(self) -> None:
         self._ahead = None
         while len(self._running) < self.slots:
-            able = [place for place in self._waiting if place.parked_at is None and self._has_slot_for(place.visitor)]
-            place = next(self._ordered_tickets(able), None) or self._next_live() or self._next_background()
-            if place is None:
+            eligible = [
+                ticket for ticket in self._waiting if ticket.parked_at is None and self._has_slot_for(ticket.visitor)
+            ]
+            ticket = next(self._ordered_tickets(eligible), None) or self._next_live() or self._next_background()
+            if ticket is None:
                 break
-            for places in (self._waiting, self._live, self._background):
-                if place in places:
-                    places.remove(place)
-            self._running.append(place)
-            place.granted, place.granted_at = True, time.monotonic()
-            self._wake(place)
-            self._mark_served(place)
+            for tickets in (self._waiting, self._live, self._background):
+                if ticket in tickets:
+                    tickets.remove(ticket)
+            self._running.append(ticket)
+            ticket.granted, ticket.granted_at = True, time.monotonic()
+            self._wake(ticket)
+            self._mark_served(ticket)
         self._changed.notify_all()
 
     def _follow(self, place: Ticket) -> None:
-        """Without a result, the first of the equal requests takes the ticket's place."""
+        """Replace a ticket that ended without a result by the first of its equal requests."""
         if place.request_key is None or self._same.get(place.request_key) is not place:
             return
         del self._same[place.request_key]
         if place.followers:
             first, *rest = place.followers
             place.followers, first.leader, first.followers = [], None, rest
-            for each in rest:
-                each.leader = first
+            for follower in rest:
+                follower.leader = first
             self._same[first.request_key] = first
             self._waiting.append(first)
 
@@ -329,60 +335,60 @@ class RequestQueue:
             place.wake()
 
     def _is_idle(self) -> bool:
-        return not self._waiting and all(place.live or place.background for place in self._running)
+        return not self._waiting and all(ticket.live or ticket.background for ticket in self._running)
 
     def _next_live(self) -> Ticket | None:
-        """Next live ticket. One slot stays free for full requests."""
-        typed = [place for place in self._running if not place.background]
-        if not self._is_idle() or len(typed) >= max(1, self.slots - 1):
+        """Return the next live ticket. One slot stays free for full requests."""
+        foreground = [ticket for ticket in self._running if not ticket.background]
+        if not self._is_idle() or len(foreground) >= max(1, self.slots - 1):
             return None
-        busy = {place.visitor for place in typed}
-        able = [place for place in self._live if place.visitor not in busy]  # one live request per visitor
-        return next(self._ordered_tickets(able, typed), None)
+        busy = {ticket.visitor for ticket in foreground}
+        eligible = [ticket for ticket in self._live if ticket.visitor not in busy]  # one live request per visitor
+        return next(self._ordered_tickets(eligible, foreground), None)
 
     def _next_background(self) -> Ticket | None:
-        """Next background ticket. Background work cannot be cancelled, so one slot stays free."""
-        able = [place for place in self._background if place.parked_at is None]
+        """Return the next background ticket. Background work cannot be cancelled, so one slot stays free."""
+        eligible = [ticket for ticket in self._background if ticket.parked_at is None]
         if self._waiting or self._live or len(self._running) >= max(1, self.slots - 1):
             return None
-        return min(able, key=lambda place: place.sequence, default=None)
+        return min(eligible, key=lambda ticket: ticket.sequence, default=None)
 
     def _has_slot_for(self, visitor: Visitor) -> bool:
         """Whether this visitor can get a slot now."""
         share = max(1, self.slots - 1)
-        running = [place.visitor for place in self._running if not (place.live or place.background)]
+        running = [ticket.visitor for ticket in self._running if not (ticket.live or ticket.background)]
         if len(self._running) >= self.slots or running.count(visitor) >= share:
             return False
-        return sum(each.address == visitor.address for each in running) < share or is_loopback(visitor.address)
+        return sum(owner.address == visitor.address for owner in running) < share or is_loopback(visitor.address)
 
     def _ordered_tickets(self, waiting: Iterable[Ticket], running: Iterable[Ticket] | None = None) -> Iterator[Ticket]:
-        """Tickets in scheduling order, as of now."""
-        waiting, held = list(waiting), self._running if running is None else running
+        """Return tickets in the current scheduling order."""
+        waiting, running_tickets = list(waiting), self._running if running is None else running
         if not waiting:
             return iter(())
-        return fair_order(waiting, Counter(key for place in held for key in place.keys), self._last)
+        return fair_order(waiting, Counter(key for ticket in running_tickets for key in ticket.keys), self._last)
 
     def _count_ahead(self, place: Ticket) -> int:
-        """Number of other visitors' requests before this one."""
+        """Count other visitors' requests before this one."""
         if place.granted:
             return 0
         ahead = self._others_ahead().get(place.sequence)
-        if ahead is None and place in self._waiting:  # it came after the last ordering
-            return sum(each.visitor != place.visitor for each in self._tickets_before(place))
+        if ahead is None and place in self._waiting:  # the ticket arrived after the last ordering
+            return sum(ticket.visitor != place.visitor for ticket in self._tickets_before(place))
         return ahead or 0
 
     def _others_ahead(self) -> dict[int, int]:
-        """Positions by ticket. In a long queue those of a moment ago will do: each change would order it again."""
+        """Map each ticket to its position. A long queue reuses recent positions: every change would re-sort it."""
         recent = len(self._waiting) > SHORT_QUEUE and time.monotonic() - self._ordered_at < POSITION_SECONDS
         if self._ahead is None and recent:
             return self._last_ahead
         if self._ahead is None:
-            own: Counter[Visitor] = Counter()
+            counts: Counter[Visitor] = Counter()
             self._ahead = self._last_ahead = {}
             self._ordered_at = time.monotonic()
-            for number, place in enumerate(self._ordered_tickets(self._waiting)):
-                self._ahead[place.sequence] = number - own[place.visitor]
-                own[place.visitor] += 1
+            for number, ticket in enumerate(self._ordered_tickets(self._waiting)):
+                self._ahead[ticket.sequence] = number - counts[ticket.visitor]
+                counts[ticket.visitor] += 1
         return self._ahead
 
     def _mark_served(self, place: Ticket) -> None:
@@ -394,22 +400,24 @@ class RequestQueue:
             self._last.popitem(last=False)
 
     def _drop_abandoned(self) -> None:
-        long_ago = time.monotonic() - ABANDONED_AFTER_SECONDS
-        for places in (self._waiting, self._background):
-            for place in [each for each in places if each.parked_at is not None and each.parked_at < long_ago]:
-                self._end(place)
-                places.remove(place)
+        cutoff = time.monotonic() - ABANDONED_AFTER_SECONDS
+        for tickets in (self._waiting, self._background):
+            for ticket in [
+                candidate for candidate in tickets if candidate.parked_at is not None and candidate.parked_at < cutoff
+            ]:
+                self._end(ticket)
+                tickets.remove(ticket)
                 self._ahead = None
 
 
 def _first_of_each(tickets: Iterable[Ticket], level: int, but: Hashable, most: int) -> Iterator[Ticket]:
-    """The first tickets of each group at a level, except one group."""
+    """Yield the first `most` tickets of each group at a level, except the group `but`."""
     counts = Counter[Hashable]()
-    for each in tickets:
-        counts[each.keys[level]] += 1
-        if each.keys[level] != but and counts[each.keys[level]] <= most:
-            yield each
+    for ticket in tickets:
+        counts[ticket.keys[level]] += 1
+        if ticket.keys[level] != but and counts[ticket.keys[level]] <= most:
+            yield ticket
 
 
 def _total_bytes(places: Iterable[Ticket]) -> int:
-    return sum(place.size for place in places)
+    return sum(ticket.size for ticket in places)

@@ -1,4 +1,4 @@
-"""Service layer: lists models, validates requests, translates and classifies.
+"""The service layer: lists models, validates requests, translates and classifies.
 
 All limits are checked before the work starts: characters before tokenisation, tokens before the forward pass. Expected
 errors become a `PageError`.
@@ -42,7 +42,7 @@ from headlight.viz.service.usage_metrics import Purpose, UsageMetrics
 from headlight.viz.settings import Settings, SettingsError
 
 DEFAULT_MODEL = "de-en"
-TOY = "toy"  # the default only if no other model is installed
+TOY = "toy"  # default only if no other model is installed
 REVIEW_FACTOR = 8  # reviews may have 8 times the characters of a sentence, because classifiers read pages
 MEGABYTE = 1_000_000
 
@@ -87,11 +87,11 @@ class Service:
     # ------------------------------------------------------------ models
 
     def models(self) -> tuple[ModelCard, ...]:
-        """All models: the local ones by name, then those of the Hub. One translator is marked as the default."""
+        """Return all models: the local ones by name, then those of the Hub. One translator is marked as default."""
         return tuple(replace(card, default=card.name == self.default) for card in self.catalogue.cards())
 
     def download_info(self, name: str) -> DownloadPlan:
-        """Files and size of a model on the Hub, for the visitor to confirm."""
+        """Return the files and size of a model on the Hub, for the visitor to confirm."""
         return self.catalogue.download_info(name)
 
     def fetch(
@@ -101,33 +101,33 @@ class Service:
         return self.catalogue.fetch(name, on_progress, stop)
 
     def run_on_translator(self, name: str, work: RemoteFunction, *arguments: Any) -> Any:
-        """Run `work(translator, *given)` on the backend of this translator, or of the default one."""
+        """Run `work(translator, *arguments)` on the backend of this translator, or of the default one."""
         with _as_page_errors():
             return self.backend.run(self._card(name), work, *arguments)
 
     def run_on_classifier(self, work: RemoteFunction, *arguments: Any, name: str = "", linear: bool = False) -> Any:
-        """Run `work(classifier, *given)` on the backend of this classifier, or of the first one.
+        """Run `work(classifier, *arguments)` on the backend of this classifier, or of the first one.
 
-        `linear`: without a name, take the first classifier whose log-odds are a sum over tokens.
+        `linear`: without a name, use the first classifier whose log-odds are a sum over tokens.
         """
-        known = [card.name for card in self.classifiers() if card.downloaded and (card.is_additive or not linear)]
-        card = self.catalogue.card(name or next(iter(known), ""), "classifier")
+        names = [card.name for card in self.classifiers() if card.downloaded and (card.is_additive or not linear)]
+        card = self.catalogue.card(name or next(iter(names), ""), "classifier")
         with _as_page_errors():
             return self.backend.run(card, work, *arguments)
 
     def classifiers(self) -> list[ModelCard]:
-        """All classifiers: additive ones first, those that are not downloaded last."""
+        """Return all classifiers: additive ones first, missing ones last."""
         cards = (card for card in self.catalogue.cards() if card.kind == "classifier")
         return sorted(
             cards, key=lambda card: (not card.downloaded, card.location == "hub", not card.is_additive, card.name)
         )
 
     def model_info(self, name: str = "") -> ModelInfo:
-        """Model information of this translator, or of the default one."""
+        """Return the model information of this translator, or of the default one."""
         return self.backend.model_info(self._card(name))
 
     def model_defaults(self, name: str = "") -> ModelDefaults:
-        """Default options of a translator. Its folder is read only if it has its own defaults."""
+        """Return the default options of a translator. Its folder is read only if it has its own defaults."""
         card = self._card(name)
         if not card.has_defaults and card.downloaded:
             read_back = card.read_back and bool(self.catalogue.reverse_model(card.name))
@@ -145,7 +145,7 @@ class Service:
     def check(self, values: Any, *, model_defaults: bool = False, **instead: Any) -> TranslationRequest:
         """Validate a request of a browser or an API client, before the model runs.
 
-        `model_defaults`: missing options are the model's defaults, not those of the API. `instead`: values that
+        `model_defaults`: missing options get the model's defaults, not those of the API. `instead`: values that
         override fields of the request.
         """
         if instead and isinstance(values, Mapping):  # other types are rejected below
@@ -160,41 +160,43 @@ class Service:
         request = parse_request(values, self.settings)
         if is_blank(request.text):
             raise PageError("text", "blank_text")
-        most = self.settings.max_tokens
+        limit = self.settings.max_tokens
         with _as_page_errors():
-            outline = self.model_info(request.model)
+            info = self.model_info(request.model)
             defaults = self.model_defaults(request.model)
             if model_defaults:
                 request = parse_request(values, self.settings, defaults.decoding)
-            request = outline.request(defaults.check_request(request, most))
-            batch = outline.checker.prepare([request])  # tokenises all texts without running the model
-            others = [outline.checker.prepare([other]) for other in outline.checker.borrowed_sentences(request)]
+            request = info.request(defaults.check_request(request, limit))
+            batch = info.checker.prepare([request])  # tokenises all texts without running the model
+            borrowed = [info.checker.prepare([donor]) for donor in info.checker.borrowed_sentences(request)]
         for name, ids in (
             ("text", batch.sources[0]),
             ("target", batch.targets[0] or ()),
             ("prefix", batch.prefixes[0]),
-            *(("interventions", other.sources[0]) for other in others),
+            *(("interventions", donor.sources[0]) for donor in borrowed),
         ):
-            if len(ids) > most:
-                raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": most})
-        if batch.targets[0] is None and batch.limits[0] > most:  # output has the same limit as input
-            request = replace(request, options=replace(request.options, max_length=most))
+            if len(ids) > limit:
+                raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": limit})
+        if batch.targets[0] is None and batch.limits[0] > limit:  # the output has the same limit as the input
+            request = replace(request, options=replace(request.options, max_length=limit))
         return request
 
     def translate(self, request: TranslationRequest) -> Translation:
-        """Translate a validated request, or return the result of the cache or of an equal request that is running."""
+        """Translate a validated request, or return the result from the cache or from an equal running request."""
         return self.translate_with_source(request)[0]
 
     def translate_with_source(self, request: TranslationRequest, purpose: Purpose = "view") -> tuple[Translation, bool]:
-        """Translate like `translate`; also returns whether the result was computed for another request."""
-        made: list[Translation] = []
+        """Return the result of `translate`, and whether it was computed for another request."""
+        computed: list[Translation] = []
 
         def make() -> Translation:
-            with self._shared_slot(request) as turn:
-                if turn.found is not None:
-                    return turn.found
-                made.append(self._rerank(self.run_on_translator(request.model, Translator.translate, request), turn))
-                return made[0]
+            with self._shared_slot(request) as slot:
+                if slot.found is not None:
+                    return slot.found
+                computed.append(
+                    self._rerank(self.run_on_translator(request.model, Translator.translate, request), slot)
+                )
+                return computed[0]
 
         try:
             with _as_page_errors():
@@ -202,80 +204,80 @@ class Service:
         except Exception:
             self.tallies.count_unfinished(request.model or self.default, purpose, "failed")
             raise
-        self._record_metrics(request, purpose, translation, cached=not made)
-        return translation, not made
+        self._record_metrics(request, purpose, translation, cached=not computed)
+        return translation, not computed
 
     def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Yield progress after each word; the last record has the translation. A cached answer is a single record.
+        """Yield progress after each word; the last record has the translation. A cached answer is one record.
 
         Setting `stop` or closing the iterator ends the work within one step, without a last record.
         """
         with _as_page_errors():
-            seat = self.answer_cache.get_or_lead(self.cache_key(request), stop)
-            if seat is None:
+            result = self.answer_cache.get_or_lead(self.cache_key(request), stop)
+            if result is None:
                 self.tallies.count_unfinished(request.model or self.default, "page", "stopped")
                 return
-            if isinstance(seat, Translation):
-                self._record_metrics(request, "page", seat, cached=True)
-                yield last_progress(seat, CachedResult)
+            if isinstance(result, Translation):
+                self._record_metrics(request, "page", result, cached=True)
+                yield last_progress(result, CachedResult)
                 return
-            with seat as lead:
+            with result as lead:
                 yield from self._steps(request, lead, stop)
 
     def _steps(self, request: TranslationRequest, lead: Leader[Translation], stop: Event) -> Generator[Progress]:
         """Compute a request as the leader and yield its progress."""
-        made: Translation | None = None
+        translation: Translation | None = None
         cached = failed = False
         try:
-            with self._shared_slot(request, stop) as turn:
-                if turn.found is not None:
-                    made, cached = lead.finish(turn.found), True
-                    yield last_progress(made, CachedResult)
+            with self._shared_slot(request, stop) as slot:
+                if slot.found is not None:
+                    translation, cached = lead.finish(slot.found), True
+                    yield last_progress(translation, CachedResult)
                     return
                 with closing(self.backend.stream(self._card(request.model), request, stop)) as steps:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.heartbeat()
                         if progress.translation is not None:
-                            made = lead.finish(self._rerank(progress.translation, turn))
-                            progress = last_progress(made)
+                            translation = lead.finish(self._rerank(progress.translation, slot))
+                            progress = last_progress(translation)
                         yield progress
         except Exception:
             failed = True
             raise
         finally:
-            if made is not None:
-                self._record_metrics(request, "page", made, cached=cached)
+            if translation is not None:
+                self._record_metrics(request, "page", translation, cached=cached)
             else:
                 self.tallies.count_unfinished(request.model or self.default, "page", "failed" if failed else "stopped")
 
     def _rerank(self, translation: Translation, turn: SharedSlot) -> Translation:
-        """Rerank with the reverse model if the request asks for it and the model is installed.
+        """Rerank with the reverse model if the request enables it and the model is installed.
 
-        If the reverse model fails, the search's own choice is returned.
+        If the reverse model fails, the translation chosen by the search is returned.
         """
         name = self._use_reverse_model(translation.request) if can_rerank(translation) else ""
         if not name:
             return turn.publish(translation)
-        texts = [each.text for each in translation.hypotheses]
+        texts = [hypothesis.text for hypothesis in translation.hypotheses]
         started = time.perf_counter()
         try:
-            guesses = self.run_on_translator(name, reverse_scores, visible_text(translation), texts)
-            spent = replace(translation.timing, decode=translation.timing.decode + time.perf_counter() - started)
-            translation = replace(translation, timing=spent)
+            back_scores = self.run_on_translator(name, reverse_scores, visible_text(translation), texts)
+            timing = replace(translation.timing, decode=translation.timing.decode + time.perf_counter() - started)
+            translation = replace(translation, timing=timing)
             capture = partial(self.run_on_translator, translation.request.model, Translator.translate)
-            return turn.publish(with_hypothesis(translation, guesses, capture))
+            return turn.publish(with_hypothesis(translation, back_scores, capture))
         except PageError:
             LOG.exception("%s could not read an answer back, so the search chose alone.", name)
             return translation
 
     @contextmanager
     def _shared_slot(self, request: TranslationRequest, left: Event | None = None) -> Iterator[SharedSlot]:
-        """Slot of this request in the shared cache, or an empty slot without a shared cache."""
+        """Yield the slot of this request in the shared cache, or an empty slot without a shared cache."""
         if self.shared is None:
             yield NOT_SHARED
             return
-        with self.shared.slot(self.cache_key(request), self.model_info(request.model).rule, left) as turn:
-            yield turn
+        with self.shared.slot(self.cache_key(request), self.model_info(request.model).rule, left) as slot:
+            yield slot
 
     def _record_metrics(
         self, request: TranslationRequest, purpose: Purpose, translation: Translation, *, cached: bool
@@ -290,21 +292,21 @@ class Service:
         LOG.info("An answer was given.", extra={"values": values})
 
     def reverse_model(self, translation: Translation) -> str:
-        """Name of the installed reverse model, or empty if the reliability of this translation does not use one."""
+        """Return the name of the installed reverse model, or "" if the reliability does not need it."""
         return self._use_reverse_model(translation.request) if translation.uses_back_translation else ""
 
     def _use_reverse_model(self, request: TranslationRequest) -> str:
         return self.catalogue.reverse_model(request.model or self.default)
 
     def read_back(self, translation: Translation) -> Reliability | None:
-        """Reliability of an answer, with back-translation if a reverse model is installed."""
+        """Return the reliability of an answer, with back-translation if a reverse model is installed."""
         name = self.reverse_model(translation)
         if not name:
             return translation.reliability
         return translation.read_back(self.run_on_translator(name, back_translate, translation))
 
     def cache_key(self, request: TranslationRequest) -> CacheKey:
-        """Cache key of a checked request. Naming the default model gives the same key as naming none."""
+        """Return the cache key of a checked request. An empty model name gives the key of the default model."""
         card = self._card(request.model)
         revision = card.revision
         if request.options.back_weight > 0 and request.options.beam_size > 1:  # the reverse model affects the result
@@ -312,9 +314,9 @@ class Service:
         return CacheKey(revision, replace(request, model=card.name))
 
     def reverse_revision(self, name: str) -> str:
-        """Revision of the reverse model, or empty."""
-        partner = self.catalogue.reverse_model(name)
-        return self.catalogue.card(partner).revision if partner else ""
+        """Return the revision of the reverse model, or ""."""
+        reverse = self.catalogue.reverse_model(name)
+        return self.catalogue.card(reverse).revision if reverse else ""
 
     # ------------------------------------------------------------ classifying
 

@@ -3,7 +3,7 @@
     with shared.slot(key, rule, left) as slot:
         answer = slot.found or slot.publish(make())
 
-The cache is optional: if it is slow, full or down, `found` is None, and after a failure it is not called for
+The cache is optional: if it is slow, full or down, `found` is None. After a failure, no command is sent for
 `BACK_OFF_SECONDS`. The Redis server limits its size (`maxmemory` with `allkeys-lru`).
 """
 
@@ -32,8 +32,8 @@ from headlight.viz.settings import SettingsError
 
 TTL_SECONDS = 86_400  # one day
 MAX_ANSWER_BYTES = 16_000_000  # larger answers are not stored
-CONNECT_TIMEOUT, RESPONSE_TIMEOUT = 0.3, 1.0  # seconds until the cache counts as down
-BACK_OFF_SECONDS = 10.0  # seconds without calls after a failure
+CONNECT_TIMEOUT, RESPONSE_TIMEOUT = 0.3, 1.0  # seconds until the cache is considered down
+BACK_OFF_SECONDS = 10.0  # seconds without commands after a failure
 LOCK_TTL_SECONDS = 5.0  # a lock expires after this time unless its process renews it
 POLL_SECONDS = 0.03  # seconds between two lookups while another process computes
 
@@ -58,7 +58,7 @@ NOT_SHARED = SharedSlot()  # without a shared cache
 
 
 class SharedCache:
-    """Client of the cache at a URL. Thread-safe."""
+    """A client of the cache at a URL. Thread-safe."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -85,7 +85,7 @@ class SharedCache:
         return time.monotonic() < self._rests_until
 
     def command(self, command: str, *arguments: Any, **options: Any) -> Any:
-        """Run a command; returns None during back-off."""
+        """Run a command. Returns None during back-off."""
         if self.is_backing_off:
             return None
         try:
@@ -102,36 +102,36 @@ class SharedCache:
     def store(self, name: str, translation: Translation) -> None:
         """Store an answer unless it is too large or cannot be encoded."""
         try:
-            packed = encode_translation(translation)
+            encoded = encode_translation(translation)
         except DecodeError:
             LOG.exception("An answer cannot be shared.")
             return
-        if len(packed) <= MAX_ANSWER_BYTES:
-            self.command("set", name, packed, ex=TTL_SECONDS)
+        if len(encoded) <= MAX_ANSWER_BYTES:
+            self.command("set", name, encoded, ex=TTL_SECONDS)
 
     @contextmanager
     def slot(self, key: CacheKey, rule: ReliabilityRule | None, left: Event | None = None) -> Iterator[SharedSlot]:
         """Wait for the answer from another process, or acquire the lock to compute it."""
-        name, mark = cache_name(key), secrets.token_hex(8)
+        name, token = cache_name(key), secrets.token_hex(8)
         result = self._find(name, rule)
-        leads = result is None and self._try_lock(name, mark)
-        while result is None and not leads and not self.is_backing_off and not (left is not None and left.is_set()):
+        is_leader = result is None and self._try_lock(name, token)
+        while result is None and not is_leader and not self.is_backing_off and not (left is not None and left.is_set()):
             time.sleep(POLL_SECONDS)
             result = self._find(name, rule)
-            leads = result is None and self._try_lock(name, mark)
-        over = Event()
+            is_leader = result is None and self._try_lock(name, token)
+        done = Event()
         # A thread renews the lock, because a remote call blocks until it ends.
-        if leads:
-            Thread(target=self._keep_lock_alive, args=(name, over), name="shared answers", daemon=True).start()
+        if is_leader:
+            Thread(target=self._keep_lock_alive, args=(name, done), name="shared answers", daemon=True).start()
         try:
             yield SharedSlot(self, name, result)
         finally:
-            over.set()
-            if leads and self.command("get", f"{name}:lead") == mark.encode():
+            done.set()
+            if is_leader and self.command("get", f"{name}:lead") == token.encode():
                 self.command("delete", f"{name}:lead")
 
     def _keep_lock_alive(self, name: str, over: Event) -> None:
-        """Renew this process's lock until the work is `over`."""
+        """Renew the lock of this process until `over` is set."""
         while not over.wait(LOCK_TTL_SECONDS / 4):
             self.command("pexpire", f"{name}:lead", round(1000 * LOCK_TTL_SECONDS))
 
@@ -139,16 +139,16 @@ class SharedCache:
         return bool(self.command("set", f"{name}:lead", mark, nx=True, px=round(1000 * LOCK_TTL_SECONDS)))
 
     def _find(self, name: str, rule: ReliabilityRule | None) -> Translation | None:
-        packed = self.command("get", name)
+        encoded = self.command("get", name)
         try:
-            return decode_translation(packed, rule) if packed else None
+            return decode_translation(encoded, rule) if encoded else None
         except DecodeError:
             self.command("delete", name)
             return None
 
 
 def cache_name(key: CacheKey) -> str:
-    """Redis key of an answer; a hash, so that it reveals no user text."""
-    # Another version of the code may compute other answers.
+    """Return the Redis key of an answer: a hash, so that it reveals no user text."""
+    # A different version of the code may compute different answers.
     digest = hashlib.sha256(f"{__version__}\n{key.revision}\n{canonical_text(key.request)}".encode()).hexdigest()
     return f"headlight:{FORMAT}:{digest}"

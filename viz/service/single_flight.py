@@ -1,9 +1,9 @@
 """Single flight: concurrent requests with equal keys share one computation.
 
-    found = flights.get_or_lead(key, find=lambda: cache.get(key), keep=lambda made: cache.put(key, made))
-    if isinstance(found, Leader):
-        with found as lead:
-            found = lead.finish(make())
+    result = flights.get_or_lead(key, find=lambda: cache.get(key), keep=lambda value: cache.put(key, value))
+    if isinstance(result, Leader):
+        with result as lead:
+            result = lead.finish(make())
 
 If a leader ends without a result or a shared error, the next waiting request becomes the leader.
 """
@@ -20,7 +20,7 @@ from typing import Any, Generic, Self, TypeVar
 
 Result = TypeVar("Result")
 
-POLL_SECONDS = 0.05  # seconds between two checks whether a waiting request was cancelled
+POLL_SECONDS = 0.05  # seconds between two checks for the cancellation of a waiting request
 
 
 @dataclass(eq=False)
@@ -49,10 +49,11 @@ class SingleFlight(Generic[Result]):
         shares: Callable[[Exception], bool] = _every_error,
         only_found: bool = False,
     ) -> None:
-        """A leader is replaced after `patience` seconds without a call of `heartbeat` or `finish`.
+        """Configure how requests share computations.
 
-        `shares` decides which errors of a leader are also raised for the waiting requests.
-        `only_found`: waiting requests take the result from `find`, or become the leader.
+        `patience`: seconds without a call of `heartbeat` or `finish` until a leader is replaced.
+        `shares`: whether an error of the leader is also raised for the waiting requests.
+        `only_found`: waiting requests get the result from `find`, or become the leader.
         """
         self.patience = patience
         self.changed = Condition()  # guards the flights, and the data of `find` and `keep`
@@ -64,14 +65,14 @@ class SingleFlight(Generic[Result]):
         key: Hashable,
         *,
         find: Callable[[], Result | None] = lambda: None,
-        keep: Callable[[Result], None] = lambda made: None,
+        keep: Callable[[Result], None] = lambda value: None,
         left: Event | None = None,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Result | Leader[Result] | None:
-        """The result of `find` or of another request; else a `Leader`; `None` once `left` is set.
+        """Return the result of `find` or of another request, else a `Leader`; `None` once `left` is set.
 
-        `find` and `keep` are called under the lock; `keep` gets the result if this request leads. `on_progress` gets
-        the leader's progress while this request waits.
+        `find` and `keep` are called under the lock. `keep` receives the result if this request leads. `on_progress`
+        receives the leader's progress while this request waits.
         """
         while left is None or not left.is_set():
             with self.changed:
@@ -85,38 +86,37 @@ class SingleFlight(Generic[Result]):
             self._wait(flight, left, on_progress)
             if flight.error is not None:
                 raise flight.error
-            if (
-                flight.result is not None and not self._only_found
-            ):  # `find` may miss it, because the result may be too large for the cache
+            # `find` may not return the result, which may be too large for the cache.
+            if flight.result is not None and not self._only_found:
                 return flight.result
         return None
 
     def waiter_count(self, key: Hashable) -> int:
-        """Number of requests that wait for this key."""
+        """Return the number of requests that wait for this key."""
         with self.changed:
             flight = self._flights.get(key)
             return flight.waiter_count if flight else 0
 
     def keys(self) -> set[Hashable]:
-        """Keys of all running computations."""
+        """Return the keys of all running computations."""
         with self.changed:
             return set(self._flights)
 
     def _wait(self, flight: _Flight[Result], left: Event | None, on_progress: Callable[[Any], None] | None) -> None:
-        told = None
+        last = None
         with self.changed:
             flight.waiter_count += 1
         try:
             while not flight.is_finished and not self._is_stuck(flight) and not (left is not None and left.is_set()):
                 with self.changed:
                     self.changed.wait_for(
-                        lambda told=told: flight.is_finished or flight.progress is not told,  # type: ignore[misc]
+                        lambda last=last: flight.is_finished or flight.progress is not last,  # type: ignore[misc]
                         POLL_SECONDS,
                     )
                     progress = flight.progress
-                if on_progress is not None and progress is not told:
+                if on_progress is not None and progress is not last:
                     on_progress(progress)
-                told = progress
+                last = progress
         finally:
             with self.changed:
                 flight.waiter_count -= 1
@@ -143,7 +143,7 @@ class Leader(Generic[Result]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Closing a generator and an interrupt are not `Exception`s: they only cancel this request.
+        # `GeneratorExit` and `KeyboardInterrupt` are not `Exception`s: they cancel only this request.
         shared = error if isinstance(error, Exception) and self._flights._shares(error) else None
         self._complete(None, shared)
 

@@ -1,4 +1,4 @@
-"""Tickets of the request queue, and the visitors that hold them."""
+"""Tickets of the request queue, and their visitors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 
 class Visitor(NamedTuple):
-    """A visitor: IP address of the request, and session as stated by the browser."""
+    """A visitor: IP address of the request, and session as sent by the browser."""
 
     address: str = ""
     session: str = ""
@@ -56,16 +56,16 @@ class Ticket:
         self.token = secrets.token_urlsafe(12)  # the browser polls with it
         self.granted = self.cancelled = False
         self.granted_at = 0.0
-        self.parked_at: float | None = None  # when the browser left to poll later
+        self.parked_at: float | None = None  # monotonic time at which the client left to poll later
         self.request_key: Hashable = None  # equal for equal requests
         self.followers: list[Ticket] = []  # equal requests, which get this one's result
         self.leader: Ticket | None = None  # the equal request whose result this one waits for
         self.result: Any = None  # result of the leader
         self.wake: Callable[[], None] | None = None
         self._queue = line
-        own = (visitor, (visitor, kind))
+        session_keys = (visitor, (visitor, kind))
         # The groups that share slots, from the widest to the narrowest: address, session, kind of work.
-        self.keys: tuple[Hashable, ...] = own if line.by_session else (visitor.address, *own)
+        self.keys: tuple[Hashable, ...] = session_keys if line.by_session else (visitor.address, *session_keys)
 
     @property
     def settled(self) -> bool:
@@ -73,25 +73,25 @@ class Ticket:
         return self.granted or self.cancelled or self.result is not None
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Block for at most `seconds`; whether the ticket has a slot."""
+        """Block for at most `seconds` and return whether the ticket has a slot."""
         return self._queue.wait(self, seconds)
 
     async def comes(self, seconds: float) -> bool:
-        """Wait at most `seconds` without blocking a thread; whether the ticket is settled."""
-        loop, settles = asyncio.get_running_loop(), asyncio.Event()
+        """Wait at most `seconds` without blocking a thread, and return whether the ticket is settled."""
+        loop, event = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(settles.set)
+                loop.call_soon_threadsafe(event.set)
 
         self.wake = wake
         if not self.settled:
             with suppress(TimeoutError):
-                await asyncio.wait_for(settles.wait(), seconds)
+                await asyncio.wait_for(event.wait(), seconds)
         return self.settled
 
     def position(self) -> int | None:
-        """Number of other visitors' requests that go first, as of now; `None` if only own requests go first."""
+        """Return the number of other visitors' requests ahead, as of now; `None` if only own requests are ahead."""
         return self._queue.position(self)
 
     def finish(self, result: Any) -> None:
@@ -110,7 +110,7 @@ class Ticket:
 
 
 def fingerprint(values: Any) -> bytes:
-    """Digest that is equal for equal requests."""
+    """Return a digest that is equal for equal requests."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).digest()
 
 

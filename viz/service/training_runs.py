@@ -1,8 +1,8 @@
 """Training runs of visitors. Each runs in a separate process, with a queue and a limit on parallel runs.
 
 A run ends when its visitor stops it, starts another one, leaves, or does not poll for `ABANDONED_AFTER_SECONDS`. Slots
-are shared by session, not by address, because a whole class may have one address. The child process exits at the end
-of its input, which the system closes if this process dies, so no run outlives the server.
+are shared by session, not by address, because a class may have one address. The child process exits at the end
+of its input, which the system closes if this process dies. No run therefore outlives the server.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from headlight.viz.service.import_path import python_path
 from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
 
 MAX_RUNNING = 1  # parallel runs; the server's two cores also translate
-MAX_WAITING = 64  # waiting runs, one thread each; one address, such as a class, may have half of them
-ABANDONED_AFTER_SECONDS = 10.0  # without a poll; hidden pages poll once a second
-POLL_SECONDS = 0.2  # seconds between two checks whether a run must end
+MAX_WAITING = 64  # waiting runs, each with a thread; one address, such as a class's, may have half of them
+ABANDONED_AFTER_SECONDS = 10.0  # seconds without a poll; hidden pages poll once a second
+POLL_SECONDS = 0.2  # seconds between two checks of whether a run must end
 MAX_RUN_SECONDS = 180.0  # at the lowest priority next to other work; on an idle machine a run takes 2 to 12 s
-MAX_RESULT_BYTES = 8_000_000  # messages of one run; the largest run has a third
+MAX_RESULT_BYTES = 8_000_000  # messages of one run; the largest run sends a third of it
 COMMAND = (sys.executable, "-P", "-m", "headlight.model.training.live_run_process")
 
 LOG = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class TrainingRun:
         self.asked_at = now
         self.messages: list[Any] = []
         self.over = self.stopped = False
-        self.place = place  # in the queue
+        self.place = place  # its ticket in the queue
 
     def leave(self) -> None:
         """Stop the run."""
@@ -69,39 +69,39 @@ class TrainingRunPool:
         """Enqueue a run and stop the visitor's previous one. Raises `PageError` if the queue is full."""
         self.on_visitor_left(visitor)
         try:
-            place = self.line.enqueue(visitor)
+            ticket = self.line.enqueue(visitor)
         except PageError as error:
             if error.word != "line_full":
                 raise
             raise PageError("data", "training_full", error.values) from error
-        run = TrainingRun(visitor, settings, place, self.clock())
+        run = TrainingRun(visitor, settings, ticket, self.clock())
         with self._changed:
             self._runs[run.name] = run
         Thread(target=self._is_active, args=(run,), daemon=True).start()
         return run
 
     def poll(self, visitor: Visitor, name: Any, seen: int) -> dict[str, Any]:
-        """Messages after the first `seen`, and the position in the queue."""
+        """Return the messages after the first `seen`, and the position in the queue."""
         with self._changed:
             run = self._runs.get(name) if isinstance(name, str) else None
             if run is None or run.visitor != visitor:
                 raise PageError("data", "training_gone")
             run.asked_at = self.clock()
-            new = run.messages[seen:]
-            if run.over and seen + len(new) == len(run.messages):
-                del self._runs[run.name]  # the visitor has all messages
-            return {"before": run.place.position(), "messages": new, "over": run.over}
+            messages = run.messages[seen:]
+            if run.over and seen + len(messages) == len(run.messages):
+                del self._runs[run.name]  # the visitor has received all messages
+            return {"before": run.place.position(), "messages": messages, "over": run.over}
 
     def stop(self, visitor: Visitor, name: Any) -> None:
         """Stop the visitor's run of this name, if it still exists."""
         self._leave(lambda run: run.visitor == visitor and run.name == name)
 
     def on_visitor_left(self, visitor: Visitor) -> None:
-        """Stop the visitor's runs: the visitor has left or starts another run."""
+        """Stop the visitor's runs, because the visitor has left or starts another run."""
         self._leave(lambda run: run.visitor == visitor)
 
     def count(self) -> int:
-        """Number of runs that wait, run, or are not fetched yet."""
+        """Return the number of runs that wait, run, or have messages left to fetch."""
         with self._changed:
             return len(self._runs)
 
@@ -149,21 +149,21 @@ class TrainingRunPool:
 
     def _watch_process(self, run: TrainingRun, process: subprocess.Popen[bytes], reader: Thread) -> None:
         """Send the settings and wait until the process has finished or must end."""
-        until = self.clock() + MAX_RUN_SECONDS
+        deadline = self.clock() + MAX_RUN_SECONDS
         assert process.stdin is not None  # noqa: S101 - it is a pipe
         process.stdin.write(json.dumps(list(run.settings)).encode() + b"\n")
         process.stdin.flush()
-        while reader.is_alive() and not self._should_stop(run) and self.clock() < until:
+        while reader.is_alive() and not self._should_stop(run) and self.clock() < deadline:
             reader.join(POLL_SECONDS)
 
     def _start(self) -> subprocess.Popen[bytes]:
         # No GPU: it is reserved for translations.
-        more = {"PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        overrides = {"PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         return subprocess.Popen(  # noqa: S603 - our own module, without user input
             self.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **more},
+            env={**os.environ, **overrides},
             creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0),  # Windows has no niceness
         )
 
@@ -193,13 +193,15 @@ class TrainingRunPool:
             run.over = True
             if self._should_stop(run):
                 self._runs.pop(run.name, None)
-            for other in [each for each in self._runs.values() if each.over and self._should_stop(each)]:
-                del self._runs[other.name]  # its visitor left without fetching the end
+            for abandoned in [
+                candidate for candidate in self._runs.values() if candidate.over and self._should_stop(candidate)
+            ]:
+                del self._runs[abandoned.name]  # its visitor left without fetching the last messages
             self._changed.notify_all()
 
     def _leave(self, is_theirs: Callable[[TrainingRun], bool]) -> None:
         with self._changed:
-            for run in [each for each in self._runs.values() if is_theirs(each)]:
+            for run in [candidate for candidate in self._runs.values() if is_theirs(candidate)]:
                 run.leave()
                 if run.over:
                     del self._runs[run.name]

@@ -15,13 +15,13 @@ from headlight.viz.service.lru import ByteLru
 from headlight.viz.service.single_flight import Leader, SingleFlight
 
 STRING_OVERHEAD_BYTES = 64
-LEADER_TIMEOUT_SECONDS = 30.0  # without progress, after which the leader is considered dead
+LEADER_TIMEOUT_SECONDS = 30.0  # seconds without progress until the leader is considered dead
 
 
 class CacheKey(NamedTuple):
     """Cache key: model revision and request."""
 
-    revision: str  # of the model's files
+    revision: str  # revision of the model's files
     request: TranslationRequest
 
 
@@ -43,7 +43,7 @@ class TranslationCache:
             return self._answers.bytes
 
     def get_or_compute(self, key: CacheKey, make: Callable[[], Translation]) -> Translation:
-        """The translation from the cache, from an equal request that is running, or from `make`."""
+        """Return the translation from the cache, from an equal request that is running, or from `make`."""
         result = self.get_or_lead(key)
         if isinstance(result, Translation):
             return result
@@ -58,7 +58,7 @@ class TranslationCache:
         )
 
     def waiter_count(self, key: CacheKey) -> int:
-        """Number of requests that wait for this translation."""
+        """Return the number of requests that wait for this translation."""
         return self._flights.waiter_count(key)
 
     def _store(self, key: CacheKey, answer: Translation) -> None:
@@ -68,7 +68,7 @@ class TranslationCache:
 
 
 def translation_bytes(translation: Translation) -> int:
-    """Memory of a translation: exact for arrays, estimated for records by their number and texts."""
+    """Estimate the memory of a translation: exact for arrays, estimated for records by their number and texts."""
     arrays = [translation.attention.of(kind) for kind in KINDS]
     arrays += [*translation.positions.values(), *translation.captured.values()]
     tokens = (*translation.source_tokens, *translation.target_tokens)
@@ -82,11 +82,11 @@ def translation_bytes(translation: Translation) -> int:
         *(node.text for node in translation.tree.nodes),
         *(hypothesis.text for hypothesis in translation.hypotheses),
     ]
-    numbers = 8 * sum(len(hypothesis.ids) for hypothesis in translation.hypotheses)
+    id_bytes = 8 * sum(len(hypothesis.ids) for hypothesis in translation.hypotheses)
     changes = translation.request.interventions
     texts += [getattr(change, "text", "") for change in changes]
     # Bytes per record, including its number objects.
-    records = 240 * len(tokens) + 120 * len(alternatives) + 200 * len(translation.tree.nodes)
-    whole = 4096 + 300 * len(translation.hypotheses) + numbers + records + 240 * len(changes)
+    record_bytes = 240 * len(tokens) + 120 * len(alternatives) + 200 * len(translation.tree.nodes)
+    size = 4096 + 300 * len(translation.hypotheses) + id_bytes + record_bytes + 240 * len(changes)
     # Not `sys.getsizeof`: a string grows when it is first encoded, but the size of an entry must not change.
-    return whole + sum(array.nbytes for array in arrays) + sum(STRING_OVERHEAD_BYTES + 4 * len(text) for text in texts)
+    return size + sum(array.nbytes for array in arrays) + sum(STRING_OVERHEAD_BYTES + 4 * len(text) for text in texts)

@@ -9,8 +9,8 @@ from typing import Literal
 
 from headlight.model.records import Translation
 
-Purpose = Literal["page", "api", "view"]  # translations of visitors and API clients, and further requests of tabs
-BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # histogram buckets of a stage in seconds
+Purpose = Literal["page", "api", "view"]  # requests of visitors and API clients, and further requests of tabs
+BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # upper bounds of the buckets of a stage, in seconds
 
 
 class UsageMetrics:
@@ -19,10 +19,10 @@ class UsageMetrics:
     def __init__(self) -> None:
         self._lock = Lock()
         self._answers: Counter[tuple[str, str, str]] = Counter()  # model, purpose, outcome
-        self._refused: Counter[str] = Counter()  # by key of the error
+        self._refused: Counter[str] = Counter()  # by error key
         self._tokens: Counter[str] = Counter()  # read, written
-        self._stages: dict[str, list[int]] = {}  # stage → cumulative counts per bucket, then all
-        self._seconds: dict[str, float] = {}
+        self._stages: dict[str, list[int]] = {}  # stage → cumulative count per bucket, then the total
+        self._seconds: dict[str, float] = {}  # stage → total
 
     def count_answer(self, model: str, purpose: Purpose, translation: Translation, *, cached: bool) -> None:
         """Count an answer."""
@@ -46,21 +46,21 @@ class UsageMetrics:
             self._refused[word] += 1
 
     def snapshot(self) -> UsageSnapshot:
-        """Copy of the current values."""
+        """Return a copy of the current values."""
         with self._lock:
             stages = {name: StageHistogram(tuple(counts), self._seconds[name]) for name, counts in self._stages.items()}
             return UsageSnapshot(dict(self._answers), dict(self._refused), dict(self._tokens), stages)
 
     def _observe(self, stage: str, seconds: float) -> None:
         counts = self._stages.setdefault(stage, [0] * (len(BUCKETS) + 1))
-        for place, bound in enumerate((*BUCKETS, float("inf"))):
-            counts[place] += seconds <= bound
+        for index, bound in enumerate((*BUCKETS, float("inf"))):
+            counts[index] += seconds <= bound
         self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StageHistogram:
-    """Number of answers with at most each of `BUCKETS` seconds in a stage, then of all; and the sum of the seconds."""
+    """The histogram of a stage: answers of at most each of `BUCKETS` seconds, then all answers; and total seconds."""
 
     counts: tuple[int, ...]
     seconds: float

@@ -1,8 +1,8 @@
-"""Encodes attention weights as characters, slightly more than one byte per weight.
+"""Encoding of attention weights as characters, slightly more than one byte per weight.
 
 The range from 0 to 1 is divided into cells of one character each. Small weights are by far the most frequent, so their
 characters take one byte in UTF-8; others take two bytes, and three from 0.17 on. Compression saves no more, and takes
-longer than all other steps (`docs/experiments.md`).
+more time than all other steps (`docs/experiments.md`).
 
 A weight and its decoded value round to the same number with one to four decimals, because a cell ends at each number
 where one of these roundings changes. `viz/widgets/core/weight-decoding.js` has the same table.
@@ -33,41 +33,41 @@ def encode_weights(weights: FloatArray, *, causal: bool = False) -> str:
         weights = weights[..., np.tri(rows, columns, dtype=bool)]
     flat, letters = weights.reshape(-1), np.empty(weights.size, dtype="<u2")
     for first in range(0, flat.size, CHUNK_WEIGHTS):
-        part = slice(first, first + CHUNK_WEIGHTS)
-        cells = np.multiply(flat[part], LEVELS, dtype=np.float64).astype(np.intp)  # the products are exact in float64
-        alphabet().take(cells, mode="clip", out=letters[part])
+        chunk = slice(first, first + CHUNK_WEIGHTS)
+        cells = np.multiply(flat[chunk], LEVELS, dtype=np.float64).astype(np.intp)  # the products are exact in float64
+        alphabet().take(cells, mode="clip", out=letters[chunk])
     return letters.tobytes().decode("utf-16-le")
 
 
 def compress_weights(weights: FloatArray) -> bytes:
-    """Indices of the weights' characters, compressed with zlib: all low bytes, then all high bytes."""
-    flat, numbers = weights.reshape(-1), np.empty(weights.size, dtype="<u2")
+    """Compress the indices of the weights' characters with zlib: all low bytes, then all high bytes."""
+    flat, codes = weights.reshape(-1), np.empty(weights.size, dtype="<u2")
     for first in range(0, flat.size, CHUNK_WEIGHTS):
-        part = slice(first, first + CHUNK_WEIGHTS)
-        cells = np.multiply(flat[part], LEVELS, dtype=np.float64).astype(np.intp)
-        level_codes().take(cells, mode="clip", out=numbers[part])
-    planes = numbers.view(np.uint8).reshape(-1, 2).T
+        chunk = slice(first, first + CHUNK_WEIGHTS)
+        cells = np.multiply(flat[chunk], LEVELS, dtype=np.float64).astype(np.intp)
+        level_codes().take(cells, mode="clip", out=codes[chunk])
+    planes = codes.view(np.uint8).reshape(-1, 2).T
     return zlib.compress(planes.tobytes(), COMPRESSION_LEVEL)
 
 
 @cache
 def level_codes() -> np.ndarray:
-    """Index of the character of each finest cell, 0 to `LEVELS`. Neighbouring cells may share a character."""
+    """Return the character index of each finest cell, 0 to `LEVELS`. Neighbouring cells may share a character."""
     cells = np.arange(LEVELS + 1)
-    fourth = (cells + 1) // 2  # the cell's number rounded to four decimals, times 1e4
+    rounded = (cells + 1) // 2  # the cell's number rounded to four decimals, times 1e4
     # Three decimals round down or up within a number that ends in 5, two decimals in 50, and so on.
-    parted = np.logical_or.reduce([fourth % (10 * half) == 5 * half for half in (1, 10, 100)])
-    begins = (cells % 2 == 1) | parted
-    begins[[0, 1, LEVELS]] = True  # zero and one have exact codes
-    places: np.ndarray = (np.cumsum(begins) - 1).astype("<u2")
-    return places
+    is_boundary = np.logical_or.reduce([rounded % (10 * half) == 5 * half for half in (1, 10, 100)])
+    is_start = (cells % 2 == 1) | is_boundary
+    is_start[[0, 1, LEVELS]] = True  # zero and one have exact codes
+    codes: np.ndarray = (np.cumsum(is_start) - 1).astype("<u2")
+    return codes
 
 
 @cache
 def alphabet() -> np.ndarray:
-    """Code point of the character of each finest cell."""
-    places = level_codes()
-    signs = [*map(ord, ONE_BYTE), *TWO_BYTES]
-    further = THREE_BYTES + np.arange(places[-1] + 1 - len(signs))
-    letters: np.ndarray = np.array([*signs, *further], dtype="<u2")[places]
+    """Return the code point of the character of each finest cell."""
+    codes = level_codes()
+    short_letters = [*map(ord, ONE_BYTE), *TWO_BYTES]
+    long_letters = THREE_BYTES + np.arange(codes[-1] + 1 - len(short_letters))
+    letters: np.ndarray = np.array([*short_letters, *long_letters], dtype="<u2")[codes]
     return letters

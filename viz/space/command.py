@@ -26,13 +26,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Check the files, then list or upload them."""
     name = read_name(arguments.name)
     files = space_files(find_root(), arguments.model)
-    wrong = list(faults(files, arguments.hardware))
+    problems = list(faults(files, arguments.hardware))
     if arguments.dry_run:
         for path, file in files.items():
             if file.is_file():
                 print(f"{file.stat().st_size:>11,}  {'Xet' if needs_large_storage(file) else 'git'}  {path}")
-    if wrong:
-        raise CommandError(f"The Hub would refuse {name}: {' '.join(wrong)}")
+    if problems:
+        raise CommandError(f"The Hub would refuse {name}: {' '.join(problems)}")
     large = [file.stat().st_size for file in files.values() if needs_large_storage(file)]
     total = sum(file.stat().st_size for file in files.values())
     print(

@@ -18,10 +18,10 @@ PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")
 
 
 def find_root(places: Iterable[Path] | None = None) -> Path:
-    """The checkout: the package's folder, or the current one if the package is installed."""
-    for place in places or (HOME, Path.cwd()):
-        if all((place / name).is_file() for name in ROOT_FILES):
-            return place
+    """Return the checkout: the package's folder, or the current one if the package is installed."""
+    for folder in places or (HOME, Path.cwd()):
+        if all((folder / name).is_file() for name in ROOT_FILES):
+            return folder
     raise CommandError(
         "A Space is sent from a checkout: an installed package has no README.md and no requirements.txt for it. "
         "Change into the folder of the checkout, or of the unpacked source archive, and run the command there."
@@ -29,11 +29,11 @@ def find_root(places: Iterable[Path] | None = None) -> Path:
 
 
 def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Path]:
-    """Path in the Space → local file, sorted by path."""
+    """Map paths in the Space to local files, sorted by path."""
     paths = [root / name for name in ROOT_FILES]
     paths += [root / picture for picture in PICTURE.findall((root / "README.md").read_text(encoding="utf-8"))]
-    for floor in ("model", "viz"):
-        paths += [path for path in (root / floor).rglob("*") if path.suffix in CODE]
+    for package in ("model", "viz"):
+        paths += [path for path in (root / package).rglob("*") if path.suffix in CODE]
     assets = root / "assets"
     paths += [assets / "first.json", assets / "models" / "hub.json"]
     paths += [*(assets / "words").glob("*.json"), *(assets / "faithfulness").glob("*.json")]
@@ -41,7 +41,9 @@ def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Pa
     paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
     for name in dict.fromkeys((*MODELS, *extra_models)):
         paths += _model_files(assets / "models", name)
-        paths += [path for path in [assets / "recipes" / f"{name}.json"] if path.is_file()]  # it names the languages
+        paths += [
+            path for path in [assets / "recipes" / f"{name}.json"] if path.is_file()
+        ]  # a recipe has the languages of its model
     return MappingProxyType({path.relative_to(root).as_posix(): path for path in sorted(paths)})
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 MAX_GIT_BYTES = 10_000_000  # per file in git; larger ones need LFS or Xet
 MAX_DESCRIPTION = 60  # characters
-SAMPLE = 512  # bytes from which the Hub detects binary files
+SAMPLE = 512  # first bytes of a file, from which the Hub detects binary files
 ZERO_GPU = "zero-a10g"
 ZERO_GPU_PYTHONS = ("3.10", "3.12")  # https://huggingface.co/docs/hub/spaces-zerogpu
 COLOURS = ("red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray")
@@ -48,7 +48,7 @@ def needs_large_storage(path: Path) -> bool:
 
 
 def faults(files: Mapping[str, Path], hardware: str | None = None) -> Iterator[str]:
-    """Problems that make the Hub reject the files or the Space fail to start, one sentence each."""
+    """Yield problems that make the Hub reject the files or the Space fail to start, as one sentence each."""
     for name, path in files.items():
         if not path.is_file():
             yield f"{name} is missing."
@@ -59,7 +59,7 @@ def faults(files: Mapping[str, Path], hardware: str | None = None) -> Iterator[s
 
 
 def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str | None = None) -> Iterator[str]:
-    """Problems of the front matter, given all file names and the pinned version of Gradio."""
+    """Yield problems of the front matter, given all file names and the pinned version of Gradio."""
     card = _card(readme)
     if isinstance(card, str):
         yield card
@@ -95,12 +95,12 @@ def _value_faults(key: str, value: Any) -> Iterator[str]:
         yield f"is {value!r}, but must be {PATTERNS[key][1]}"
     elif key == "thumbnail" and not text.startswith("https://"):
         yield "must be an address that begins with https://"
-    elif isinstance(value, list) and not all(isinstance(each, str) for each in value):
+    elif isinstance(value, list) and not all(isinstance(item, str) for item in value):
         yield "must be a list of texts"
 
 
 def _card(readme: Path) -> dict[str, Any] | str:
-    """The front matter, or an error message."""
+    """Return the front matter, or an error message."""
     from huggingface_hub import metadata_load
     from yaml import YAMLError
 

@@ -1,4 +1,4 @@
-"""Uploads a Space in one commit, so that it never builds from an incomplete set of files.
+"""The upload of a Space in one commit, so that it never builds from an incomplete set of files.
 
 `create_commit` uploads large and binary files to Xet before it commits, and skips files that the Space already has, so
 a second call resumes an interrupted upload.
@@ -20,7 +20,7 @@ from headlight.model.families.hub.download_plan import AGENT, endpoint, host
 TOKENS = "https://huggingface.co/settings/tokens"
 PREFIX = re.compile(r"https?://[^/]+/spaces/")
 PART = r"[A-Za-z0-9]+(?:[._-]?[A-Za-z0-9_]+)*"
-MAX_NAME = 96  # characters, as `huggingface_hub` checks them
+MAX_NAME = 96  # characters; the limit of `huggingface_hub`
 AGAIN = "Run the same command again: it goes on where it stopped"
 MARK = "headlight.py"  # a Space with this file was created by this command
 BEGINNING = {".gitattributes", "README.md"}  # initial files of a new repository
@@ -56,33 +56,33 @@ def upload(
         )
     api: Any = HfApi(endpoint=endpoint(), user_agent=AGENT)
     with hub_errors(name, api), quiet_library():
-        here = _contents(api, name)
-        if here is None:
+        contents = _contents(api, name)
+        if contents is None:
             say(f"Creating the Space {name}.")
             api.create_repo(
                 name, repo_type="space", space_sdk="gradio", space_hardware=hardware, private=private, exist_ok=True
             )
-            here = _contents(api, name) or (None, set())
-        commit, names = here
+            contents = _contents(api, name) or (None, set())
+        commit, names = contents
         if MARK not in names and names - BEGINNING and not replace:
             raise CommandError(
                 f"{name} holds another app, whose files would be deleted. Choose another name, or add --replace."
             )
         say(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to go on.")
-        gone = sorted(names - set(files) - {".gitattributes"})
-        done = api.create_commit(
+        deleted = sorted(names - set(files) - {".gitattributes"})
+        result = api.create_commit(
             name,
-            [*(CommitOperationDelete(each) for each in gone),
-             *(CommitOperationAdd(each, path) for each, path in files.items())],
+            [*(CommitOperationDelete(target) for target in deleted),
+             *(CommitOperationAdd(target, path) for target, path in files.items())],
             commit_message="Update Headlight",
             repo_type="space",
             parent_commit=commit,
         )  # fmt: skip
-    return bool(done.oid != commit)
+    return bool(result.oid != commit)
 
 
 def space_url(name: str) -> str:
-    """The URL of a Space."""
+    """Return the URL of a Space."""
     return f"{endpoint()}/spaces/{name}"
 
 
@@ -92,26 +92,26 @@ def quiet_library() -> Iterator[None]:
     from huggingface_hub.utils import logging
     from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
 
-    before = logging.get_verbosity()
+    verbosity = logging.get_verbosity()
     logging.set_verbosity(ERROR)
     if not sys.stderr.isatty():
         disable_progress_bars()
     try:
         yield
     finally:
-        logging.set_verbosity(before)
+        logging.set_verbosity(verbosity)
         enable_progress_bars()
 
 
 def _contents(api: Any, name: str) -> tuple[str | None, set[str]] | None:
-    """The commit and the files of a Space; `None` if it does not exist or the token has no access."""
+    """Return the commit and the files of a Space; `None` if it does not exist or the token has no access."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
         info = api.space_info(name)
     except RepositoryNotFoundError:
         return None
-    return info.sha, {each.rfilename for each in info.siblings or ()}
+    return info.sha, {sibling.rfilename for sibling in info.siblings or ()}
 
 
 @contextmanager
@@ -151,7 +151,7 @@ def _by_status(name: str, api: Any, error: Any) -> str:
 
 
 def _forbidden(name: str, api: Any, reason: str) -> str:
-    """Why the token may not write, as far as the Hub's account data shows."""
+    """Explain why the token may not write, as far as the Hub's account data shows."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -159,7 +159,7 @@ def _forbidden(name: str, api: Any, reason: str) -> str:
     try:
         account = api.whoami()
         user, role = str(account["name"]), account["auth"]["accessToken"]["role"]
-        owners = {user, *(each["name"] for each in account["orgs"])}
+        owners = {user, *(organisation["name"] for organisation in account["orgs"])}
     except (HfHubHTTPError, httpx2.HTTPError, ValueError, LookupError, TypeError):
         return f"The token may not write to {name}. {reason} Give it that right at {TOKENS}."
     if role == "read":

@@ -20,18 +20,19 @@ NUMBERS = "benchmarks.json"
 def main(arguments: list[str]) -> int:
     """Measure the selected sections, print them, and merge them into the stored results."""
     options = _options(arguments)
-    apart = ("page", "paint", "visit", "live", "class", "scale")  # with a browser, many visitors, or a cluster
-    names = tuple(name for name in SECTIONS if name not in apart) if options.section == "all" else (options.section,)
+    # These sections need a browser, many visitors or a cluster.
+    separate = ("page", "paint", "visit", "live", "class", "scale")
+    names = tuple(name for name in SECTIONS if name not in separate) if options.section == "all" else (options.section,)
     results = _measured_before(options.output)
     from workshop.benchmarks.decode import disagreements
     from workshop.benchmarks.environment import describe_environment
     from workshop.benchmarks.report import render, render_section
 
-    here = describe_environment(options.date, " ".join(["python -m workshop.benchmarks", *arguments]))
+    environment = describe_environment(options.date, " ".join(["python -m workshop.benchmarks", *arguments]))
     for name in names:
-        results[name] = _measure(name, options) | {"about": here}
+        results[name] = _measure(name, options) | {"about": environment}
         print(f"\n{render_section(name, results[name])}", flush=True)
-        if options.output is not None:  # after each: a later one may fail
+        if options.output is not None:  # after each section, because a later one may fail
             options.output.mkdir(parents=True, exist_ok=True)
             (options.output / NUMBERS).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
             (options.output / "benchmarks.md").write_text(render(results), encoding="utf-8")

@@ -8,21 +8,21 @@ from collections.abc import Sequence
 
 
 def summary(seconds: Sequence[float]) -> dict[str, float]:
-    """Median and quartiles of repeated measurements."""
+    """Return the median and quartiles of repeated measurements."""
     low, _, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3
     return {"median": statistics.median(seconds), "low": low, "high": high}
 
 
 def paired_ratio(ours: Sequence[float], others: Sequence[float]) -> dict[str, float]:
-    """The median of the paired ratios ours / theirs, with its 95% confidence interval.
+    """Return the median of the paired ratios `ours / others`, with its 95% confidence interval.
 
-    Pairs are neighbours in time, so a machine that slows down for a while slows both. The bounds are order statistics:
-    the number of pairs above the true median is binomial, whatever their distribution.
+    The two measurements of a pair are adjacent in time, so a temporary slowdown of the machine affects both. The bounds
+    are order statistics: the number of ratios above the true median is binomial for any distribution.
     """
-    ratios = sorted(our / other for our, other in zip(ours, others, strict=True))
-    reach = 0.98 * math.sqrt(len(ratios))
+    ratios = sorted(our_time / other_time for our_time, other_time in zip(ours, others, strict=True))
+    half_width = 0.98 * math.sqrt(len(ratios))
     middle = (len(ratios) - 1) / 2
-    low, high = math.floor(middle - reach), math.ceil(middle + reach)
+    low, high = math.floor(middle - half_width), math.ceil(middle + half_width)
     return {
         "median": statistics.median(ratios),
         "low": ratios[max(low, 0)],
@@ -32,14 +32,20 @@ def paired_ratio(ours: Sequence[float], others: Sequence[float]) -> dict[str, fl
 
 
 def token_agreement(sentences: Sequence[Sequence[int]], others: Sequence[Sequence[int]]) -> float:
-    """How many of the tokens are the same at the same place."""
-    same = sum(a == b for one, two in zip(sentences, others, strict=True) for a, b in zip(one, two, strict=False))
-    most = sum(max(len(one), len(two)) for one, two in zip(sentences, others, strict=True))
-    return same / most if most else 1.0
+    """Return the share of tokens that are equal at the same position."""
+    equal = sum(
+        token == other_token
+        for sentence, other_sentence in zip(sentences, others, strict=True)
+        for token, other_token in zip(sentence, other_sentence, strict=False)
+    )
+    total = sum(
+        max(len(sentence), len(other_sentence)) for sentence, other_sentence in zip(sentences, others, strict=True)
+    )
+    return equal / total if total else 1.0
 
 
 def spread(seconds: Sequence[float]) -> dict[str, float]:
-    """Half and 95% of some times; how many there were."""
+    """Return the median, the 95th percentile and the count of some times."""
     ordered = sorted(seconds) or [math.nan]
     last = len(ordered) - 1
     return {
@@ -49,22 +55,22 @@ def spread(seconds: Sequence[float]) -> dict[str, float]:
     }
 
 
-# ------------------------------------------------------------ in words
+# ------------------------------------------------------------ formatting
 
 
 def format_milliseconds(seconds: float) -> str:
-    """`8.31`, `41.2`, `1,098`: three digits that mean something."""
-    thousandths = 1000 * seconds
-    if thousandths >= 100:
-        return f"{thousandths:,.0f}"
-    return f"{thousandths:.1f}" if thousandths >= 10 else f"{thousandths:.2f}"
+    """Format seconds as milliseconds with three significant digits: `8.31`, `41.2`, `1,098`."""
+    milliseconds = 1000 * seconds
+    if milliseconds >= 100:
+        return f"{milliseconds:,.0f}"
+    return f"{milliseconds:.1f}" if milliseconds >= 10 else f"{milliseconds:.2f}"
 
 
 def format_megabytes(count: float) -> str:
-    """`61.3 MB`."""
+    """Format bytes as megabytes: `61.3 MB`."""
     return f"{count / 1e6:,.1f} MB"
 
 
 def goal_mark(met: bool) -> str:
-    """Table mark for a goal."""
+    """Return the mark of a goal in a table."""
     return "met" if met else "**not met**"

@@ -17,28 +17,28 @@ from workshop.benchmarks.shapes import Case
 from workshop.benchmarks.worker import DecodingEngine, Worker
 
 REFERENCE = "headlight-float32"
-EXACT_ENGINES = ("transformers", "ctranslate2")  # in float32 these must write the very tokens that we write
+EXACT_ENGINES = ("transformers", "ctranslate2")  # in float32, their tokens must equal Headlight's
 
 
 def measure(
     cases: Sequence[Case], engines: Mapping[str, EngineSpec], repetitions: int, threads: int, log: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Every case in every engine that is here: medians, and whether all wrote the same."""
-    here = {name: entry for name, entry in engines.items() if not entry.unavailable_reason}
+    """Measure every case in every available engine: the times, and the share of equal tokens."""
+    available = {name: entry for name, entry in engines.items() if not entry.unavailable_reason}
     absent = {name: entry.unavailable_reason for name, entry in engines.items() if entry.unavailable_reason}
     for name, absence in absent.items():
         log(f"skipped {name}: {absence}")
-    measured: list[dict[str, Any]] = []
-    for shape, alike in groupby(cases, key=lambda case: case.shape):
-        with tempfile.TemporaryDirectory() as place, ExitStack() as workers:
-            folder, tokenizer = Path(place) / shape.name, random_tokenizer(shape.vocabulary)
+    results: list[dict[str, Any]] = []
+    for shape, shape_cases in groupby(cases, key=lambda case: case.shape):
+        with tempfile.TemporaryDirectory() as temporary, ExitStack() as workers:
+            folder, tokenizer = Path(temporary) / shape.name, random_tokenizer(shape.vocabulary)
             save_for_all_engines(folder, random_model(shape.config), tokenizer)
             running = {
                 name: workers.enter_context(Worker(DecodingEngine, entry, folder, threads))
-                for name, entry in here.items()
+                for name, entry in available.items()
             }
-            measured += _interleaved(list(alike), running, tokenizer, repetitions, log)
-    return {"repetitions": repetitions, "threads": threads, "absent": absent, "cases": measured}
+            results += _interleaved(list(shape_cases), running, tokenizer, repetitions, log)
+    return {"repetitions": repetitions, "threads": threads, "absent": absent, "cases": results}
 
 
 def _interleaved(
@@ -48,20 +48,20 @@ def _interleaved(
     repetitions: int,
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Cases of one shape: A B C A B C …, one engine at work at a time."""
-    written = {case: _prepare(case, running, tokenizer) for case in cases}
+    """Measure cases of one shape with interleaved engines (A B C A B C …), one at a time."""
+    outputs = {case: _prepare(case, running, tokenizer) for case in cases}
     seconds: dict[tuple[Case, str], list[float]] = {}
     for repetition in range(repetitions):
         for case in cases:
-            for row, (worker, _) in written[case].items():
+            for row, (worker, _) in outputs[case].items():
                 seconds.setdefault((case, row), []).append(worker.call("time", case.name, row))
             say(f"{case.name}: {repetition + 1} of {repetitions}")
     return [
         {
             "name": case.name,
             "shape": case.shape.words,
-            "seconds": {row: summary(seconds[case, row]) for row in written[case]},
-            "same_tokens": _agreement({row: ids for row, (_, ids) in written[case].items()}),
+            "seconds": {row: summary(seconds[case, row]) for row in outputs[case]},
+            "same_tokens": _agreement({row: ids for row, (_, ids) in outputs[case].items()}),
         }
         for case in cases
     ]
@@ -70,20 +70,20 @@ def _interleaved(
 def _prepare(
     case: Case, running: Mapping[str, Worker], tokenizer: Tokenizer
 ) -> dict[str, tuple[Worker, list[list[int]]]]:
-    """Run every engine on the same sentences; returns the jobs and their outputs by row."""
+    """Run every engine once on the same sentences. Return the worker and the output of each job, by row."""
     texts = random_sentences(tokenizer, case.batch, case.tokens)
     work = Workload([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, case.tokens)
-    written: dict[str, tuple[Worker, list[list[int]]]] = {}
+    outputs: dict[str, tuple[Worker, list[list[int]]]] = {}
     for worker in running.values():
         for row, ids in worker.call("prepare", case.name, work).items():
             if [len(sentence) for sentence in ids] != [case.tokens] * case.batch:
                 raise RuntimeError(f"{row} did not write {case.tokens} tokens a sentence in {case.name}.")
-            written[row] = worker, ids
-    return written
+            outputs[row] = worker, ids
+    return outputs
 
 
 def _agreement(written: Mapping[str, list[list[int]]]) -> dict[str, float]:
-    """The share of tokens equal to those of our float32 path; the tutorial's model has different weights."""
+    """Return the share of tokens equal to those of `REFERENCE`, except for the tutorial, which has other weights."""
     if REFERENCE not in written:
         return {}
     return {
@@ -94,7 +94,7 @@ def _agreement(written: Mapping[str, list[list[int]]]) -> dict[str, float]:
 
 
 def disagreements(result: Mapping[str, Any]) -> list[str]:
-    """Complaints about engines that should have computed the same and did not: their times compare nothing."""
+    """Return complaints about exact engines with different tokens, whose times are not comparable."""
     return [
         f"{case['name']}: {row} wrote other tokens than we did ({share:.1%} are the same)"
         for case in result["cases"]

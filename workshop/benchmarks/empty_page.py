@@ -1,4 +1,4 @@
-"""Gradio's own page with one line on it: as soon as anything of Gradio can be there, it is."""
+"""A Gradio page with one line of text: the baseline of a first visit."""
 
 from __future__ import annotations
 

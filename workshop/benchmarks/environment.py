@@ -1,4 +1,4 @@
-"""Describes the machine, package versions and command."""
+"""Description of the machine, package versions and command."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("torch", "transformers", "ctranslate2", "tokenizers", "numpy")
-MAX_BUSY_CORES = 0.3  # cores at work for others before we begin: above this, numbers are rough
-SAMPLE_SECONDS = 1.0  # seconds
+MAX_BUSY_CORES = 0.3  # cores busy with other processes, above which measurements are approximate
+SAMPLE_SECONDS = 1.0
 
 
 def describe_environment(date: str, command: str) -> dict[str, Any]:
-    """Everything needed to reproduce the run."""
+    """Return the facts that are needed to reproduce a run."""
     return {
         "date": date,
         "command": command,
@@ -29,21 +29,23 @@ def describe_environment(date: str, command: str) -> dict[str, Any]:
 
 
 def _cpu_name() -> str:
-    """Its name, and the widest instructions that PyTorch uses on it."""
+    """Return the name of the CPU and the widest instruction set that PyTorch uses on it."""
     import torch
 
     name = platform.processor() or platform.machine()
     path = Path("/proc/cpuinfo")
     if path.exists():
-        fields = dict(line.split(":", 1) for line in path.read_text().split("\n\n")[0].splitlines() if ":" in line)
-        values = {key.strip(): value.strip() for key, value in fields.items()}
+        lines_by_key = dict(
+            line.split(":", 1) for line in path.read_text().split("\n\n")[0].splitlines() if ":" in line
+        )
+        values = {key.strip(): value.strip() for key, value in lines_by_key.items()}
         model = f"family {values.get('cpu family', '?')}, model {values.get('model', '?')}"
         name = f"{values.get('model name', name)} ({model})"
     return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 def busy_cores() -> float | None:
-    """Number of cores busy with other processes. (The load average still counts what ended a minute ago.)"""
+    """Return the number of cores busy with other processes. The load average would include processes that ended."""
     path = Path("/proc/stat")
     if not path.exists():
         return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
@@ -52,8 +54,8 @@ def busy_cores() -> float | None:
         fields = [int(field) for field in path.read_text().splitlines()[0].split()[1:9]]
         return fields[3] + fields[4], sum(fields)
 
-    (idle_before, all_before), _, (idle, whole) = ticks(), time.sleep(SAMPLE_SECONDS), ticks()
-    share = 1 - (idle - idle_before) / max(1, whole - all_before)
+    (idle_before, all_before), _, (idle_after, all_after) = ticks(), time.sleep(SAMPLE_SECONDS), ticks()
+    share = 1 - (idle_after - idle_before) / max(1, all_after - all_before)
     return round(share * (os.cpu_count() or 1), 2)
 
 
@@ -64,10 +66,10 @@ def _memory() -> str:
 
 
 def _versions() -> dict[str, str]:
-    results = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            results[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            results[name] = "absent"
-    return results
+            versions[name] = "absent"
+    return versions

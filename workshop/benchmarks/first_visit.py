@@ -1,6 +1,6 @@
 """First visit over a home connection: time to the first painted map, compared with an empty Gradio page.
 
-Visits take turns, each with an empty cache, so that a slow moment of the machine meets both.
+The two pages are visited alternately, each time with an empty cache, so a slowdown of the machine affects both.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from tests.browser.browsers import find_chromium
 from workshop.benchmarks.arithmetic import paired_ratio, summary
 from workshop.benchmarks.page import PORT, Log, _serve
 
-LATENCY_MS = 80  # milliseconds
-BANDWIDTH_MBIT = 10  # Mbit/s
+LATENCY_MS = 80
+BANDWIDTH_MBIT = 10  # per second
 NETWORK_CONDITIONS = {
     "offline": False,
     "latency": LATENCY_MS,
@@ -21,7 +21,7 @@ NETWORK_CONDITIONS = {
     "uploadThroughput": BANDWIDTH_MBIT * 1e6 / 8,
 }
 OURS, EMPTY = ".explorer .plot > canvas, .explorer .plot .main-svg", "#there"
-# From the start of the visit until the frame after the element came has been painted.
+# Records the time from the start of the visit until the frame after the element's insertion is painted.
 PAINT_OBSERVER = """
 const find = () => {
   if (!document.querySelector('SELECTOR')) return;
@@ -38,10 +38,10 @@ watcher.observe(document, { childList: true, subtree: true });
 
 
 def measure(repetitions: int, say: Log) -> dict[str, Any]:
-    """Measure both pages in turn; for ours also the requests and the bytes sent."""
+    """Measure both pages alternately, and the requests and bytes of the Headlight page."""
     from playwright.sync_api import sync_playwright
 
-    ours: list[float] = []
+    headlight: list[float] = []
     empty: list[float] = []
     with (
         sync_playwright() as playwright,
@@ -49,36 +49,36 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
         _serve([sys.executable, "-m", "workshop.benchmarks.empty_page"], PORT + 1),
     ):
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
-        for turn in range(repetitions + 1):  # the first visit of each warms the servers
-            seconds, travelled = _visit(browser, PORT, OURS)
-            others, _ = _visit(browser, PORT + 1, EMPTY)
-            say(f"first map {seconds:.2f} s, empty page {others:.2f} s")
+        for turn in range(repetitions + 1):  # the first visits warm up the servers
+            seconds, traffic = _visit(browser, PORT, OURS)
+            empty_seconds, _ = _visit(browser, PORT + 1, EMPTY)
+            say(f"first map {seconds:.2f} s, empty page {empty_seconds:.2f} s")
             if turn:
-                ours.append(seconds)
-                empty.append(others)
+                headlight.append(seconds)
+                empty.append(empty_seconds)
         browser.close()
-    line = {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}
+    connection = {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}
     return {
-        "line": line,
-        "ours": summary(ours),
+        "line": connection,
+        "ours": summary(headlight),
         "empty": summary(empty),
-        "ratio": paired_ratio(ours, empty),
-    } | travelled
+        "ratio": paired_ratio(headlight, empty),
+    } | traffic
 
 
 def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int]]:
-    """Seconds until painted; how many requests went to the server until all was there, and their bytes."""
+    """Return the seconds until painted, and the number and bytes of the requests until the page is complete."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     network = context.new_cdp_session(page)
     network.send("Network.enable")
     network.send("Network.emulateNetworkConditions", NETWORK_CONDITIONS)
-    asked: set[str] = set()
+    request_ids: set[str] = set()
     bytes_ = []
 
     def note(event: Any) -> None:
-        if event["request"]["url"].startswith("http"):  # no data within the page
-            asked.add(event["requestId"])
+        if event["request"]["url"].startswith("http"):  # no data URLs
+            request_ids.add(event["requestId"])
 
     network.on("Network.requestWillBeSent", note)
     network.on("Network.loadingFinished", lambda event: bytes_.append(event["encodedDataLength"]))
@@ -89,4 +89,4 @@ def _visit(browser: Any, port: int, selector: str) -> tuple[float, dict[str, int
         page.wait_for_selector(".explorer .plot .main-svg")
     seconds = page.evaluate("window.paintedAt") / 1000
     context.close()
-    return seconds, {"requests": len(asked), "bytes": round(sum(bytes_))}
+    return seconds, {"requests": len(request_ids), "bytes": round(sum(bytes_))}

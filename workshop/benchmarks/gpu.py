@@ -1,4 +1,4 @@
-"""The same cases on a GPU, in bfloat16."""
+"""Decoding on a GPU in bfloat16."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workshop.benchmarks.shapes import Case
 
 
 def measure(cases: Sequence[Case], repetitions: int, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """Ours compared with `transformers`, or a single word without a GPU."""
+    """Measure Headlight and `transformers`; without a GPU, return only the reason for its absence."""
     if not torch.cuda.is_available():
         return {"absence": "There was no GPU on this machine."}
     result = decode.measure(cases, GPU_ENGINES, repetitions, threads, say)

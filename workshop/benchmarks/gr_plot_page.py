@@ -1,4 +1,4 @@
-"""Baseline page: `gr.Plot` with a subplot per head, redrawn by the server for each selection."""
+"""Baseline page: a `gr.Plot` with a subplot per head, which the server redraws for each selection."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ maps += [result.attention.decoder[layer, head] for layer in range(3) for head in
 
 
 def draw(turn: int) -> tuple[int, go.Figure]:
-    """All heads, beginning with another one."""
+    """Draw all heads, starting with head `turn`. Return the next turn and the figure."""
     figure = make_subplots(rows=HEADS // COLUMNS, cols=COLUMNS)
-    for place in range(HEADS):
-        trace = go.Heatmap(z=maps[(place + turn) % HEADS], zmin=0, zmax=1, showscale=False)
-        figure.add_trace(trace, row=place // COLUMNS + 1, col=place % COLUMNS + 1)
+    for index in range(HEADS):
+        trace = go.Heatmap(z=maps[(index + turn) % HEADS], zmin=0, zmax=1, showscale=False)
+        figure.add_trace(trace, row=index // COLUMNS + 1, col=index % COLUMNS + 1)
     figure.update_layout(title=f"head {turn}", height=900)
     return turn + 1, figure
 

@@ -1,4 +1,4 @@
-"""Time of measuring the importance of each head, layer and attention kind of the bundled model."""
+"""Time to measure the importance of each head, layer and kind of attention in the bundled model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODEL = "de-en"
 
 
 def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """All parts, as the command measures them, and the longest of the batches that the page asks for one by one."""
+    """Measure all parts in total, and the longest batch. The page requests one batch at a time."""
     import torch
 
     from headlight.model.experiments.importance import ablation_losses, all_parts, batch_size
@@ -26,12 +26,12 @@ def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[
     parts = all_parts(translator.model.config)
     totals, longest = [], []
     for turn in range(repetitions + 1):
-        ends = [time.perf_counter()]
+        timestamps = [time.perf_counter()]
         for _ in ablation_losses(translator, answer, [(part,) for part in parts]):
-            ends.append(time.perf_counter())
-        if turn:  # the first one warms up
-            totals.append(ends[-1] - ends[0])
-            longest.append(max(after - before for before, after in pairwise(ends)))
+            timestamps.append(time.perf_counter())
+        if turn:  # the first run is a warm-up
+            totals.append(timestamps[-1] - timestamps[0])
+            longest.append(max(after - before for before, after in pairwise(timestamps)))
             say(f"importance: {totals[-1]:.2f} s")
     return {
         "model": MODEL,

@@ -1,4 +1,4 @@
-"""Thousands of everyday lines: `python -m headlight translate` and CTranslate2 with its best batch size."""
+"""Throughput over thousands of everyday lines, compared with CTranslate2 at its best batch size."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from workshop.benchmarks.worker import Worker
 
 TRAINED = Path("assets/models/de-en")
 CORPUS = Path("assets/corpora/mini.tsv")
-ALL_BATCHES_FROM = 1_000  # lines from which all batch sizes are tried
-BATCHES = (  # what their documentation suggests, and around it
+ALL_BATCHES_FROM = 1_000  # number of lines from which all batch sizes are tried
+BATCHES = (  # the sizes that CTranslate2's documentation suggests, and sizes around them
     ("examples", 16), ("examples", 32), ("examples", 64), ("examples", 128), ("examples", 256),
     ("tokens", 512), ("tokens", 1024), ("tokens", 2048), ("tokens", 4096),
 )  # fmt: skip
 
 
 class Material(NamedTuple):
-    """The lines, the model and its options."""
+    """The lines to translate and the model."""
 
     folder: Path
     tokenizer: Tokenizer
@@ -43,71 +43,71 @@ class Run(NamedTuple):
     """One pass over all lines."""
 
     seconds: float
-    ids: list[list[int]]  # written, without the end token
+    ids: list[list[int]]  # target ids, without the end token
 
 
 def measure(
     count: int, repetitions: int, threads: int, say: Callable[[str], None], shape: Shape = SMALL
 ) -> dict[str, Any]:
-    """Both engines in turn, theirs with the batch size that was best in one pass each."""
-    with tempfile.TemporaryDirectory() as place:
-        material = prepare(Path(place) / "model", count, shape)
+    """Measure both engines alternately. CTranslate2 has the batch size that was fastest in one pass."""
+    with tempfile.TemporaryDirectory() as temporary:
+        material = prepare(Path(temporary) / "model", count, shape)
         texts, ids = material.texts, material.tokenizer.encode_batch(material.texts)
-        longest = 2 * max(map(len, ids)) + 16
+        max_length = 2 * max(map(len, ids)) + 16
         result: dict[str, Any] = {"lines": count, "repetitions": repetitions, "threads": threads}
         result |= {"about_model": material.about, "source_tokens": sum(map(len, ids))}
-        with Worker(HeadlightLines, material.folder, texts, threads) as ours:
-            written = ours.call("run").ids
-            result["own_tokens"] = token_agreement(written, _exact(material, texts, threads))
-            result["written_tokens"] = sum(map(len, written))
+        with Worker(HeadlightLines, material.folder, texts, threads) as headlight:
+            our_ids = headlight.call("run").ids
+            result["own_tokens"] = token_agreement(our_ids, _exact(material, texts, threads))
+            result["written_tokens"] = sum(map(len, our_ids))
             result["absence"] = CPU_ENGINES["ctranslate2"].unavailable_reason
             if result["absence"]:
-                runs = [ours.call("run").seconds for _ in range(repetitions)]
+                runs = [headlight.call("run").seconds for _ in range(repetitions)]
                 return result | {"seconds": {"headlight": summary(runs)}}
-            with Worker(CTranslateLines, material.folder, _with_end(ids, material), longest, threads) as theirs:
-                tried: dict[tuple[str, int], Run] = {}
+            with Worker(CTranslateLines, material.folder, _with_end(ids, material), max_length, threads) as ctranslate:
+                runs_by_batch: dict[tuple[str, int], Run] = {}
                 for kind, size in BATCHES if count >= ALL_BATCHES_FROM else BATCHES[:1]:
-                    tried[kind, size] = theirs.call("run", kind, size)
-                    say(f"CTranslate2, batches of {size} {kind}: {tried[kind, size].seconds:.2f} s")
-                kind, size = min(tried, key=lambda batch: tried[batch].seconds)
-                result["same_tokens"] = token_agreement(written, tried[kind, size].ids)
-                result["tried"] = {f"{size} {kind}": run.seconds for (kind, size), run in tried.items()}
+                    runs_by_batch[kind, size] = ctranslate.call("run", kind, size)
+                    say(f"CTranslate2, batches of {size} {kind}: {runs_by_batch[kind, size].seconds:.2f} s")
+                kind, size = min(runs_by_batch, key=lambda batch: runs_by_batch[batch].seconds)
+                result["same_tokens"] = token_agreement(our_ids, runs_by_batch[kind, size].ids)
+                result["tried"] = {f"{size} {kind}": run.seconds for (kind, size), run in runs_by_batch.items()}
                 result["best"] = f"{size} {kind}"
                 seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": [], "ctranslate2-int8": []}
                 with Worker(
-                    CTranslateLines, material.folder, _with_end(ids, material), longest, threads, "int8"
-                ) as rounded:
-                    rounded.call("run", kind, size)
+                    CTranslateLines, material.folder, _with_end(ids, material), max_length, threads, "int8"
+                ) as ctranslate_int8:
+                    ctranslate_int8.call("run", kind, size)
                     for repetition in range(repetitions):
-                        seconds["headlight"].append(ours.call("run").seconds)
-                        seconds["ctranslate2"].append(theirs.call("run", kind, size).seconds)
-                        seconds["ctranslate2-int8"].append(rounded.call("run", kind, size).seconds)
+                        seconds["headlight"].append(headlight.call("run").seconds)
+                        seconds["ctranslate2"].append(ctranslate.call("run", kind, size).seconds)
+                        seconds["ctranslate2-int8"].append(ctranslate_int8.call("run", kind, size).seconds)
                         say(f"lines: {repetition + 1} of {repetitions}")
         return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
 
 
 def _exact(material: Material, texts: Sequence[str], threads: int) -> list[list[int]]:
-    """What float32 steps write of the same lines."""
+    """Translate the same lines with float32 steps."""
     with Worker(HeadlightLines, material.folder, texts, threads, "float32") as exact:
         ids: list[list[int]] = exact.call("run").ids
     return ids
 
 
 def prepare(folder: Path, count: int, shape: Shape) -> Material:
-    """The trained model with real lines if it exists, else a random model that counts down."""
+    """Return the trained model with real lines if it exists, else a random model that counts down."""
     if (TRAINED / "config.json").exists():
         with CORPUS.open(encoding="utf-8", newline="") as file:
             rows = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
         loaded = load_checkpoint(TRAINED)
         save_for_all_engines(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
-        about = f"{TRAINED}, sentences of {CORPUS}, repeated"
-        return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), about)
+        description = f"{TRAINED}, sentences of {CORPUS}, repeated"
+        return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), description)
     tokenizer = random_tokenizer(shape.vocabulary)
-    counting = CountdownModel(shape, tokenizer)
-    save_for_all_engines(folder, counting.model, tokenizer)
+    countdown = CountdownModel(shape, tokenizer)
+    save_for_all_engines(folder, countdown.model, tokenizer)
     source = "`workshop/benchmarks/countdown_model.py`"
-    about = f"{shape.words}; random weights that write as many words as they read ({source})"
-    return Material(folder, tokenizer, counting.sample_lines(count), about)
+    description = f"{shape.words}; random weights that write as many words as they read ({source})"
+    return Material(folder, tokenizer, countdown.sample_lines(count), description)
 
 
 def _with_end(ids: list[list[int]], material: Material) -> list[list[int]]:
@@ -115,7 +115,7 @@ def _with_end(ids: list[list[int]], material: Material) -> list[list[int]]:
 
 
 class HeadlightLines:
-    """`Translator.translate_lines`: from text to text, cutting into tokens included."""
+    """`Translator.translate_lines`, from text to text, including tokenisation."""
 
     def __init__(self, folder: Path, texts: Sequence[str], threads: int, step_weights: StepWeights = "float16") -> None:
         import torch
@@ -127,7 +127,7 @@ class HeadlightLines:
         self.texts = texts
 
     def run(self) -> Run:
-        """All lines once."""
+        """Translate all lines once."""
         start = time.perf_counter()
         translated = self.translator.translate_lines(self.texts)
         seconds = time.perf_counter() - start
@@ -135,7 +135,7 @@ class HeadlightLines:
 
 
 class CTranslateLines:
-    """CTranslate2: from tokens to tokens, which spares it the cutting."""
+    """CTranslate2, from tokens to tokens, without tokenisation."""
 
     def __init__(
         self, folder: Path, ids: list[list[int]], longest: int, threads: int, compute_type: str = "float32"
@@ -153,7 +153,7 @@ class CTranslateLines:
         self.longest = longest
 
     def run(self, batch_type: str, batch_size: int) -> Run:
-        """All lines once; they are sorted by length and batched in there."""
+        """Translate all lines once. CTranslate2 sorts them by length and batches them."""
         start = time.perf_counter()
         result = self.translator.translate_batch(
             self.tokens,
@@ -163,4 +163,4 @@ class CTranslateLines:
             max_decoding_length=self.longest,
         )
         seconds = time.perf_counter() - start
-        return Run(seconds, [[int(token) for token in one.hypotheses[0]] for one in result])
+        return Run(seconds, [[int(token) for token in output.hypotheses[0]] for output in result])

@@ -1,9 +1,9 @@
 """Live typing: latency per keystroke, and the slowdown of full requests.
 
-All but one of the typists speak to the server as the page does, by the rules of `viz/widgets/translate/live.js`; one
-types in a real browser, where an answer counts once it is painted. Another visitor requests full answers, first
-alone and then among all that typing. Whatever the machine's load, all of it ends: an answer that is not there after
-`FULL_PATIENCE` is counted as that late, and one to a typist after `PATIENCE` as lost.
+All typists but one call the server by the rules of `viz/widgets/translate/live.js`. The last types in a real browser,
+where an answer counts when it is painted. Another visitor requests full answers, first alone and then while the others
+type. The run ends under any load: a full answer that is missing after `FULL_TIMEOUT` counts with that latency, and a
+live answer that is missing after `PATIENCE` counts as lost.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tests.browser.browsers import find_chromium
 from workshop.benchmarks.arithmetic import spread, summary
 from workshop.benchmarks.page import HUNDRED, MODULES, PAINTED, PORT, STREAM, THIRTY, Log, _memory, _open, _serve
 
-KEYS_PER_SECOND = 4  # keystrokes a second
-PAUSE, FIRST_STEP, LONGEST, LATE, PATIENCE = 0.12, 0.5, 4.0, 1.0, 8.0  # seconds, as live.js has them
+KEYS_PER_SECOND = 4
+PAUSE, FIRST_STEP, LONGEST, LATE, PATIENCE = 0.12, 0.5, 4.0, 1.0, 8.0  # seconds, the same as in live.js
 SKIPPED = 3
 FULL_TIMEOUT = 20.0  # seconds
 WORDS = THIRTY[:-1].replace(",", "").split()
@@ -47,57 +47,57 @@ WATCH = f"""async () => {{
 
 
 def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
-    """Measure full answers alone, then during typing; also what the typists saw, and the load of the server."""
+    """Measure full answers alone and during typing, the latencies of the typists, and the load of the server."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT) as server:
-        wire = _Client()
-        _time_full_requests(wire, 4.0)  # loads the model
-        alone = _time_full_requests(wire, seconds / 2)  # before and after, as the machine has slow moments
+        client = _Client()
+        _time_full_requests(client, 4.0)  # loads the model
+        alone = _time_full_requests(client, seconds / 2)  # before and after, because the speed of the machine varies
         say(f"full answers alone: {sorted(alone)[len(alone) // 2]:.3f} s")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
         page.evaluate(WATCH)
-        over = threading.Event()
-        crowd = [_Typist(wire, number, over) for number in range(typists - 1)]
-        for typist in crowd:
+        stop_event = threading.Event()
+        typing_visitors = [_Typist(client, number, stop_event) for number in range(typists - 1)]
+        for typist in typing_visitors:
             typist.start()
-        among: list[float] = []
-        asks = threading.Thread(target=lambda: among.extend(_time_full_requests(wire, seconds)))
-        began, spent = time.monotonic(), _cpu_seconds(server.pid)
-        asks.start()
+        during: list[float] = []
+        request_thread = threading.Thread(target=lambda: during.extend(_time_full_requests(client, seconds)))
+        start, used_seconds = time.monotonic(), _cpu_seconds(server.pid)
+        request_thread.start()
         _type(page, seconds)
-        spent, passed = _cpu_seconds(server.pid) - spent, time.monotonic() - began
+        used_seconds, elapsed = _cpu_seconds(server.pid) - used_seconds, time.monotonic() - start
         memory = _memory(server.pid)
-        asks.join(timeout=2 * FULL_TIMEOUT)
+        request_thread.join(timeout=2 * FULL_TIMEOUT)
         page.wait_for_timeout(1000 * LONGEST)
         painted = page.evaluate("typed")
-        over.set()
-        for typist in crowd:
+        stop_event.set()
+        for typist in typing_visitors:
             typist.join()
         browser.close()
-        alone += _time_full_requests(wire, seconds / 2)
-    waits = [wait for typist in crowd for wait in typist.waits]
+        alone += _time_full_requests(client, seconds / 2)
+    waits = [wait for typist in typing_visitors for wait in typist.waits]
     result = {
         "typists": typists,
         "keys": KEYS_PER_SECOND,
         "seconds": seconds,
-        "answers": sum(typist.answers for typist in crowd),
-        "busy": sum(typist.busy for typist in crowd),
-        "lost": sum(typist.lost for typist in crowd),
+        "answers": sum(typist.answers for typist in typing_visitors),
+        "busy": sum(typist.busy for typist in typing_visitors),
+        "lost": sum(typist.lost for typist in typing_visitors),
         "answered": spread(waits),
         "painted": spread(painted),
         "alone": summary(alone),
-        "among": summary(among),
-        "ratio": summary(among)["median"] / summary(alone)["median"],
-        "load": spent / passed,
+        "among": summary(during),
+        "ratio": summary(during)["median"] / summary(alone)["median"],
+        "load": used_seconds / elapsed,
         "memory": memory,
     }
     say(str(result))
     return result
 
 
-# ---------------------------------------------------------------- the wire
+# ---------------------------------------------------------------- client
 
 
 class _Client:
@@ -105,9 +105,11 @@ class _Client:
 
     def __init__(self) -> None:
         self.base = f"http://127.0.0.1:{PORT}"
-        self.client = httpx.Client(timeout=60, limits=httpx.Limits(max_connections=None))  # threads share it
+        self.client = httpx.Client(timeout=60, limits=httpx.Limits(max_connections=None))  # shared by all threads
         config = self.client.get(f"{self.base}/config").json()
-        widget = next(each for each in config["components"] if each["props"].get("elem_id") == "widget-translate")
+        widget = next(
+            component for component in config["components"] if component["props"].get("elem_id") == "widget-translate"
+        )
         self.request = json.loads(widget["props"]["props"]["config"])["defaults"]
 
     def send_request(self, session: str, patience: float, **values: Any) -> Iterator[dict[str, Any]]:
@@ -124,49 +126,49 @@ class _Client:
 
 
 class _Typist(threading.Thread):
-    """Writes sentences at a steady pace, each key of which may ask for the sentence as it stands."""
+    """Types sentences at a steady pace. A keystroke may request a translation of the unfinished sentence."""
 
     def __init__(self, wire: _Client, number: int, over: threading.Event) -> None:
         super().__init__(daemon=True)
         self.wire, self.over, self.session = wire, over, uuid.uuid4().hex
-        self.chance = random.Random(number)  # noqa: S311 (the same letters in each run)
-        self.waits: list[float] = []  # seconds from each keystroke to the answer that it is in
+        self.chance = random.Random(number)  # noqa: S311 (deterministic keystrokes)
+        self.waits: list[float] = []  # seconds from each keystroke to the first answer that includes it
         self.answers = self.busy = self.lost = 0
         self.keys: list[tuple[float, str]] = []
         self.text, self.turn, self.pause, self.skipped = "", 0, PAUSE, 0
-        self.due: float | None = None  # when the sentence is looked at
+        self.due: float | None = None  # time of the next check for a changed sentence
         self.asked: tuple[int, str, float] | None = None
         self.missed = False
         self.lock = threading.RLock()
 
     def run(self) -> None:
-        """Type until the end of the measurement; pending answers are abandoned."""
+        """Type until the end of the measurement, without waiting for pending answers."""
         time.sleep(self.chance.random())
         letters = self._letters()
         key = time.monotonic()
         while not self.over.is_set():
-            now = time.monotonic()
+            time_now = time.monotonic()
             with self.lock:
-                if now >= key:
+                if time_now >= key:
                     key += 1 / KEYS_PER_SECOND
                     self.text = next(letters)
-                    self.keys.append((now, self.text))
+                    self.keys.append((time_now, self.text))
                     if self.due is None or self.pause <= PAUSE:
-                        self.due = now + self.pause
-                if self.asked and now - self.asked[2] > PATIENCE:
+                        self.due = time_now + self.pause
+                if self.asked and time_now - self.asked[2] > PATIENCE:
                     self.lost += 1
                     self.asked = None
-                    self.due = now
-                if self.due is not None and now >= self.due:
-                    self._look(now)
+                    self.due = time_now
+                if self.due is not None and time_now >= self.due:
+                    self._look(time_now)
             time.sleep(min(0.03, max(0.002, min(key, self.due or key) - time.monotonic())))
 
     def _letters(self) -> Iterator[str]:
-        """A sentence letter by letter, then another one."""
+        """Yield random sentences, each with one more character at a time."""
         while True:
             text = ""
-            for letter in " ".join(self.chance.sample(WORDS, 12)) + ".":
-                text += letter
+            for character in " ".join(self.chance.sample(WORDS, 12)) + ".":
+                text += character
                 yield text
 
     def _look(self, now: float) -> None:
@@ -185,31 +187,31 @@ class _Typist(threading.Thread):
                 self._on_message(message)
 
     def _on_message(self, message: dict[str, Any]) -> None:
-        now = time.monotonic()
+        received_at = time.monotonic()
         with self.lock:
             if self.asked is None or message.get("turn") != self.asked[0]:
                 return
-            _, text, at = self.asked
+            _, text, sent_at = self.asked
             self.asked, self.skipped = None, 0
             if message["what"] == "busy":
                 self.busy += 1
                 self.pause = min(LONGEST, max(FIRST_STEP, 2 * self.pause))
-                self.due = now + self.pause
+                self.due = received_at + self.pause
                 return
             if message["what"] == "answer":
                 self.answers += 1
-                place = max(place for place, (_, each) in enumerate(self.keys) if each == text)
-                self.waits += [now - key for key, _ in self.keys[: place + 1]]
-                del self.keys[: place + 1]
-                slow = now - at > LATE
-                self.pause = max(self.pause, FIRST_STEP) if slow else max(PAUSE, self.pause / 2)
+                index = max(index for index, (_, typed) in enumerate(self.keys) if typed == text)
+                self.waits += [received_at - key for key, _ in self.keys[: index + 1]]
+                del self.keys[: index + 1]
+                is_slow = received_at - sent_at > LATE
+                self.pause = max(self.pause, FIRST_STEP) if is_slow else max(PAUSE, self.pause / 2)
             if self.missed and self.due is None:
-                self.due = now + self.pause
+                self.due = received_at + self.pause
             self.missed = False
 
 
 def _type(page: Any, seconds: float) -> None:
-    """The same in the browser, whose own rules apply."""
+    """Type in the browser, where the page decides when to send requests."""
     page.click("#sentence")
     page.keyboard.press("Control+A")
     end, turn = time.monotonic() + seconds, 0
@@ -223,23 +225,23 @@ def _type(page: Any, seconds: float) -> None:
 
 
 def _time_full_requests(wire: _Client, seconds: float) -> list[float]:
-    """Seconds of full answers, one after the other with a rest between, as the page asks for them."""
+    """Request full answers one after another, with a pause between, and return their latencies."""
     session, times, turn = uuid.uuid4().hex, [], 0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         turn += 1
         text = f"{HUNDRED[: HUNDRED.index('.') + 1][:-1]} um {turn} Uhr {uuid.uuid4().hex[:4]}."
-        start, took = time.monotonic(), FULL_TIMEOUT
+        start, latency = time.monotonic(), FULL_TIMEOUT
         with contextlib.suppress(httpx.HTTPError):
             for message in wire.send_request(session, FULL_TIMEOUT, text=text, turn=turn):
                 if message["what"] == "answer" and message.get("turn") == turn:
-                    took = time.monotonic() - start
-        times.append(took)
+                    latency = time.monotonic() - start
+        times.append(latency)
         time.sleep(0.5)
     return times
 
 
 def _cpu_seconds(process: int) -> float:
-    """CPU seconds of a process; the increase per second is the number of busy cores."""
+    """Return the CPU seconds of a process. Their increase per second is the number of busy cores."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100

@@ -1,7 +1,7 @@
-"""What putting a model folder to use takes: the peak over its own weights, and the bytes that the fast path copies.
+"""Memory while a model loads: the peak relative to its weights, and the bytes that the fast path copies.
 
-The first model of a process also loads libraries and compiles code; a second model does not. So each model is loaded
-twice: as the first one, and after a tiny one.
+The first model of a process also loads libraries and compiles code. Each model is therefore loaded twice: as the first
+model, and after a tiny model.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def measure(shapes: Sequence[Shape]) -> dict[str, Any]:
-    """Each shape, stored in float16 as our models are, loaded for the CPU in a fresh process."""
+    """Measure each shape, stored in float16 like the shipped models and loaded on the CPU in a new process."""
     if not RESET.exists():
         return {"absence": "Only Linux tells a process its peak of memory since a given moment."}
     models = []
     for shape in shapes:
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place) / shape.name
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary) / shape.name
             tokenizer = random_tokenizer(shape.vocabulary)
             save_checkpoint(folder, random_model(shape.config), tokenizer, tokenizer)
             with Worker(LoadBenchmark) as worker:
@@ -42,17 +42,17 @@ def measure(shapes: Sequence[Shape]) -> dict[str, Any]:
 
 
 class LoadBenchmark:
-    """A process that has imported everything, and loaded nothing yet."""
+    """A process that has imported all libraries but loaded no model yet."""
 
     def __init__(self) -> None:
         from headlight.model.translate.packed_model import can_pack_float16
         from headlight.model.translate.translator import Translator
 
-        can_pack_float16()  # the kernels' own memory is not the model's
+        can_pack_float16()  # excludes the memory of the kernels from the measurement
         self.translator: Translator | None = None
 
     def load(self, folder: Path) -> dict[str, int]:
-        """Load a folder, translate a sentence; bytes before, at the peak and after, and of weights with copies."""
+        """Load a folder and translate a sentence. Return bytes before, at the peak and after, and of the weights."""
         from headlight.model.translate.translator import Translator
 
         before = _memory("VmRSS")
@@ -69,6 +69,6 @@ class LoadBenchmark:
 
 
 def _memory(field: str) -> int:
-    """Bytes, as the kernel counts them for this process."""
+    """Return a memory counter of this process in bytes."""
     line = next(line for line in STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
     return 1024 * int(line.split()[1])

@@ -1,6 +1,6 @@
-"""The page in a real browser: how long until something is painted, how much travels, what stays behind.
+"""The page in a real browser: time until painted, bytes transferred and memory growth.
 
-The same run measures the usual alternative: one `gr.Plot` with a subplot for each head.
+The same run measures the usual alternative, a `gr.Plot` with a subplot per head.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ TWENTY = "Der alte Mann, der neben uns wohnt, geht jeden Morgen mit seinem klein
 THIRTY = TWENTY[:-1] + ", und abends liest er seiner Frau aus der Zeitung vor."
 HUNDRED = " ".join([THIRTY] * 3)
 TWO_HUNDRED = " ".join([THIRTY] * 6)
-# The page's own limits are lower than the longest sentences.
+# The default limits of the page are too low for the longest sentences.
 LIMITS = {"max_characters": 5_000, "max_tokens": 1_000}
-# Thirty visitors of one address: it may fill half of the line.
+# The benchmark has 30 visitors at one address, which may fill half of the queue.
 ENVIRONMENT = {f"HEADLIGHT_{name.upper()}": str(most) for name, most in (LIMITS | {"line": 64}).items()}
 PAINTED = """() => new Promise((done) => requestAnimationFrame(() => {
   const channel = new MessageChannel();
@@ -78,35 +78,35 @@ HEAP = "async () => { if (window.gc) { window.gc(); window.gc(); } return perfor
 
 
 def measure(repetitions: int, say: Log) -> dict[str, Any]:
-    """Run all measurements in sequence, on an idle machine."""
+    """Run all measurements in sequence. The machine should be idle."""
     from playwright.sync_api import sync_playwright
 
     quick = repetitions < 5
     cold = [_cold_start(say) for _ in range(1 if quick else 3)]
-    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as ours:
+    with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as server:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
         )
-        result = _page(browser, ours, repetitions, say)
+        result = _page(browser, server, repetitions, say)
         result["cold_start"] = summary(cold)
-        result["growth"] = _growth(browser, ours, 20 if quick else 200, 100 if quick else 1000, say)
+        result["growth"] = _growth(browser, server, 20 if quick else 200, 100 if quick else 1000, say)
         result["visitors"] = _visitors(5 if quick else 30, 5, say)
-        plain = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
-        with _serve(plain, PORT + 1) as _:
+        command = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
+        with _serve(command, PORT + 1) as _:
             result["plain"] = _plain(browser, repetitions, say)
         browser.close()
     return result
 
 
 def _cold_start(say: Log) -> float:
-    """Seconds from the start of a process to the first page; its files come from the disk where we may ask for that."""
+    """Return the seconds from process start to the first page. The file cache is dropped if the user may do that."""
     with suppress(OSError):
         os.sync()
         Path("/proc/sys/vm/drop_caches").write_text("3")
     start = time.perf_counter()
-    with _serve([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as answer:
-        answer.read()
+    with _serve([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as response:
+        response.read()
         seconds = time.perf_counter() - start
     say(f"cold start: {seconds:.1f} s")
     return seconds
@@ -114,16 +114,16 @@ def _cold_start(say: Log) -> float:
 
 def _page(browser: Any, process: Any, repetitions: int, say: Log) -> dict[str, Any]:
     page = _open(browser, PORT)
-    page.evaluate(TRANSLATE, "Das Haus ist alt.")  # the first one loads the model
+    page.evaluate(TRANSLATE, "Das Haus ist alt.")  # the first request loads the model
     times = [page.evaluate(TRANSLATE, TWENTY.replace("alte", f"alte{' ' * turn}")) for turn in range(2 * repetitions)]
     say(f"translate, 20 tokens: {sorted(times)[len(times) // 2]:.0f} ms")
-    result: dict[str, Any] = {"translate": summary([each / 1000 for each in times])}
+    result: dict[str, Any] = {"translate": summary([milliseconds / 1000 for milliseconds in times])}
     for name, text in (("switch_30", THIRTY), ("switch_200", TWO_HUNDRED)):
         page.evaluate(TRANSLATE, text)
         page.click("[data-kind=cross]")
         switches = page.evaluate(SWITCH, 10 * repetitions)[5:]
         say(f"{name}: {sorted(switches)[len(switches) // 2]:.1f} ms")
-        result[name] = summary([each / 1000 for each in switches])
+        result[name] = summary([milliseconds / 1000 for milliseconds in switches])
         result[f"{name}_tokens"] = page.evaluate(f"async () => {STATE}.state.translation.source.length")
     result["payload"] = _payload(say)
     page.context.close()
@@ -131,7 +131,7 @@ def _page(browser: Any, process: Any, repetitions: int, say: Log) -> dict[str, A
 
 
 def _payload(say: Log) -> dict[str, Any]:
-    """What travels for an answer, against its weights."""
+    """Measure the bytes of an answer and the number of its weights."""
     from headlight.model.records import KINDS
     from headlight.viz.service.model_json import answer_json
     from headlight.viz.service.service import Service
@@ -156,14 +156,14 @@ def _growth(browser: Any, process: Any, translations: int, switches: int, say: L
     for turn in range(translations):
         page.evaluate(TRANSLATE, f"Im Haus wohnen {turn} Leute.")
     page.evaluate(SWITCH, switches)
-    grown = {"heap": page.evaluate(HEAP) - heap, "server": _memory(process.pid) - memory}
-    say(f"after {translations} translations and {switches} switches: {grown}")
+    growth = {"heap": page.evaluate(HEAP) - heap, "server": _memory(process.pid) - memory}
+    say(f"after {translations} translations and {switches} switches: {growth}")
     page.context.close()
-    return grown | {"translations": translations, "switches": switches}
+    return growth | {"translations": translations, "switches": switches}
 
 
 def _visitors(count: int, sentences: int, say: Log) -> dict[str, Any]:
-    """Concurrent clients of the endpoint, each with different sentences; each must get its own answers."""
+    """Run concurrent clients of the endpoint with distinct sentences, and check that each gets its answers."""
     from gradio_client import Client
 
     times: list[float] = []
@@ -199,7 +199,7 @@ def _plain(browser: Any, repetitions: int, say: Log) -> dict[str, Any]:
     times = [page.evaluate(PLAIN_SWITCH) for _ in range(repetitions)]
     say(f"plain page: {sorted(times)[len(times) // 2]:.0f} ms")
     page.context.close()
-    return {"switch": summary([each / 1000 for each in times])}
+    return {"switch": summary([milliseconds / 1000 for milliseconds in times])}
 
 
 def _open(browser: Any, port: int) -> Any:
@@ -212,7 +212,7 @@ def _open(browser: Any, port: int) -> Any:
 @contextmanager
 def _serve(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"} | settings
-    with tempfile.TemporaryFile() as output:  # an unread pipe would fill and block the server at its next line
+    with tempfile.TemporaryFile() as output:  # an unread pipe would fill up and block the server
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
         try:
             while b"Running on" not in _read_output(output):
@@ -221,21 +221,21 @@ def _serve(command: list[str], port: int, **settings: str) -> Iterator[subproces
                         f"{command} ended before it served a page: {_read_output(output).decode()[-2000:]}"
                     )
                 time.sleep(0.01)
-            before = len(_read_output(output))
+            length_before = len(_read_output(output))
             yield process
-            if more := _read_output(output)[before:].decode(errors="replace").strip():
-                print(f"The server said {len(more)} characters; the last: {more[-2000:]}", file=sys.stderr)
+            if new_output := _read_output(output)[length_before:].decode(errors="replace").strip():
+                print(f"The server said {len(new_output)} characters; the last: {new_output[-2000:]}", file=sys.stderr)
         finally:
             process.terminate()
             process.wait()
 
 
 def _read_output(file: BinaryIO) -> bytes:
-    """All that a process wrote into a file; its own place in it stays."""
+    """Return the output that a process has written to a file, without moving the file offset."""
     return os.pread(file.fileno(), 100_000_000, 0)
 
 
 def _memory(process: int) -> int:
-    """Bytes that a process holds."""
+    """Return the resident memory of a process in bytes."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) * 1024

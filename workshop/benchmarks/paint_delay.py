@@ -1,8 +1,8 @@
-"""How much later than the model an answer is painted: sentences of four lengths, in a browser on the same machine.
+"""Delay from the model's result to the painted answer: sentences of four lengths in a browser on the same machine.
 
-The time between the model and the frame has four stages: the server's work apart from the model (checks, tokens,
-base64, JSON), the transfer (threads, the network, and the drawing of every view before the answer counts as received),
-parsing (JSON and base64 become arrays), and drawing.
+The delay has four stages: the server's work outside the model (validation, tokens, base64, JSON), the transfer
+(threads, the network, and immediate drawing of views before the answer counts as received), parsing (JSON and base64
+to arrays), and drawing.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SENTENCES = {
     "200": " ".join([TWENTY, *FURTHER]),
 }
 PAUSE_MS = 3_000
-TIMEOUT_MS = 60_000  # milliseconds: an answer that never comes is an error, not a wait without end
-# Milliseconds of the model's own, until the answer is there, and until the frame with it is painted.
+TIMEOUT_MS = 60_000  # a missing answer raises an error
+# Returns the milliseconds of the model, until the answer is received and until it is painted, and the token counts.
 TRANSLATE = f"""async (text) => {{
   const {{ on, state }} = {STATE};
   const painted = {PAINTED};
@@ -52,7 +52,7 @@ TRANSLATE = f"""async (text) => {{
   const {{ seconds, source, target }} = state.translation;
   return [1000 * seconds, there, all, source.length, target.length];
 }}"""
-# The answer is read back, too, or cannot be: a reader who looks at it does not ask for the next one meanwhile.
+# Waits for the back-translation, if there is one, so that it does not overlap the next request.
 REST = f"""async () => {{
   const {{ state }} = {STATE};
   const end = performance.now() + {PAUSE_MS};
@@ -73,7 +73,7 @@ READ = f"""async ([answer, turns]) => {{
 
 
 def measure(repetitions: int, say: Log) -> dict[str, Any]:
-    """Measure each length repeatedly with different, uncached sentences."""
+    """Measure each length repeatedly, with distinct sentences that are not cached."""
     from playwright.sync_api import sync_playwright
 
     from headlight.viz.service.service import Service
@@ -89,19 +89,23 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
             for turn in range(repetitions + 1):
                 delays.append(page.evaluate(TRANSLATE, text.replace(" ", " " * (turn + 1), 1)))
                 page.evaluate(REST)
-            delays = delays[1:]  # the first one warms model and page
-            model, there, painted = ([each[place] / 1000 for each in delays] for place in range(3))
-            beyond = [after - own for own, after in zip(model, painted, strict=True)]
+            delays = delays[1:]  # the first request warms up the model and the page
+            model, there, painted = ([delay[index] / 1000 for delay in delays] for index in range(3))
+            after_model = [painted_at - model_time for model_time, painted_at in zip(model, painted, strict=True)]
             case = {"name": name, "source_tokens": delays[0][3], "target_tokens": delays[0][4]}
-            times = {"model": model, "there": there, "painted": painted, "beyond": beyond}
+            times = {"model": model, "there": there, "painted": painted, "beyond": after_model}
             case |= {key: summary(seconds) for key, seconds in times.items()}
             server, answer = _server(service, text, repetitions)
-            read = median(page.evaluate(READ, [answer, repetitions])) / 1000
-            way = median(all_ - own for all_, own in zip(there, model, strict=True)) - server - read
-            draw = median(after - before for before, after in zip(there, painted, strict=True))
+            parsing = median(page.evaluate(READ, [answer, repetitions])) / 1000
+            transfer = (
+                median(received_at - model_time for received_at, model_time in zip(there, model, strict=True))
+                - server
+                - parsing
+            )
+            drawing = median(painted_at - received_at for received_at, painted_at in zip(there, painted, strict=True))
             case |= {
                 "bytes": len(answer.encode()),
-                "stages": {"server": server, "way": way, "read": read, "draw": draw},
+                "stages": {"server": server, "way": transfer, "read": parsing, "draw": drawing},
             }
             cases.append(case)
             stages = ", ".join(f"{stage} {1000 * seconds:.0f}" for stage, seconds in case["stages"].items())
@@ -113,7 +117,7 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
 
 
 def _server(service: Any, text: str, repetitions: int) -> tuple[float, str]:
-    """Seconds that checking a request and writing its answer take, and the answer."""
+    """Return the median seconds to validate a request and serialise its answer, and the answer."""
     from headlight.viz.service.model_json import answer_json
 
     translation = service.translate(service.check({"text": text}, model_defaults=True))

@@ -19,12 +19,12 @@ from workshop.benchmarks.without_probes import without_probes
 from workshop.benchmarks.worker import Worker
 
 SHAPE = Shape("d 256 × 3", d_model=256, layers=3, heads=4, d_ff=1024, vocabulary=8_000)
-TOKENS = 20  # of the source, and written
+TOKENS = 20  # tokens of the source and of the target
 Run = Callable[[], float]  # seconds
 
 
 def measure(repetitions: int, threads: int = 1, shape: Shape = SHAPE) -> dict[str, Any]:
-    """Cached steps and teacher-forced passes, pair by pair, in a separate process."""
+    """Measure cached steps and teacher-forced passes in pairs, in a separate process."""
     with Worker(Pairs, shape, threads) as worker:
         return {
             "shape": shape.words,
@@ -38,13 +38,13 @@ def measure(repetitions: int, threads: int = 1, shape: Shape = SHAPE) -> dict[st
 
 
 class Pairs:
-    """A model, its twin without probes, and ways to run both."""
+    """A model and its twin without probes, to run in pairs."""
 
     def __init__(self, shape: Shape, threads: int) -> None:
         torch.set_num_threads(threads)
         self.model = random_model(shape.config)
         build = without_probes().Transformer
-        # The very same tensors: copies elsewhere in memory were up to 8% faster or slower, by chance.
+        # The models share tensors, because copies at other addresses were up to 8% faster or slower.
         self.twin, self.double = (self._with_our_weights(build(shape.config)) for _ in range(2))
         self.source = torch.randint(3, shape.vocabulary, (1, TOKENS))
         self.target = torch.randint(3, shape.vocabulary, (1, TOKENS))
@@ -53,19 +53,19 @@ class Pairs:
                 raise RuntimeError("The twin without probes computes something else.")
 
     def step(self, pairs: int) -> dict[str, Any]:
-        """One cached step, over a sentence's steps."""
+        """Compare one cached step, averaged over a sentence."""
         return _compare(lambda: self._steps(self.model), lambda: self._steps(self.twin), pairs)
 
     def whole_pass(self, pairs: int) -> dict[str, Any]:
-        """One teacher-forced pass."""
+        """Compare one teacher-forced pass."""
         return _compare(lambda: self._pass(self.model), lambda: self._pass(self.twin), pairs)
 
     def control(self, pairs: int) -> dict[str, Any]:
-        """Twice the same: how far from 1 a ratio is by chance."""
+        """Compare two equal models, to show how far a ratio deviates from 1 by chance."""
         return _compare(lambda: self._steps(self.double), lambda: self._steps(self.twin), pairs)
 
     def prepared(self, pairs: int) -> dict[str, Any]:
-        """The step that is used without a watch, and the plain step without probes."""
+        """Compare the prepared step, which decoding uses without a watch, with the plain step without probes."""
         step, _ = prepare_step(self.model.decoder)
         return _compare(lambda: self._steps(self.model, step), lambda: self._steps(self.twin), pairs)
 
@@ -75,13 +75,13 @@ class Pairs:
 
     @torch.inference_mode()
     def _steps(self, model: Any, step: Callable[[Tensor, DecoderState], Tensor] | None = None) -> float:
-        """Seconds of one of `TOKENS` steps."""
+        """Return the mean seconds of a step."""
         decoder = step or model.decoder
         state = model.decoder.new_state(model.encode(self.source, padded=False), cached=True)
-        ids = [self.target[:, place : place + 1] for place in range(TOKENS)]
+        ids = [self.target[:, index : index + 1] for index in range(TOKENS)]
         start = time.perf_counter()
-        for one in ids:
-            decoder(one, state)
+        for token in ids:
+            decoder(token, state)
         return (time.perf_counter() - start) / TOKENS
 
     @torch.inference_mode()
@@ -92,19 +92,19 @@ class Pairs:
 
 
 def _compare(ours: Run, others: Run, pairs: int) -> dict[str, Any]:
-    """Interleaved pairs with alternating order."""
+    """Measure pairs in alternating order."""
     for run in (ours, others) * 3:
         run()
-    first: list[float] = []
-    second: list[float] = []
+    our_times: list[float] = []
+    other_times: list[float] = []
     for pair in range(pairs):
         if pair % 2:
-            second.append(others())
-            first.append(ours())
+            other_times.append(others())
+            our_times.append(ours())
         else:
-            first.append(ours())
-            second.append(others())
+            our_times.append(ours())
+            other_times.append(others())
     return {
-        "ratio": paired_ratio(first, second),
-        "seconds": {"ours": statistics.median(first), "others": statistics.median(second)},
+        "ratio": paired_ratio(our_times, other_times),
+        "seconds": {"ours": statistics.median(our_times), "others": statistics.median(other_times)},
     }

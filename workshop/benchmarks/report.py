@@ -1,4 +1,4 @@
-"""From measurements to `docs/benchmarks.md`: the same result gives the same text."""
+"""Renders measurements as `docs/benchmarks.md`. Equal results give equal texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from workshop.benchmarks.shapes import (
 
 Result = Mapping[str, Any]
 
-ROWS = {  # in the order of columns
+ROWS = {  # in the order of the table
     "transformers": "`transformers` Marian `generate`, with attentions",
     "tutorial": "tutorial: `nn.Transformer`, encoder once, decoder rerun per token",
     "tutorial-whole": "tutorial: `nn.Transformer`, all rerun per token",
@@ -51,38 +51,38 @@ garbage collector off. The tables show the median of all measurements.
 
 
 def render(results: Result) -> str:
-    """The whole document, of the sections that have been measured."""
+    """Render the document with all measured sections."""
     measured = {name: results[name] for name in SECTIONS if name in results}
-    everywhere = {environment_section(result) for result in measured.values()}
-    if len(everywhere) == 1:
-        return "\n".join([INTRODUCTION, *everywhere, *(SECTIONS[name](result) for name, result in measured.items())])
+    environments = {environment_section(result) for result in measured.values()}
+    if len(environments) == 1:
+        return "\n".join([INTRODUCTION, *environments, *(SECTIONS[name](result) for name, result in measured.items())])
     return "\n".join([INTRODUCTION, *(render_section(name, result) for name, result in measured.items())])
 
 
 def render_section(name: str, result: Result) -> str:
-    """One section that stands for itself."""
+    """Render one section with its environment."""
     return f"{SECTIONS[name](result)}\n{environment_section(result)}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """Markdown; the first columns are words, the others are numbers."""
+    """Render a Markdown table. The first `words` columns contain text, the others right-aligned numbers."""
     ruler = [*["---"] * words, *["---:"] * (len(head) - words)]
     return "".join(f"| {' | '.join(row)} |\n" for row in [head, ruler, *rows])
 
 
 def environment_section(result: Result) -> str:
-    """Machine, versions and command: once, or per section if the sections were measured separately."""
-    about = result["about"]
-    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    load = about["load"]
+    """Render the machine, versions and command of a measurement."""
+    info = result["about"]
+    versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
+    load = info["load"]
     busy = (
         f" **Other work kept {load} cores busy: the numbers are approximate.**"
         if load is not None and load > MAX_BUSY_CORES
         else ""
     )
     return (
-        f"`{about['command']}`, {about['date']}: {about['processor']}, {about['cores']} cores, {about['memory']}, "
-        f"{about['system']}; {versions}.{busy}\n"
+        f"`{info['command']}`, {info['date']}: {info['processor']}, {info['cores']} cores, {info['memory']}, "
+        f"{info['system']}; {versions}.{busy}\n"
     )
 
 
@@ -90,7 +90,7 @@ def environment_section(result: Result) -> str:
 
 
 def decoding(result: Result, title: str = "Decoding, with every attention map") -> str:
-    """All engines by case, then the goals."""
+    """Render a table of all engines by case."""
     cases = result["cases"]
     rows = [row for row in ROWS if any(row in case["seconds"] for case in cases)]
     shapes = dict.fromkeys(f"*{case['name'].split(',')[0]}*: {case['shape']}." for case in cases)
@@ -111,7 +111,7 @@ def decoding(result: Result, title: str = "Decoding, with every attention map") 
 
 
 def on_cpu(result: Result) -> str:
-    """Decoding with the goals that were set for the default CPU path."""
+    """Render decoding on the CPU, with the goals of the default path."""
     goals = [
         [
             case["name"],
@@ -127,25 +127,25 @@ def on_cpu(result: Result) -> str:
         [
             case["name"],
             f"`Translator` ÷ model: at most {TRANSLATOR_GOAL}",
-            f"{over:.2f}",
-            goal_mark(over <= TRANSLATOR_GOAL),
+            f"{overhead:.2f}",
+            goal_mark(overhead <= TRANSLATOR_GOAL),
         ]
         for case in result["cases"]
         if "translator" in case["seconds"]
-        for over in [case["seconds"]["translator"]["median"] / case["seconds"][OURS]["median"]]
+        for overhead in [case["seconds"]["translator"]["median"] / case["seconds"][OURS]["median"]]
     ]
     return "\n".join([decoding(result), "### Goals\n", table(["case", "goal", "measured", ""], goals, words=2)])
 
 
 def on_gpu(result: Result) -> str:
-    """The same on a GPU, or one line."""
+    """Render decoding on a GPU, or why it was not measured."""
     if "absence" in result:
         return f"## On a GPU\n\n{result['absence']}\n"
     return decoding(result, f"On a GPU: {result['device']}, bfloat16")
 
 
 def probes(result: Result) -> str:
-    """Overhead of unwatched probes."""
+    """Render the overhead of unwatched probes."""
     rows = [
         _pair("cached step, with ÷ without probes", result["step"], STEP_GOAL),
         _pair("teacher-forced pass, with ÷ without probes", result["pass"], PASS_GOAL),
@@ -164,7 +164,7 @@ def probes(result: Result) -> str:
 
 
 def lines(result: Result) -> str:
-    """Many lines without capture."""
+    """Render the throughput of many lines without capture."""
     names = {
         "headlight": "`Translator.translate_lines`, text to text",
         "ctranslate2": "CTranslate2 float32, ids to ids",
@@ -183,34 +183,35 @@ def lines(result: Result) -> str:
         table(["", "seconds", "lines/s", "tokens/s"], rows),
     ]
     if "best" in result:
-        ours, theirs = (result["seconds"][name]["median"] for name in ("headlight", "ctranslate2"))
-        tried = ", ".join(f"{name}: {seconds:.2f}" for name, seconds in result["tried"].items())
+        headlight, ctranslate = (result["seconds"][name]["median"] for name in ("headlight", "ctranslate2"))
+        seconds_by_batch = ", ".join(f"{name}: {seconds:.2f}" for name, seconds in result["tried"].items())
         parts.append(
             f"Goal: {LINES_GOAL:g} times as fast as CTranslate2 float32 with its best batch size ({result['best']}): "
-            f"{theirs / ours:.2f} times as fast, {goal_mark(theirs / ours >= LINES_GOAL)}. {result['same_tokens']:.2%} "
-            f"of the tokens equal those of CTranslate2 float32. Its seconds by batch size: {tried}.\n"
+            f"{ctranslate / headlight:.2f} times as fast, {goal_mark(ctranslate / headlight >= LINES_GOAL)}. "
+            f"{result['same_tokens']:.2%} of the tokens equal those of CTranslate2 float32. "
+            f"Its seconds by batch size: {seconds_by_batch}.\n"
         )
     else:
         parts.append(f"Not compared: {result['absence']}.\n")
     if "own_tokens" in result:
-        own = result["own_tokens"]
+        own_share = result["own_tokens"]
         parts.append(
-            f"Goal: {OWN_GOAL:.1%} of the tokens equal those of float32 steps: {own:.2%}, "
-            f"{goal_mark(own >= OWN_GOAL)}.\n"
+            f"Goal: {OWN_GOAL:.1%} of the tokens equal those of float32 steps: {own_share:.2%}, "
+            f"{goal_mark(own_share >= OWN_GOAL)}.\n"
         )
     return "\n".join(parts)
 
 
 def memory(result: Result) -> str:
-    """Loading."""
+    """Render the memory growth while models load."""
     if "absence" in result:
         return f"## Memory while loading\n\n{result['absence']}\n"
     rows = []
     for model in result["models"]:
         growth = model["peak"] - model["before"]
-        own = model["weights"] - model["copied"]
-        share = growth / own
-        numbers = [format_megabytes(number) for number in (own, model["copied"], model["fresh"], growth)]
+        own_bytes = model["weights"] - model["copied"]
+        share = growth / own_bytes
+        numbers = [format_megabytes(number) for number in (own_bytes, model["copied"], model["fresh"], growth)]
         rows.append([model["name"], *numbers, f"{share:.2f}", goal_mark(share < MEMORY_GOAL)])
     shapes = " ".join(f"*{model['name']}*: {model['shape']}." for model in result["models"])
     return "\n".join(
@@ -238,12 +239,12 @@ def memory(result: Result) -> str:
 
 
 def importance(result: Result) -> str:
-    """The time of measuring the importance of every head for one sentence."""
-    whole, batch = result["all"], result["batch"]
-    between = f"{whole['median']:.2f} s ({whole['low']:.2f}-{whole['high']:.2f})"
-    met = goal_mark(whole["median"] <= IMPORTANCE_GOAL)
+    """Render the time to measure the importance of every head for one sentence."""
+    total, batch = result["all"], result["batch"]
+    interval = f"{total['median']:.2f} s ({total['low']:.2f}-{total['high']:.2f})"
+    mark = goal_mark(total["median"] <= IMPORTANCE_GOAL)
     rows = [
-        [f"all {result['parts']} heads, layers and kinds", between, f"at most {IMPORTANCE_GOAL:g} s", met],
+        [f"all {result['parts']} heads, layers and kinds", interval, f"at most {IMPORTANCE_GOAL:g} s", mark],
         ["the longest batch, before other requests run", f"{format_milliseconds(batch['median'])} ms", "", ""],
     ]
     return "\n".join(
@@ -259,7 +260,7 @@ def importance(result: Result) -> str:
 
 
 def training(result: Result) -> str:
-    """Our training loop compared with those of tutorials."""
+    """Render the speed of the training loop, compared with those of tutorials."""
     names = {
         "plain": "tutorial: `nn.Transformer`, float32, batches of 64 unsorted sentences, padded",
         "buckets": "the same, batched by length",
@@ -268,7 +269,7 @@ def training(result: Result) -> str:
     }
     speeds = {name: outcome["median"] for name, outcome in result["speeds"].items()}
     best = max(speed for name, speed in speeds.items() if name.startswith("headlight"))
-    rows = [[words, f"{speeds[name]:,.0f}", f"{best / speeds[name]:.1f} ×"] for name, words in names.items()]
+    rows = [[label, f"{speeds[name]:,.0f}", f"{best / speeds[name]:.1f} ×"] for name, label in names.items()]
     goals = [
         [f"at least {goal:g} × {names[name]}", f"{best / speeds[name]:.1f} ×", goal_mark(best >= goal * speeds[name])]
         for name, goal in TRAINING_GOALS.items()
@@ -285,7 +286,7 @@ def training(result: Result) -> str:
 
 
 def in_browser(result: Result) -> str:
-    """The page: painted, sent, left behind, shared."""
+    """Render the latency, payload and memory of the page."""
     goals, growth, visitors = PAGE_GOALS, result["growth"], result["visitors"]
     timed = {
         "translate": "click on Translate, 20 tokens, until the translation is painted",
@@ -296,23 +297,27 @@ def in_browser(result: Result) -> str:
     row = ["cold start of the process, until the first page is sent", f"{cold:.1f} s"]
     row.append(f"below {goals['cold_start']:.0f} s")
     rows = [[*row, goal_mark(cold < goals["cold_start"])]]
-    for name, words in timed.items():
-        seconds, most = result[name]["median"], goals[name]
-        rows.append([words, f"{1000 * seconds:.0f} ms", f"at most {1000 * most:.0f} ms", goal_mark(seconds <= most)])
-    worst = max((each["bytes"] - 20_000) / each["weights"] for each in result["payload"]["answers"])
+    for name, label in timed.items():
+        seconds, goal = result[name]["median"], goals[name]
+        rows.append([label, f"{1000 * seconds:.0f} ms", f"at most {1000 * goal:.0f} ms", goal_mark(seconds <= goal)])
+    worst = max((answer["bytes"] - 20_000) / answer["weights"] for answer in result["payload"]["answers"])
     rows.append(["bytes per weight, after the first 20 kB", f"{worst:.2f}", f"at most {goals['a_weight']}"])
     rows[-1].append(goal_mark(worst <= goals["a_weight"]))
-    done = f"{growth['translations']} translations and {growth['switches']:,} switches"
-    for name, words in (("heap", "browser heap"), ("server", "server memory")):
-        row = [f"{words} after {done}", f"+{format_megabytes(growth[name])}", f"below +{format_megabytes(goals[name])}"]
+    actions = f"{growth['translations']} translations and {growth['switches']:,} switches"
+    for name, label in (("heap", "browser heap"), ("server", "server memory")):
+        row = [
+            f"{label} after {actions}",
+            f"+{format_megabytes(growth[name])}",
+            f"below +{format_megabytes(goals[name])}",
+        ]
         rows.append([*row, goal_mark(growth[name] < goals[name])])
-    faster = result["plain"]["switch"]["median"] / result["switch_30"]["median"]
+    speed_up = result["plain"]["switch"]["median"] / result["switch_30"]["median"]
     row = [
         "switching heads, speed-up over one `gr.Plot` of 48 subplots",
-        f"{faster:.0f} ×",
+        f"{speed_up:.0f} ×",
         f"at least {goals['plain']:g} ×",
     ]
-    rows.append([*row, goal_mark(faster >= goals["plain"])])
+    rows.append([*row, goal_mark(speed_up >= goals["plain"])])
     wrong = len(visitors["wrong"]) + visitors["expected"] - visitors["answers"]
     return "\n".join(
         [
@@ -327,14 +332,16 @@ def in_browser(result: Result) -> str:
 
 
 def painting(result: Result) -> str:
-    """How much later than the model an answer is painted."""
+    """Render the time from the model to the painted answer."""
     rows = []
     for case in result["sentences"]:
-        own, there, painted, beyond = (case[name]["median"] for name in ("model", "there", "painted", "beyond"))
-        most = PAINT_GOALS.get(case["name"])
-        goal = ["", ""] if most is None else [f"at most {format_milliseconds(most)}", goal_mark(beyond <= most)]
+        model_time, received, painted, delay = (
+            case[name]["median"] for name in ("model", "there", "painted", "beyond")
+        )
+        limit = PAINT_GOALS.get(case["name"])
+        goal = ["", ""] if limit is None else [f"at most {format_milliseconds(limit)}", goal_mark(delay <= limit)]
         tokens = f"{case['source_tokens']} read, {case['target_tokens']} written"
-        rows.append([tokens, *map(format_milliseconds, (own, there, painted, beyond)), *goal])
+        rows.append([tokens, *map(format_milliseconds, (model_time, received, painted, delay)), *goal])
     names = ["tokens", "model, ms", "until received", "until painted", "after the model", "goal", ""]
     return "\n".join(
         [
@@ -348,7 +355,7 @@ def painting(result: Result) -> str:
 
 
 def _stages(cases: Sequence[Result]) -> list[str]:
-    """The stages of the time between the model and the frame."""
+    """Render the stages between the model and the painted frame."""
     staged = [case for case in cases if "stages" in case]
     if not staged:
         return []
@@ -369,16 +376,16 @@ def _stages(cases: Sequence[Result]) -> list[str]:
 
 
 def first_visit(result: Result) -> str:
-    """A first visit compared with an empty Gradio page."""
-    ours, empty, ratio, line = result["ours"]["median"], result["empty"]["median"], result["ratio"], result["line"]
-    met = goal_mark(ratio["median"] <= VISIT_GOALS["ratio"])
-    between = f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})"
-    few = goal_mark(result["requests"] <= VISIT_GOALS["requests"])
+    """Render a first visit, compared with an empty Gradio page."""
+    headlight, empty, ratio, line = result["ours"]["median"], result["empty"]["median"], result["ratio"], result["line"]
+    mark = goal_mark(ratio["median"] <= VISIT_GOALS["ratio"])
+    interval = f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})"
+    requests_mark = goal_mark(result["requests"] <= VISIT_GOALS["requests"])
     rows = [
-        ["until the first map is painted", f"{ours:.2f} s", "", ""],
+        ["until the first map is painted", f"{headlight:.2f} s", "", ""],
         ["until Gradio's empty page is painted", f"{empty:.2f} s", "", ""],
-        ["ratio per pair of visits", between, f"at most {VISIT_GOALS['ratio']:g}", met],
-        ["requests, including Gradio's", f"{result['requests']}", f"at most {VISIT_GOALS['requests']}", few],
+        ["ratio per pair of visits", interval, f"at most {VISIT_GOALS['ratio']:g}", mark],
+        ["requests, including Gradio's", f"{result['requests']}", f"at most {VISIT_GOALS['requests']}", requests_mark],
         ["transferred in total", format_megabytes(result["bytes"]), "", ""],
     ]
     return "\n".join(
@@ -392,7 +399,7 @@ def first_visit(result: Result) -> str:
 
 
 def live(result: Result) -> str:
-    """Live typing: latency for typists and slowdown of full requests."""
+    """Render live typing: the latency for typists and the slowdown of full requests."""
     painted, answered, ratio = result["painted"], result["answered"], result["ratio"]
     rows = [
         ["from a keystroke until painted", _both(painted), "", ""],
@@ -417,24 +424,24 @@ def live(result: Result) -> str:
 
 
 def classroom(result: Result) -> str:
-    """A class behind one address, and who else is there."""
+    """Render the outcomes of a class behind one address, and of the visitors at other addresses."""
     alone = result["alone"]["median"]
     rows = [
         [
-            f"{each['pupils']} pupils × {each['sentences']}",
-            f"{each['hostile']['requests'] or ''}",
-            f"{each['answered']} of {each['pupils'] * each['sentences']}",
-            str(each["refused"]),
-            f"{each['again']}, {goal_mark(each['again'] == 0)}",
-            f"{each['seconds']:.1f}",
-            *(f"{each[who][share] / alone:.1f}" for who in ("waits", "third") for share in ("p50", "p95")),
+            f"{lesson['pupils']} pupils × {lesson['sentences']}",
+            f"{lesson['hostile']['requests'] or ''}",
+            f"{lesson['answered']} of {lesson['pupils'] * lesson['sentences']}",
+            str(lesson["refused"]),
+            f"{lesson['again']}, {goal_mark(lesson['again'] == 0)}",
+            f"{lesson['seconds']:.1f}",
+            *(f"{lesson[visitor][share] / alone:.1f}" for visitor in ("waits", "third") for share in ("p50", "p95")),
         ]
-        for each in result["lessons"]
+        for lesson in result["lessons"]
     ]
     hostile = ", ".join(
-        f"{each['hostile']['answered']} and {each['hostile']['refused']}"
-        for each in result["lessons"]
-        if each["hostile"]["requests"]
+        f"{lesson['hostile']['answered']} and {lesson['hostile']['refused']}"
+        for lesson in result["lessons"]
+        if lesson["hostile"]["requests"]
     )
     return "\n".join(
         [
@@ -457,7 +464,7 @@ def classroom(result: Result) -> str:
 
 
 def watched(result: Result) -> str:
-    """Answers during a training run."""
+    """Render the latency of answers during a training run."""
     ratio = result["ratio"]
     rows = [
         ["a translation without training", f"{format_milliseconds(result['alone']['median'])} ms", "", ""],
@@ -486,27 +493,27 @@ def watched(result: Result) -> str:
 
 
 def scale(result: Result) -> str:
-    """A cluster of one machine."""
+    """Render the rates and failures of a cluster on one machine."""
     alone = result["here"]["rate"]
     kinds = [("in one process, without a cluster", result["here"])]
-    kinds += [(f"replicas: {count}", each) for count, each in result["replicas"].items()]
-    asked = [
-        [name, f"{each['rate']:.1f}", f"{each['rate'] / alone:.2f}", f"{each['p50']:.2f}", f"{each['p95']:.2f}"]
-        for name, each in kinds
+    kinds += [(f"replicas: {count}", rates) for count, rates in result["replicas"].items()]
+    rate_rows = [
+        [name, f"{rates['rate']:.1f}", f"{rates['rate'] / alone:.2f}", f"{rates['p50']:.2f}", f"{rates['p95']:.2f}"]
+        for name, rates in kinds
     ]
     lost = [
         [
             f"one of two {name}",
-            *(str(each[key]) for key in ("answers", "wrong", "lost", "again")),
-            f"{each['longest']:.1f}",
-            f"{each['replaced']:.1f}",
+            *(str(rates[key]) for key in ("answers", "wrong", "lost", "again")),
+            f"{rates['longest']:.1f}",
+            f"{rates['replaced']:.1f}",
         ]
-        for name, each in (("replicas", result["killed_replica"]), ("page processes", result["killed_page"]))
+        for name, rates in (("replicas", result["killed_replica"]), ("page processes", result["killed_page"]))
     ]
     sleep = result["sleep"]
     workers = [
-        [count, f"{each['rate']:.1f}", f"{each['rate'] * sleep / int(count):.2f}", f"{each['p95']:.2f}"]
-        for count, each in result["workers"].items()
+        [count, f"{rates['rate']:.1f}", f"{rates['rate'] * sleep / int(count):.2f}", f"{rates['p95']:.2f}"]
+        for count, rates in result["workers"].items()
     ]
     page = result["killed_page"]
     return "\n".join(
@@ -514,7 +521,7 @@ def scale(result: Result) -> str:
             "## On a cluster\n",
             f"{result['callers']} callers translate one sentence with de-en, a beam of four and no cache, for "
             f"{result['seconds']:g} s each. Callers, pages, Ray and replicas share the cores of one machine.\n",
-            table(["", "answers per second", "÷ one process", "median, s", "p95, s"], asked),
+            table(["", "answers per second", "÷ one process", "median, s", "p95, s"], rate_rows),
             "SIGKILL under load; *retried* counts requests that callers repeated on the other page process.\n",
             table(["", "answers", "wrong", "lost", "retried", "longest, s", "recovered after, s"], lost),
             f"A page process with a cluster uses {format_megabytes(page['memory'])}, one that runs the model "
@@ -527,17 +534,24 @@ def scale(result: Result) -> str:
     )
 
 
-SECONDS_BETWEEN_REQUESTS = 30  # seconds from one answer that a visitor asks for to the next
+SECONDS_BETWEEN_REQUESTS = 30  # per visitor
 
 
 def _estimated_capacity(result: Result) -> str:
-    """Capacity estimates, extrapolated from the measurements (not tested)."""
+    """Render capacity estimates, extrapolated from the measurements."""
     replica = result["replicas"]["1"]["rate"]
-    proxy = max(each["rate"] for each in result["workers"].values())
+    proxy = max(rates["rate"] for rates in result["workers"].values())
     rows = []
     for visitors in (10, 1_000, 100_000):
-        asked = visitors / SECONDS_BETWEEN_REQUESTS
-        rows.append([f"{visitors:,}", f"{asked:,.1f}", f"{ceil(asked / replica):,}", f"{ceil(asked / proxy):,}"])
+        requests_per_second = visitors / SECONDS_BETWEEN_REQUESTS
+        rows.append(
+            [
+                f"{visitors:,}",
+                f"{requests_per_second:,.1f}",
+                f"{ceil(requests_per_second / replica):,}",
+                f"{ceil(requests_per_second / proxy):,}",
+            ]
+        )
     return "\n".join(
         [
             f"Extrapolated from the tables above, not tested: one uncached request per visitor every "
@@ -605,5 +619,5 @@ def _agreement(cases: Sequence[Result]) -> str:
             shares.setdefault(row, []).append(share)
     if not shares:
         return ""
-    words = ", ".join(f"{row} {min(own):.0%}" for row, own in shares.items())
-    return f"Tokens equal to those of {REFERENCE}, in the worst case: {words}.\n"
+    text = ", ".join(f"{row} {min(row_shares):.0%}" for row, row_shares in shares.items())
+    return f"Tokens equal to those of {REFERENCE}, in the worst case: {text}.\n"

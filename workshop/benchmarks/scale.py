@@ -1,6 +1,6 @@
-"""Cluster benchmark: answers per second and latency by replicas; the cost of a killed replica and a killed page.
+"""Cluster benchmark: rate and latency by number of replicas, and recovery from a killed replica and a killed page.
 
-Everything runs on this one machine: callers, pages, Ray's own processes and replicas share its cores.
+Callers, pages, Ray's processes and replicas share the cores of one machine.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from headlight.viz.settings import Settings
 from workshop.benchmarks.page import HUNDRED, Log, _memory, _serve
 from workshop.benchmarks.sleeping_replica import application
 
-CALLER_COUNT = 8  # who ask, each for the next answer once the last one is there
-WORKER_COUNTS = (1, 4, 16, 64)  # of known speed
-SLEEP_SECONDS = 1.0  # seconds of each of their answers
-KILL_AT_SHARE = 0.3  # of the time of a measurement
-TIMEOUT_SECONDS = 120.0  # seconds for everything to be normal again
+CALLER_COUNT = 8  # concurrent callers, each of which sends the next request after the previous answer
+WORKER_COUNTS = (1, 4, 16, 64)  # sleeping replicas
+SLEEP_SECONDS = 1.0  # delay of a sleeping replica
+KILL_AT_SHARE = 0.3  # share of a measurement's duration before a process is killed
+TIMEOUT_SECONDS = 120.0  # limit for the recovery of a killed process
 SENTENCE = HUNDRED[: HUNDRED.index(".") + 1]
 
 
 def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
-    """All parts, each on a cluster of this machine that is started for it."""
-    here = Service(Settings(cache_mb=0))
+    """Run all parts, each on a new cluster on this machine."""
+    local_service = Service(Settings(cache_mb=0))
     result: dict[str, Any] = {"seconds": seconds, "callers": CALLER_COUNT, "sleep": SLEEP_SECONDS}
     say("in one process, without a cluster")
-    result["here"] = _run_callers(here, seconds, _expected(here))
-    with _cluster(cores=4) as address:  # two replicas fit; they share the cores that there are
+    result["here"] = _run_callers(local_service, seconds, _expected(local_service))
+    with _cluster(cores=4) as address:  # Ray schedules two replicas, which share the real cores
         from headlight.viz.backends.replica import deployment
 
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
@@ -57,14 +57,14 @@ def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
         for count in (1, 2):
             say(f"replicas: {count}")
             _deploy(deployment.options(num_replicas=count, autoscaling_config=None).bind(), address)
-            _run_callers(page, 2.0, _expected(here))  # every replica loads its model
-            result["replicas"][str(count)] = _run_callers(page, seconds, _expected(here))
+            _run_callers(page, 2.0, _expected(local_service))  # makes every replica load its model
+            result["replicas"][str(count)] = _run_callers(page, seconds, _expected(local_service))
         say("a replica is killed")
-        result["killed_replica"] = _with_a_killed_replica(page, here, seconds)
+        result["killed_replica"] = _with_a_killed_replica(page, local_service, seconds)
         say("a page's process is killed")
-        result["killed_page"] = _with_a_killed_page(here, address, seconds)
+        result["killed_page"] = _with_a_killed_page(local_service, address, seconds)
     result["workers"] = {}
-    encoded = encode_frame(ANSWER, encode(here.translate(_request(here, 0))))
+    encoded = encode_frame(ANSWER, encode(local_service.translate(_request(local_service, 0))))
     with _cluster(cores=4) as address:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         for count in workers:
@@ -93,28 +93,28 @@ def _deploy(made: Any, address: str) -> None:
 
 
 def free_port() -> int:
-    """A free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    """Return a free port."""
+    with socket.socket() as server_socket:
+        server_socket.bind(("127.0.0.1", 0))
+        port: int = server_socket.getsockname()[1]
         return port
 
 
 def _replicas() -> list[int]:
-    """The processes of the replicas, by the names that Ray gives them."""
-    results = []
+    """Return the process ids of the replicas, by the process names that Ray sets."""
+    process_ids = []
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if (path / "cmdline").read_bytes().startswith(b"ray::ServeReplica:headlight:answers"):
-                results.append(int(path.name))
-    return results
+                process_ids.append(int(path.name))
+    return process_ids
 
 
 # ------------------------------------------------------------ callers
 
 
 def _values(number: int) -> dict[str, Any]:
-    """The same sentence, but no request is equal to another one that runs at its time."""
+    """Return a request for the same sentence that differs from all concurrent requests."""
     return {"text": SENTENCE, "beam_size": 4, "length_penalty": 1 + number % 97 / 10_000}
 
 
@@ -131,7 +131,7 @@ class _CallLog:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.late: list[tuple[float, float]] = []  # when it came, after how many seconds
+        self.late: list[tuple[float, float]] = []  # (time of the answer, latency)
         self.wrong = self.lost = self.again = 0
 
     def record(self, started: float, right: bool | None) -> None:
@@ -141,13 +141,13 @@ class _CallLog:
             self.lost += right is None
 
     def values(self, seconds: float) -> dict[str, Any]:
-        late = sorted(each for _, each in self.late)
+        latencies = sorted(latency for _, latency in self.late)
         return {
-            "answers": len(late),
-            "rate": len(late) / seconds,
-            "p50": statistics.median(late),
-            "p95": late[int(0.95 * (len(late) - 1))],
-            "longest": late[-1],
+            "answers": len(latencies),
+            "rate": len(latencies) / seconds,
+            "p50": statistics.median(latencies),
+            "p95": latencies[int(0.95 * (len(latencies) - 1))],
+            "longest": latencies[-1],
             "wrong": self.wrong,
             "lost": self.lost,
             "again": self.again,
@@ -157,30 +157,30 @@ class _CallLog:
 def _run(
     ask: Callable[[int], bool | None], seconds: float, callers: int, during: Callable[[_CallLog], None]
 ) -> _CallLog:
-    """Run callers in a loop for `seconds`; `during` runs concurrently."""
-    asked, over = _CallLog(), Event()
+    """Run callers in a loop until `during`, which runs concurrently, returns. Return the log of all calls."""
+    log, stop_event = _CallLog(), Event()
 
     def caller(number: int) -> None:
-        while not over.is_set():
+        while not stop_event.is_set():
             started = time.monotonic()
-            asked.record(started, ask(number))
+            log.record(started, ask(number))
             number += callers
 
     with ThreadPoolExecutor(callers) as pool:
-        all_of_them = [pool.submit(caller, number) for number in range(callers)]
+        futures = [pool.submit(caller, number) for number in range(callers)]
         try:
-            during(asked)
+            during(log)
         finally:
-            over.set()
-        for each in all_of_them:
-            each.result()
-    return asked
+            stop_event.set()
+        for future in futures:
+            future.result()
+    return log
 
 
 def _run_callers(
     service: Service, seconds: float, expected: str | None, *, callers: int = CALLER_COUNT
 ) -> dict[str, Any]:
-    """Run callers of a service for a number of seconds."""
+    """Run callers of a service for `seconds` and return the statistics of their calls."""
     started = time.monotonic()
     result = _run(_make_caller(service, expected), seconds, callers, lambda _: time.sleep(seconds))
     return result.values(time.monotonic() - started)
@@ -205,20 +205,20 @@ def _with_a_killed_replica(page: Service, here: Service, seconds: float) -> dict
 
     def kill(asked: _CallLog) -> None:
         time.sleep(KILL_AT_SHARE * seconds)
-        before = _replicas()
-        os.kill(before[0], signal.SIGKILL)
-        killed = time.monotonic()
-        _wait_until(lambda: len(set(_replicas()) - {before[0]}) >= len(before))
-        times["replaced"] = time.monotonic() - killed
+        replicas_before = _replicas()
+        os.kill(replicas_before[0], signal.SIGKILL)
+        killed_at = time.monotonic()
+        _wait_until(lambda: len(set(_replicas()) - {replicas_before[0]}) >= len(replicas_before))
+        times["replaced"] = time.monotonic() - killed_at
         time.sleep(seconds)
 
     started = time.monotonic()
-    asked = _run(_make_caller(page, _expected(here)), seconds, CALLER_COUNT, kill)
-    return asked.values(time.monotonic() - started) | times
+    log = _run(_make_caller(page, _expected(here)), seconds, CALLER_COUNT, kill)
+    return log.values(time.monotonic() - started) | times
 
 
 def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str, Any]:
-    """Two pages; callers switch to the other page if one does not respond, like a load balancer."""
+    """Kill one of two page processes. Callers switch to the other if one does not respond, like a load balancer."""
     ports = [free_port(), free_port()]
     settings = {
         "HEADLIGHT_BACKEND": "ray",
@@ -226,16 +226,16 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         "HEADLIGHT_CACHE_MB": "0",
         "HEADLIGHT_LINE": "500",
     }
-    expected, times, asked_now = _expected(here), dict[str, float](), list[_CallLog]()
+    expected_text, times, current_log = _expected(here), dict[str, float](), list[_CallLog]()
 
     def ask(number: int) -> bool | None:
         for attempt in range(4):
             port = ports[(number + attempt) % 2]
             try:
-                return _text(port, _values(number)) == expected
+                return _text(port, _values(number)) == expected_text
             except (httpx.HTTPError, ValueError, KeyError, IndexError):
-                if asked_now:
-                    asked_now[0].again += 1
+                if current_log:
+                    current_log[0].again += 1
                 time.sleep(0.2)
         return None
 
@@ -247,26 +247,26 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         times["memory"] = _memory(first.pid)
 
         def kill(asked: _CallLog) -> None:
-            asked_now.append(asked)
+            current_log.append(log)
             time.sleep(KILL_AT_SHARE * seconds)
             first.kill()
             first.wait()
-            killed = time.monotonic()
-            pages.enter_context(_serve([sys.executable, "app.py"], ports[0], **settings))  # as a watcher does
+            killed_at = time.monotonic()
+            pages.enter_context(_serve([sys.executable, "app.py"], ports[0], **settings))  # as a supervisor does
             _text(ports[0], {"text": SENTENCE})
-            times["replaced"] = time.monotonic() - killed
+            times["replaced"] = time.monotonic() - killed_at
             time.sleep(seconds)
 
         started = time.monotonic()
-        asked = _run(ask, seconds, CALLER_COUNT, kill)
-        result = asked.values(time.monotonic() - started) | times
+        log = _run(ask, seconds, CALLER_COUNT, kill)
+        result = log.values(time.monotonic() - started) | times
     with _serve([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
         _text(ports[0], {"text": SENTENCE})
         return result | {"memory_here": _memory(alone.pid)}
 
 
 def _text(port: int, values: dict[str, Any]) -> str:
-    """The API's answer of the page at a port."""
+    """Request a translation from the API of the page at a port and return its text."""
     base = f"http://127.0.0.1:{port}/gradio_api/call/v2/translate"
     event = httpx.post(base, json=values, timeout=10).raise_for_status().json()["event_id"]
     text = (

@@ -1,4 +1,4 @@
-"""A replica of known speed for `scale.py`. It sleeps instead of computing; one machine can run dozens."""
+"""A replica of known speed for `scale.py`. It sleeps instead of computing, so one machine can run dozens."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class SleepingReplica:
         self.seconds, self.frame = seconds, frame
 
     async def __call__(self, request: Request) -> Response:
-        """The frame, late."""
+        """Return the frame after the delay."""
         await request.body()
         await asyncio.sleep(self.seconds)
         return Response(self.frame, media_type="application/octet-stream")
 
 
 def application(replicas: int, seconds: float, frame: bytes) -> Any:
-    """A number of replicas, each handling one call at a time."""
+    """Return a Ray Serve application of sleeping replicas, each of which handles one call at a time."""
     from ray import serve
 
-    made: Any = serve.deployment(
+    deployment: Any = serve.deployment(
         name="answers",
         num_replicas=replicas,
         max_ongoing_requests=1,
@@ -35,4 +35,4 @@ def application(replicas: int, seconds: float, frame: bytes) -> Any:
         health_check_period_s=30,
         health_check_timeout_s=60,
     )(SleepingReplica)
-    return made.bind(seconds, frame)
+    return deployment.bind(seconds, frame)

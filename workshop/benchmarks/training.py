@@ -1,8 +1,8 @@
-"""Training side by side: our loop, and the loop that tutorials teach, on sentences of mixed length.
+"""Training speed of Headlight's loop and of a tutorial's loop, on sentences of mixed length.
 
-    python -m workshop.benchmarks.training plain --seconds 8     # one measurement: prints target tokens a second
+    python -m workshop.benchmarks.training plain --seconds 8  # one measurement: prints target tokens per second
 
-Every measurement runs in a new process, or in two for the setup that the docs recommend on two cores.
+Every measurement runs in a new process, or in two for the setup that the documentation recommends on two cores.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from workshop.benchmarks.shapes import Shape
 
 SHAPE = Shape("lesson", d_model=256, layers=3, heads=8, d_ff=1024, vocabulary=8_000)
 SPECIAL = SpecialIds(pad=0, start=1, source_end=2, target_end=2)
-# Share, median length in tokens and spread of its logarithm: everyday sentences, captions, news.
+# Share, median length in tokens and spread of the log length of everyday sentences, captions and news.
 LENGTHS = ((0.75, 8, 0.42), (0.12, 14, 0.31), (0.13, 25, 0.60))
 LONGEST = 100
-FIXED_BATCH = 64  # sentences, as tutorials have it
-WARM_UP_STEPS = 3  # steps that do not count
+FIXED_BATCH = 64  # sentences, as in tutorials
+WARM_UP_STEPS = 3  # not measured
 ENGINES = ("plain", "buckets", "headlight", "headlight-two")
 
 
 def measure(repetitions: int, seconds: float, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """A B C D A B C D …: target tokens a second of each."""
+    """Measure the target tokens per second of all engines, interleaved (A B C D A B C D …)."""
     speeds: dict[str, list[float]] = {engine: [] for engine in ENGINES}
     for repetition in range(repetitions):
         for engine in ENGINES:
@@ -69,35 +69,35 @@ def _in_a_process(engine: str, seconds: float, threads: int) -> float:
         command += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     command += ["-m", "workshop.benchmarks.training", engine, "--seconds", str(seconds), "--threads", str(threads)]
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{ended.stderr}")
-    return float(ended.stdout.split()[-1])
+    completed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if completed.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{completed.stderr}")
+    return float(completed.stdout.split()[-1])
 
 
 # ------------------------------------------------------------ training data
 
 
 def random_pairs(count: int, seed: int = 0) -> Sentences:
-    """Pairs of random words whose lengths are mixed as in the text that our models learn from."""
-    dice = np.random.default_rng(seed)
+    """Return pairs of random tokens with the length distribution of the training text."""
+    generator = np.random.default_rng(seed)
     shares, medians, spreads = (np.array(column) for column in zip(*LENGTHS, strict=True))
-    kinds = dice.choice(len(LENGTHS), size=count, p=shares)
-    target = medians[kinds] * np.exp(spreads[kinds] * dice.standard_normal(count))
-    source = target * np.exp(0.15 * dice.standard_normal(count))
+    kinds = generator.choice(len(LENGTHS), size=count, p=shares)
+    target = medians[kinds] * np.exp(spreads[kinds] * generator.standard_normal(count))
+    source = target * np.exp(0.15 * generator.standard_normal(count))
     lengths = [np.clip(side.round().astype(int), 1, LONGEST) for side in (source, target)]
-    rows = [[dice.integers(3, SHAPE.vocabulary, length).tolist() for length in side] for side in lengths]
+    rows = [[generator.integers(3, SHAPE.vocabulary, length).tolist() for length in side] for side in lengths]
     return Sentences(RaggedArray(rows[0]), RaggedArray(rows[1]), np.zeros(count, dtype=np.int32), (1.0,))
 
 
 def fixed_batches(sentences: Sentences, seed: int = 0) -> list[RowArray]:
-    """Sixty-four sentences as they come."""
+    """Return batches of 64 sentences in random order."""
     order = np.random.default_rng(seed).permutation(len(sentences.source))
-    return [order[first : first + FIXED_BATCH] for first in range(0, len(order), FIXED_BATCH)]
+    return [order[start : start + FIXED_BATCH] for start in range(0, len(order), FIXED_BATCH)]
 
 
 def recipe() -> Recipe:
-    """Our recipe: the settings of the shipped models, in this shape."""
+    """Return a recipe with the settings of the shipped models, in the shape of the benchmark."""
     return recipe_from_json(
         f"""{{"name": "benchmark", "source_language": "de", "target_language": "en",
         "corpora": [{{"source": "none"}}], "validation": [],
@@ -112,19 +112,19 @@ def recipe() -> Recipe:
 
 
 def plain_loop(sentences: Sentences, batches: Sequence[RowArray]) -> Iterator[tuple[int, Tensor]]:
-    """The tutorials' loop, in float32: after each step, how many target tokens it took in, and its loss."""
+    """Train as tutorials do, in float32. Yield the target tokens and the loss of each step."""
     torch.manual_seed(0)
     model = TutorialModel(SHAPE.config).train()
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
-    right = nn.CrossEntropyLoss(ignore_index=SPECIAL.pad, label_smoothing=0.1)
+    criterion = nn.CrossEntropyLoss(ignore_index=SPECIAL.pad, label_smoothing=0.1)
     while True:
         for rows in batches:
             batch = make_batch(sentences, rows, SPECIAL)
-            wanted = torch.full(batch.target.shape, SPECIAL.pad).flatten()
-            wanted[batch.places] = batch.words
+            labels = torch.full(batch.target.shape, SPECIAL.pad).flatten()
+            labels[batch.places] = batch.words
             optimiser.zero_grad()
             logits = model(batch.source, batch.target)  # [batch, target, vocabulary]
-            loss = right(logits.flatten(0, 1), wanted)
+            loss = criterion(logits.flatten(0, 1), labels)
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
@@ -132,20 +132,20 @@ def plain_loop(sentences: Sentences, batches: Sequence[RowArray]) -> Iterator[tu
 
 
 def plain_tokens_per_second(sentences: Sentences, batches: Sequence[RowArray], seconds: float) -> float:
-    """Target tokens a second."""
+    """Return the target tokens per second of the tutorial's loop."""
     steps = plain_loop(sentences, batches)
     for _ in range(WARM_UP_STEPS):
         next(steps)
-    words, started = 0, time.perf_counter()
-    while time.perf_counter() - started < seconds:
-        words += next(steps)[0]
-    return words / (time.perf_counter() - started)
+    tokens, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        tokens += next(steps)[0]
+    return tokens / (time.perf_counter() - start)
 
 
 def our_tokens_per_second(sentences: Sentences, seconds: float) -> float | None:
-    """Target tokens a second of all processes together; the first one knows."""
+    """Return the target tokens per second over all processes; None in all but the first process."""
     with process_group() as processes:
-        speed = _timed_steps(sentences, seconds, processes)  # the trainer is gone before the processes part
+        speed = _timed_steps(sentences, seconds, processes)  # frees the trainer before the processes exit
         gc.collect()
         processes.barrier()
     return speed if processes.first else None
@@ -153,9 +153,9 @@ def our_tokens_per_second(sentences: Sentences, seconds: float) -> float | None:
 
 def _timed_steps(sentences: Sentences, seconds: float, processes: Processes) -> float:
     torch.manual_seed(0)
-    ours, size = recipe(), SHAPE.vocabulary
-    model = Transformer(ours.model_config(source_vocabulary=size, target_vocabulary=size))
-    trainer = Trainer(model, ours, SPECIAL, ComputeSettings(choose_device("cpu", processes)), processes)
+    training_recipe, size = recipe(), SHAPE.vocabulary
+    model = Transformer(training_recipe.model_config(source_vocabulary=size, target_vocabulary=size))
+    trainer = Trainer(model, training_recipe, SPECIAL, ComputeSettings(choose_device("cpu", processes)), processes)
     marks: list[tuple[float, int]] = []
 
     def after_step(rate: float) -> bool:
@@ -164,12 +164,12 @@ def _timed_steps(sentences: Sentences, seconds: float, processes: Processes) -> 
         return processes.any_process(bool(marks) and marks[-1][0] - marks[0][0] > seconds)
 
     run_steps(trainer, lambda epoch: sentences, 1_000_000, 0, after_step)
-    (began, before), (ended, after) = marks[0], marks[-1]
-    return (after - before) / (ended - began)
+    (start, start_tokens), (end, end_tokens) = marks[0], marks[-1]
+    return (end_tokens - start_tokens) / (end - start)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """One measurement in this process."""
+    """Run one measurement in this process and print the tokens per second."""
     parser = argparse.ArgumentParser(prog="python -m workshop.benchmarks.training")
     parser.add_argument("engine", choices=ENGINES[:3])
     parser.add_argument("--seconds", type=float, default=8.0)

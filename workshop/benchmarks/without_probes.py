@@ -1,8 +1,8 @@
-"""Generates `model.transformer` without probes.
+"""A generated copy of `model.core.transformer` without probes, to measure the cost of probes.
 
-The source is read, and in every class `self.weights = Probe(…)` goes, `self.weights(x)` becomes `x` and
-`self.weights.watched` becomes False. The rest is compiled as separate modules, so that the cost of probes can
-be measured without keeping a second model up to date by hand.
+In the source of every class, `self.weights = Probe(…)` is removed, `self.weights(x)` becomes `x`, and
+`self.weights.watched` becomes False. The result is compiled as separate modules, so that no second model has to be
+maintained.
 """
 
 from __future__ import annotations
@@ -18,22 +18,26 @@ PROBED = (
     "headlight.model.core.attention",
     "headlight.model.core.blocks",
     "headlight.model.core.transformer",
-)  # in the order of their imports
+)  # in import order
 PREFIX = "without_probes"
 
 
 def without_probes() -> ModuleType:
-    """A module like `model.transformer`: its `Transformer` takes the same weights."""
+    """Return a copy of the module `model.core.transformer` whose `Transformer` accepts the same weights.
+
+    Raises:
+        RuntimeError: a probe is used in an unknown way, or there are no calls of probes.
+    """
     removed = 0
     for name in PROBED:
         source = inspect.getsource(importlib.import_module(name))
-        surgeon = _ProbeRemover()
-        tree = ast.fix_missing_locations(surgeon.visit(ast.parse(source)))
-        removed += surgeon.removed
-        left = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & {"Probe", "Watchable", "watch"}
-        left |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"watched"}
-        if left:
-            raise RuntimeError(f"{name} uses {', '.join(sorted(left))} in a form that the twin cannot leave out.")
+        remover = _ProbeRemover()
+        tree = ast.fix_missing_locations(remover.visit(ast.parse(source)))
+        removed += remover.removed
+        remaining = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & {"Probe", "Watchable", "watch"}
+        remaining |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"watched"}
+        if remaining:
+            raise RuntimeError(f"{name} uses {', '.join(sorted(remaining))} in a form that the twin cannot leave out.")
         twin = ModuleType(f"{PREFIX}.{name}")
         sys.modules[twin.__name__] = twin
         exec(compile(tree, f"<{twin.__name__}>", "exec"), twin.__dict__)  # noqa: S102 - our own source
@@ -43,14 +47,14 @@ def without_probes() -> ModuleType:
 
 
 class _ProbeRemover(ast.NodeTransformer):
-    """Takes the probes out of a module."""
+    """Removes the probes of a module."""
 
     def __init__(self) -> None:
-        self.probes: set[str] = set()  # of the class at hand
-        self.removed = 0  # calls
+        self.probes: set[str] = set()  # attributes of the current class
+        self.removed = 0  # number of removed calls
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
-        """Import twins from twins."""
+        """Import the generated modules instead of the originals."""
         if node.module == "headlight.model.core.probes":
             return None
         if node.module in PROBED:
@@ -58,7 +62,7 @@ class _ProbeRemover(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Each class has its own probes and needs no lookup."""
+        """Collect the probes of the class, and replace the base class `Watchable`."""
         node.bases = [ast.parse("nn.Module", mode="eval").body if _is_watchable(base) else base for base in node.bases]
         self.probes = {
             part.targets[0].attr
@@ -68,21 +72,21 @@ class _ProbeRemover(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """`self.weights = Probe(…)` goes, and so does what would assign a name to itself."""
+        """Remove `self.weights = Probe(…)`, and assignments of a name to itself."""
         if _makes_probe(node.value):
             return None
         self.generic_visit(node)
         return None if _names(node.targets[0]) == _names(node.value) != [] else node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`self.weights(x)` → `x`."""
+        """Replace `self.weights(x)` by `x`."""
         if self._is_probe(node.func):
             self.removed += 1
             return self.visit(node.args[0])  # type: ignore[no-any-return]
         return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """`self.weights.watched` → `False`."""
+        """Replace `self.weights.watched` by `False`."""
         if node.attr == "watched" and self._is_probe(node.value):
             return ast.copy_location(ast.Constant(value=False), node)
         return self.generic_visit(node)
@@ -117,7 +121,7 @@ def _is_false(node: ast.AST) -> bool:
 
 
 def _names(node: ast.AST) -> list[str]:
-    """`a` or `a, b` as a list of names; empty for anything else."""
+    """Return the names in `a` or `a, b`; an empty list for other expressions."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     names = [part.id for part in parts if isinstance(part, ast.Name)]
     return names if len(names) == len(parts) else []

@@ -1,9 +1,9 @@
-"""A separate process per engine: loaded once, then idle until it is called.
+"""A process per engine: it loads the engine once and then serves calls.
 
-    with Worker(DecodingEngine, entry, folder) as worker:
-        worker.ask("prepare", "one sentence", work)
+    with Worker(DecodingEngine, entry, folder, threads) as worker:
+        worker.call("prepare", "one sentence", work)
 
-The object lives in the other process; `ask` calls a method of it there.
+The worker's process creates the object, and `call` runs a method of the object there.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from typing import Any, Self
 
 from workshop.benchmarks.engines import EngineSpec, Job, Workload
 
-MIN_TIMED_SECONDS = 0.1  # short jobs are repeated for this time; the median counts as one measurement
+MIN_TIMED_SECONDS = 0.1  # a short job is repeated for this time, and its median is one measurement
 
 
 class WorkerError(RuntimeError):
-    """Something failed in the other process; its traceback is the message."""
+    """A failure in the worker's process, with its traceback as the message."""
 
 
 class Worker:
-    """Parent side: one call at a time; the child is idle in between."""
+    """The parent's side of a worker. It runs one call at a time."""
 
     def __init__(self, make: Callable[..., Any], *arguments: Any) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of our threads
-        self._connection, far_end = context.Pipe()
-        self._process = context.Process(target=_serve, args=(far_end, make, arguments), daemon=True)
+        context = multiprocessing.get_context("spawn")  # a fork would inherit locks of the parent's threads
+        self._connection, child_connection = context.Pipe()
+        self._process = context.Process(target=_serve, args=(child_connection, make, arguments), daemon=True)
         self._process.start()
-        far_end.close()
+        child_connection.close()
         try:
-            self._answer()  # made
+            self._answer()  # the object exists
         except WorkerError:
             self.close()
             raise
@@ -58,7 +58,7 @@ class Worker:
         return self._answer()
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         self._connection.close()
         self._process.join(timeout=10)
         if self._process.is_alive():
@@ -67,54 +67,54 @@ class Worker:
 
     def _answer(self) -> Any:
         try:
-            fine, answer = self._connection.recv()
+            succeeded, answer = self._connection.recv()
         except EOFError as error:
             raise WorkerError("A worker's process died, perhaps for want of memory.") from error
-        if not fine:
+        if not succeeded:
             raise WorkerError(answer)
         return answer
 
 
 def _serve(connection: Connection, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """Child side: create the object and serve calls until the pipe closes."""
-    made: list[Any] = []
+    """Create the object in the worker's process and serve calls until the pipe closes."""
+    instances: list[Any] = []
 
     def answer(do: Callable[[], Any]) -> None:
         try:
             reply = True, do()
-        except Exception:  # the near end shall know whatever it was
+        except Exception:  # the parent raises any error
             reply = False, traceback.format_exc()
         connection.send(reply)
 
     try:
-        answer(lambda: made.append(make(*arguments)))
-        while made:
-            method, value = connection.recv()
-            answer(partial(getattr(made[0], method), *value))
+        answer(lambda: instances.append(make(*arguments)))
+        while instances:
+            method, method_arguments = connection.recv()
+            answer(partial(getattr(instances[0], method), *method_arguments))
     except (EOFError, BrokenPipeError):
-        return  # the near end is gone
+        return  # the parent has exited
 
 
 class DecodingEngine:
-    """One engine in its process: jobs are prepared once, then timed whenever their turn comes."""
+    """One engine in a worker's process. It prepares jobs once and times them on request."""
 
     def __init__(self, entry: EngineSpec, folder: Path, threads: int) -> None:
         self._engine = entry.load(folder, threads)
         self._jobs: dict[tuple[str, str], Job] = {}
 
     def prepare(self, case: str, work: Workload) -> dict[str, list[list[int]]]:
-        """Create the jobs of this work, run each once, and return their outputs by row."""
+        """Create the jobs of a workload, run each once, and return their outputs by row."""
         jobs = self._engine.jobs(work)
         self._jobs |= {(case, row): job for row, job in jobs.items()}
         return {row: job() for row, job in jobs.items()}
 
     def time(self, case: str, row: str) -> float:
-        """Seconds of one run: one measurement."""
+        """Return the seconds of one measurement."""
         return stopwatch(self._jobs[case, row])
 
 
 def stopwatch(job: Callable[[], Any], at_least: float = MIN_TIMED_SECONDS) -> float:
-    """Seconds of one run: the median of as many as fit into a moment, after one that does not count."""
+    """Return the median seconds of a run, over as many runs as fit into `at_least` seconds, after a warm-up run."""
     job()
     runs: list[float] = []
     gc.collect()

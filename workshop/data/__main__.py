@@ -16,7 +16,7 @@ from workshop.data.templates.reviews import review_fingerprints, write_reviews
 
 
 def parser() -> argparse.ArgumentParser:
-    """The actions and their arguments."""
+    """Return the parser of the actions and their arguments."""
     command = argparse.ArgumentParser(prog="python -m workshop.data", description=__doc__)
     actions = command.add_subparsers(dest="action", required=True)
     unseen = actions.add_parser("unseen", help="print lines that other files lack, for back-translation")
@@ -45,24 +45,24 @@ def parser() -> argparse.ArgumentParser:
         "--by", nargs="+", type=Path, metavar="FOLDER", required=True, help="folders of classifiers, praise last"
     )
     judged.add_argument("--but-one-in", type=int, default=0, metavar="N", help="skip every Nth review, from the first")
-    for each in (templates, reviews, judged):
-        each.add_argument(
+    for subparser in (templates, reviews, judged):
+        subparser.add_argument(
             "--apart", nargs="+", type=Path, metavar="FILE", default=[], help="test files: their lines are not written"
         )
-    for each in (templates, reviews):
-        each.add_argument("--seed", type=int, default=1, help="(1)")
+    for subparser in (templates, reviews):
+        subparser.add_argument("--seed", type=int, default=1, help="(1)")
     return command
 
 
 def _file_name(name: str) -> str:
-    """A name that leads to no other folder."""
+    """Return a file name; reject a path to another folder."""
     if not is_file_name(name):
         raise argparse.ArgumentTypeError(f"{name!r} is not a file name; use letters, as in imdb")
     return name
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Carry out an action."""
+    """Run the selected action."""
     if arguments.action == "judged":
         spec = CorpusSpec(
             source=arguments.reviews, source_column=1, target_column=0, header=True, but_one_in=arguments.but_one_in
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit code; an error is one line."""
+    """Run the command and return the exit code. A `ModelError` is printed as one line."""
     try:
         run(parser().parse_args(arguments))
     except ModelError as error:

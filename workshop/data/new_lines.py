@@ -1,7 +1,7 @@
-"""Selects monolingual lines for back-translation that no other file contains.
+"""Monolingual lines for back-translation that no other file contains.
 
-Back-translation (https://arxiv.org/abs/1511.06709) lets a model of the other direction write the source of text that
-has none. The target stays what people wrote.
+In back-translation (https://arxiv.org/abs/1511.06709), a model of the opposite direction generates the source of
+monolingual text. The target is human text.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ NON_WORD = re.compile(r"\W+")
 
 
 def new_lines(files: Sequence[Path], known: Sequence[Path], shortest: int, longest: int) -> Iterator[str]:
-    """Distinct lines of `files` within the word limits that `known` lacks, ignoring punctuation and case."""
+    """Yield distinct lines of `files` within the word limits that are not in `known`, ignoring punctuation and case."""
     seen = line_fingerprints(known)
     return _unseen((line for path in files for line in read_lines(path)), seen, shortest, longest)
 
 
 def line_fingerprints(files: Sequence[Path]) -> set[str]:
-    """Every line of the files as `letters` writes it."""
+    """Return the fingerprints of all lines in the files."""
     return {text_fingerprint(line) for path in files for line in read_lines(path)}
 
 
@@ -35,5 +35,5 @@ def _unseen(lines: Iterable[str], seen: set[str], shortest: int, longest: int) -
 
 
 def text_fingerprint(line: str) -> str:
-    """Letters and digits alone, in lower case: two lines that differ in signs and capitals are the same."""
+    """Return only the letters and digits of a line, in lower case."""
     return NON_WORD.sub("", line.casefold())

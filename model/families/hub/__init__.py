@@ -1,9 +1,9 @@
-"""Models of the Hugging Face Hub, by id: what one holds, and a folder with its files.
+"""Models of the Hugging Face Hub by id: their files, and downloads into the cache.
 
-    offer = plan("Helsinki-NLP/opus-mt-de-en")    # offer.bytes, offer.licence
-    folder = fetch("Helsinki-NLP/opus-mt-de-en")  # Translator.load(folder)
+    plan = make_plan("Helsinki-NLP/opus-mt-de-en")  # plan.bytes, plan.licence
+    folder = fetch("Helsinki-NLP/opus-mt-de-en")    # Translator.load(folder)
 
-The cache is that of `huggingface_hub`, so a model that another program downloaded is not downloaded again. The package
+The cache is that of `huggingface_hub`, so models that other programs downloaded are not downloaded again. That package
 is imported on the first download.
 """
 

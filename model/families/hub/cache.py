@@ -1,6 +1,6 @@
-"""The download cache: that of `huggingface_hub`, whose documented layout is read here without the package.
+"""The download cache of `huggingface_hub`, whose documented layout is read here without the package.
 
-models--OWNER--NAME/refs/REVISION           the commit that a branch or tag stood at
+models--OWNER--NAME/refs/REVISION           the last known commit of a branch or tag
 models--OWNER--NAME/blobs/HASH              a file's content
 models--OWNER--NAME/snapshots/COMMIT/FILE   its name, a link to the content
 """
@@ -32,35 +32,35 @@ PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 
 
 def cache_folder() -> Path:
-    """The folder of the cache, by the environment of now."""
-    for name, below in (
+    """Return the folder of the cache, from the current environment."""
+    for name, subfolders in (
         ("HF_HUB_CACHE", ()),
         ("HUGGINGFACE_HUB_CACHE", ()),
         ("HF_HOME", ("hub",)),
         ("XDG_CACHE_HOME", ("huggingface", "hub")),
     ):
         if value := os.environ.get(name):
-            return Path(os.path.expandvars(value)).expanduser().joinpath(*below)
+            return Path(os.path.expandvars(value)).expanduser().joinpath(*subfolders)
     return Path.home() / ".cache" / "huggingface" / "hub"
 
 
 def repository_folder(repository: str) -> Path:
-    """The folder of one repository."""
+    """Return the folder of a repository."""
     return cache_folder() / f"models--{repository.replace('/', '--')}"
 
 
 def snapshot_folder(repository: str, commit: str) -> Path:
-    """The folder with the named files of a commit."""
+    """Return the folder with the named files of a commit."""
     return repository_folder(repository) / "snapshots" / commit
 
 
 def blob_file(repository: str, digest: str) -> Path:
-    """The path of a file's content."""
+    """Return the path of a file's content."""
     return repository_folder(repository) / "blobs" / digest
 
 
 def find_folder(wanted: ModelId) -> Path | None:
-    """The folder of a model that is complete in the cache, without any network."""
+    """Return the folder of a complete model in the cache, or None. Sends no request."""
     commit = wanted.revision
     if not wanted.is_commit:
         try:
@@ -74,7 +74,7 @@ def find_folder(wanted: ModelId) -> Path | None:
 
 
 def cached_models() -> Iterator[ModelId]:
-    """All complete models of the cache, by their branches and tags, else by commits."""
+    """Yield all complete models of the cache, by their branches and tags, else by commits."""
     for repository in sorted(cache_folder().glob("models--*--*")):
         name = repository.name.removeprefix("models--").replace("--", "/")
         references = (path.relative_to(repository / "refs").as_posix() for path in (repository / "refs").rglob("*"))
@@ -83,24 +83,24 @@ def cached_models() -> Iterator[ModelId]:
 
 
 def _valid_ids(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
-    """The valid ids among these; other programs may cache anything."""
+    """Yield the valid ids of complete models; other programs may cache anything."""
     for revision in sorted(revisions):
         try:
-            wanted = ModelId(name, revision)
+            model_id = ModelId(name, revision)
         except HubError:
             continue
-        if find_folder(wanted) is not None:
-            yield wanted
+        if find_folder(model_id) is not None:
+            yield model_id
 
 
 def has_vocabulary(names: Iterable[str]) -> bool:
     """Whether these files suffice for a tokenizer."""
-    results = set(names)
-    return any(results.issuperset(needed) for needed in VOCABULARIES)
+    present = set(names)
+    return any(present.issuperset(needed) for needed in VOCABULARIES)
 
 
 def folder_has_vocabulary(folder: Path) -> bool:
-    """The same of a folder, whose settings may say that it cuts text into bytes, which takes no vocabulary."""
+    """Whether a folder has the files of a tokenizer, or settings for a byte tokenizer, which needs no vocabulary."""
     return has_vocabulary(path.name for path in folder.iterdir()) or _reads_bytes(folder / SETTINGS)
 
 
@@ -136,9 +136,9 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _has_shards(folder: Path, index: str) -> bool:
-    """Whether all files that an index names are there."""
+    """Whether all files that an index names exist."""
     try:
-        places = json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"]
-        return bool(places) and all((folder / Path(name).name).exists() for name in set(places.values()))
+        weight_map = json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"]
+        return bool(weight_map) and all((folder / Path(name).name).exists() for name in set(weight_map.values()))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return False

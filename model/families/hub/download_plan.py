@@ -29,12 +29,12 @@ from headlight.model.families.hub.cache import (
 from headlight.model.families.hub.model_id import COMMIT, HubError, ModelId, read_id
 
 HUB = "https://huggingface.co"
-AGENT = "headlight"  # nothing else is sent about this machine
-TIMEOUT_SECONDS = 10.0  # seconds without an answer
+AGENT = "headlight"  # the only information sent about this machine
+TIMEOUT_SECONDS = 10.0  # seconds without a response
 MAX_MEGABYTES = 3000
 LIMIT_VARIABLE = "HEADLIGHT_MAX_DOWNLOAD_MB"
 
-# In download order. Weights come last, so their presence means that the folder is complete.
+# In download order. Weights come last, so a folder with weights is complete.
 METADATA_FILES = (
     CONFIG,
     "generation_config.json",
@@ -74,7 +74,7 @@ DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file. A digest of 64 digits is SHA-256, else it is git's."""
+    """A file of a repository. A digest of 64 digits is SHA-256, else it is a git blob id."""
 
     name: str
     bytes: int
@@ -83,11 +83,11 @@ class RemoteFile:
 
 @dataclass(frozen=True, kw_only=True)
 class DownloadPlan:
-    """All files that `fetch` would bring, and how many bytes are missing."""
+    """The files that `fetch` would download, and the number of missing bytes."""
 
     repository: str
     revision: str  # as requested
-    commit: str  # that the revision names now
+    commit: str  # current commit of the revision
     files: tuple[RemoteFile, ...]
     missing: int  # bytes that are not in the cache
     licence: str = ""  # from the model card; empty if missing
@@ -95,64 +95,64 @@ class DownloadPlan:
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
+        """The size of all files."""
         return sum(file.bytes for file in self.files)
 
 
 @dataclass(frozen=True)
 class DownloadProgress:
-    """How far a download is."""
+    """The progress of a download."""
 
-    done: int  # bytes that are here, with those that were before
+    done: int  # bytes in the cache, including those of earlier downloads
     total: int
-    file: str  # which is coming
+    file: str  # current file
 
     def __str__(self) -> str:
-        part = self.done / self.total if self.total else 1.0
-        whole = f"{self.done / 1e6:,.0f} of {self.total / 1e6:,.0f} MB"
-        return f"[{'#' * int(24 * part):<24}] {part:4.0%}  {whole}  {self.file}"
+        share = self.done / self.total if self.total else 1.0
+        amount = f"{self.done / 1e6:,.0f} of {self.total / 1e6:,.0f} MB"
+        return f"[{'#' * int(24 * share):<24}] {share:4.0%}  {amount}  {self.file}"
 
 
 def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
-    """Ask the Hub for the files of a model. One that is too large, or not a model, raises an error."""
-    wanted = read_id(repository, revision)
+    """Request the list of a model's files from the Hub; raise a HubError if it is too large or no model."""
+    model_id = read_id(repository, revision)
     limit = _limit()
     if no_network():
-        raise offline_error(wanted)
-    with hub_errors(wanted):
+        raise offline_error(model_id)
+    with hub_errors(model_id):
         from huggingface_hub import HfApi
 
         api = HfApi(endpoint=endpoint(), headers={"user-agent": AGENT})
         try:
             info = api.model_info(
-                wanted.repository, revision=wanted.revision, files_metadata=True, timeout=TIMEOUT_SECONDS
+                model_id.repository, revision=model_id.revision, files_metadata=True, timeout=TIMEOUT_SECONDS
             )
-            listed = {each.rfilename: _remote(each) for each in info.siblings or ()}
+            remote_files = {sibling.rfilename: _remote(sibling) for sibling in info.siblings or ()}
             commit, licence, family = str(info.sha), _licence(info), _family(info)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise HubError("odd_answer", repository=str(wanted), host=host()) from None
-    files = tuple(listed[name] for name in select_files(wanted, listed))
+            raise HubError("odd_answer", repository=str(model_id), host=host()) from None
+    files = tuple(remote_files[name] for name in select_files(model_id, remote_files))
     if COMMIT.fullmatch(commit) is None or any(
         file.bytes < 0 or DIGEST.fullmatch(file.digest) is None for file in files
     ):
-        raise HubError("odd_answer", repository=str(wanted), host=host())
-    result = DownloadPlan(
-        repository=wanted.repository,
-        revision=wanted.revision,
+        raise HubError("odd_answer", repository=str(model_id), host=host())
+    plan = DownloadPlan(
+        repository=model_id.repository,
+        revision=model_id.revision,
         commit=commit,
         files=files,
-        missing=sum(file.bytes for file in files if not is_cached(wanted.repository, commit, file)),
+        missing=sum(file.bytes for file in files if not is_cached(model_id.repository, commit, file)),
         licence=licence,
         family=family,
     )
-    if result.bytes > limit * 1_000_000:
-        raise HubError("too_large", repository=str(wanted), megabytes=megabytes(result.bytes), limit=limit)
-    return result
+    if plan.bytes > limit * 1_000_000:
+        raise HubError("too_large", repository=str(model_id), megabytes=megabytes(plan.bytes), limit=limit)
+    return plan
 
 
 def select_files(wanted: ModelId, names: Any) -> list[str]:
-    """The files of a repository that our readers use. Safetensors go before a pickle."""
-    small = [name for name in METADATA_FILES if name in names]
+    """Return the files of a repository that our readers use. Safetensors take precedence over pickles."""
+    metadata = [name for name in METADATA_FILES if name in names]
     if WEIGHTS in names:
         weights = [WEIGHTS]
     elif INDEX in names and (shards := sorted(name for name in names if SHARD.fullmatch(name))):
@@ -163,18 +163,18 @@ def select_files(wanted: ModelId, names: Any) -> list[str]:
         weights = [PICKLE_INDEX, *shards]
     else:
         weights = []
-    if CONFIG not in small or not weights:
-        form = "" if weights else unsupported_format(names).removesuffix(".")
+    if CONFIG not in metadata or not weights:
+        unsupported = "" if weights else unsupported_format(names).removesuffix(".")
         missing = CONFIG if weights else f"{WEIGHTS} or {PICKLE}"
-        missing += f" ({form})" if form else ""
+        missing += f" ({unsupported})" if unsupported else ""
         raise HubError("not_a_model", repository=str(wanted), missing=missing)
-    return small + weights
+    return metadata + weights
 
 
 def require_vocabulary(found: DownloadPlan, here: Path | None = None) -> None:
-    """Raise an error for a model without the files of a tokenizer that we read.
+    """Raise a HubError for a model without the files of a supported tokenizer.
 
-    `here`: the folder with all of them but the weights, which may say that none is needed.
+    `here`: the folder with all files except weights; its settings may name a tokenizer without vocabulary.
     """
     names = [file.name for file in found.files]
     may_need_none = SETTINGS in names if here is None else folder_has_vocabulary(here)
@@ -184,48 +184,48 @@ def require_vocabulary(found: DownloadPlan, here: Path | None = None) -> None:
 
 
 def is_cached(repository: str, commit: str, file: RemoteFile) -> bool:
-    """Whether a file is in the cache already."""
+    """Whether a file is in the cache."""
     return (snapshot_folder(repository, commit) / file.name).exists() or blob_file(repository, file.digest).exists()
 
 
 def offline_error(wanted: ModelId) -> HubError:
-    """The error that the Hub cannot be reached, with what to do instead."""
+    """Return the error for an unreachable Hub, with the files to download manually."""
     return HubError("offline", repository=str(wanted), host=host(), files=MANUAL_FILES)
 
 
 def redirect_error(wanted: ModelId) -> HubError:
-    """The error that redirects lead in a circle, or to an invalid address."""
+    """Return the error for circular redirects or an invalid URL."""
     return HubError("astray", repository=str(wanted), host=host())
 
 
 def no_network() -> bool:
-    """Whether the environment of now forbids every request."""
+    """Whether the current environment forbids all requests."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 def endpoint() -> str:
-    """The address of the Hub, by the environment of now."""
+    """Return the URL of the Hub, from the current environment."""
     return (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
 
 
 def host() -> str:
-    """The Hub's name alone: its address may hold a password."""
+    """Return the host name of the Hub, because its URL may contain a password."""
     return urlsplit(endpoint()).hostname or "the Hub"
 
 
 def megabytes(count: int) -> int:
-    """Whole megabytes, rounded up: nothing is 0 MB large."""
+    """Convert bytes to whole megabytes, rounded up, so that no file has 0 MB."""
     return -(-count // 1_000_000)
 
 
 @contextmanager
 def hub_errors(wanted: ModelId) -> Iterator[None]:
-    """Turn errors of the library and the network into a `HubError`, without any address."""
+    """Convert errors of the library and the network to a `HubError` without URLs."""
     import httpx2
     from huggingface_hub import constants, errors
 
-    # Otherwise requests tell which packages are installed. The library reads its environment once, at its import, which
-    # may have been before.
+    # With telemetry, requests list the installed packages. The library reads its environment variables only at import,
+    # which may have happened earlier, so the constant is set directly.
     constants.HF_HUB_DISABLE_TELEMETRY = True
     try:
         yield
@@ -252,7 +252,7 @@ def hub_errors(wanted: ModelId) -> Iterator[None]:
 
 
 def status_error(wanted: ModelId, status: int) -> HubError:
-    """Error for an HTTP status."""
+    """Return the error for an HTTP status."""
     if status in (401, 403):
         return HubError("gated", repository=str(wanted), host=host())
     if status == 404:
@@ -266,12 +266,12 @@ def _remote(listed: Any) -> RemoteFile:
 
 
 def _licence(said: Any) -> str:
-    """The licence: of the card's front matter, else of the tags."""
-    named = getattr(said.card_data, "license", None)
-    if not isinstance(named, str):
+    """Return the licence of the card's front matter, else of the tags."""
+    licence = getattr(said.card_data, "license", None)
+    if not isinstance(licence, str):
         tags = (tag for tag in said.tags or () if isinstance(tag, str) and tag.startswith("license:"))
-        named = next(tags, "").removeprefix("license:")
-    return _plain(named)
+        licence = next(tags, "").removeprefix("license:")
+    return _plain(licence)
 
 
 def _family(said: Any) -> str:
@@ -280,8 +280,8 @@ def _family(said: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Third-party text, cut to a few printable characters."""
-    return "".join(letter for letter in text[:60] if letter.isprintable())
+    """Truncate third-party text to a few printable characters."""
+    return "".join(character for character in text[:60] if character.isprintable())
 
 
 def _limit() -> int:

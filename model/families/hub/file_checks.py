@@ -1,4 +1,4 @@
-"""Check that a file has the format of its name, before a reader opens it. Nothing in it is run."""
+"""Checks that a file has the format of its name, before a reader opens it. Its content is never executed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 from headlight.model.families.hub.download_plan import RemoteFile
 
 POINTER = b"version https://git-lfs"
-MAX_HEADER_BYTES = 100_000_000  # bytes: limit of the safetensors format
+MAX_HEADER_BYTES = 100_000_000  # limit of the safetensors format
 ZIP = b"PK\x03\x04"
-LEGACY_TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # how PyTorch before 1.6 began its files
-PIECES = 0x0A  # the first field of a SentencePiece model, and of each of its pieces: number 1, of counted length
+LEGACY_TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # start of files of PyTorch before 1.6
+PIECES = 0x0A  # tag of field 1, length-delimited: starts a SentencePiece model and each of its pieces
 
 
 def find_fault(path: Path, file: RemoteFile) -> str:
-    """Problem of a downloaded file, or an empty string."""
+    """Return the problem of a downloaded file, or an empty string."""
     size = path.stat().st_size
     if size != file.bytes:
         return f"it has {size:,} bytes, but the Hub states {file.bytes:,}"
     if compute_digest(path, file) != file.digest:
         return "its content differs from the checksum that the Hub states"
-    with path.open("rb") as opened:
-        start = opened.read(64)
+    with path.open("rb") as stream:
+        start = stream.read(64)
     if start.startswith(POINTER):
         return "it is only a git-lfs pointer to the real file"
     if file.name.endswith(".safetensors"):
@@ -39,30 +39,30 @@ def find_fault(path: Path, file: RemoteFile) -> str:
 
 
 def compute_digest(path: Path, file: RemoteFile) -> str:
-    """The checksum that the Hub states for this file: SHA-256, or that of git."""
+    """Compute the checksum of the kind that the Hub states for this file: SHA-256, or the git blob id."""
     if len(file.digest) == 64:
-        with path.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    whole = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    with path.open("rb") as opened:
-        while block := opened.read(1 << 20):
-            whole.update(block)
-    return whole.hexdigest()
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    blob_hash = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            blob_hash.update(block)
+    return blob_hash.hexdigest()
 
 
 def _safetensors(path: Path, size: int) -> str:
-    with path.open("rb") as opened:
-        length = int.from_bytes(opened.read(8), "little")
+    with path.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
         if size < 8 or length > min(MAX_HEADER_BYTES, size - 8):
             return "it is no safetensors file"
-        text = opened.read(length)
+        text = stream.read(length)
     try:
         header = json.loads(text)
         ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-        whole = max(ends, default=0) == size - 8 - length
+        is_complete = max(ends, default=0) == size - 8 - length
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return "it is no safetensors file"
-    return "" if whole else "its tensors do not fill it"
+    return "" if is_complete else "its tensors do not fill it"
 
 
 def _json(path: Path) -> str:
@@ -74,16 +74,16 @@ def _json(path: Path) -> str:
 
 
 def _pieces(start: bytes, size: int) -> bool:
-    """Whether a file begins like the message of a SentencePiece model: a piece, which begins with its text."""
+    """Whether a file begins like a SentencePiece model: with a piece, which begins with its text."""
     if len(start) < 4 or start[0] != PIECES:
         return False
-    length, place = 0, 1
-    while place < len(start) and place < 10:
-        length |= (start[place] & 0x7F) << (7 * (place - 1))
-        place += 1
-        if start[place - 1] < 0x80:
+    length, offset = 0, 1
+    while offset < len(start) and offset < 10:
+        length |= (start[offset] & 0x7F) << (7 * (offset - 1))
+        offset += 1
+        if start[offset - 1] < 0x80:
             break
-    return 0 < length <= size - place and place < len(start) and start[place] == PIECES
+    return 0 < length <= size - offset and offset < len(start) and start[offset] == PIECES
 
 
 def _torch(path: Path, start: bytes) -> bool:

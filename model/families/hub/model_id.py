@@ -12,24 +12,24 @@ PART = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
 REPOSITORY = re.compile(f"{PART}/{PART}")
 REVISION = re.compile(rf"{PART}|refs/pr/\d{{1,6}}")
 COMMIT = re.compile(r"[0-9a-f]{40}")
-MAX_NAME_CHARACTERS = 96  # characters of a repository's name, and of a revision's
+MAX_NAME_CHARACTERS = 96  # of a repository's name, and of a revision
 
 
 class HubError(TranslatableError):
-    """An error of a download: the phrase `error_hub_KIND`. No value is an address, which may contain a token."""
+    """An error of a download, with the phrase `error_hub_KIND`. Values contain no URL, which may have a token."""
 
     def __init__(self, kind: str, *, detail: str = "", **values: Value) -> None:
         super().__init__(f"hub_{kind}", "model", values, detail)
 
     @property
     def kind(self) -> str:
-        """What went wrong, in one word."""
+        """The kind of error, one word."""
         return self.word.removeprefix("hub_")
 
 
 @dataclass(frozen=True)
 class ModelId:
-    """A repository of the Hub at a branch, a tag or a commit; no path or address is valid as one."""
+    """A repository of the Hub at a branch, a tag or a commit. Paths and URLs are invalid."""
 
     repository: str
     revision: str = MAIN
@@ -51,9 +51,9 @@ class ModelId:
 
 
 def read_id(value: str, revision: str = MAIN) -> ModelId:
-    """The id in `owner/name` or `owner/name@revision`."""
-    repository, at, named = value.partition("@")
-    return ModelId(repository, named if at else revision)
+    """Parse `owner/name` or `owner/name@revision`."""
+    repository, separator, parsed_revision = value.partition("@")
+    return ModelId(repository, parsed_revision if separator else revision)
 
 
 def _is_valid(form: re.Pattern[str], text: str) -> bool:

@@ -1,7 +1,7 @@
 """The disk quota of downloaded models: the least recently used one is deleted first.
 
-Other programs use the cache, too. A repository that we were the first to download carries a mark. Only marked ones are
-ever deleted, and the time of the mark says when it was last used.
+Other programs use the cache, too. A repository that Headlight downloaded first has a mark file. Only marked
+repositories are deleted; the modification time of the mark is that of the last use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOCK = Lock()
 
 
 def mark_claimed(repository: str) -> None:
-    """Mark a repository as ours before its download, unless it is in the cache already."""
+    """Mark a repository before its download, unless it is already in the cache."""
     folder = repository_folder(repository)
     if (folder / MARK_FILE).exists() or not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,39 +28,39 @@ def mark_claimed(repository: str) -> None:
 
 
 def mark_used(repository: str) -> None:
-    """Note that a model of this repository is used now."""
+    """Record that a model of this repository is in use."""
     mark = repository_folder(repository) / MARK_FILE
     try:
         if mark.exists():
             mark.touch()
     except OSError:
-        return  # in a read-only cache nothing is deleted either
+        return  # nothing is deleted from a read-only cache
 
 
 def claimed_sizes() -> dict[str, int]:
-    """The bytes of every marked repository, the least recently used first."""
+    """Return the bytes of every marked repository, the least recently used first."""
     marks = sorted(cache_folder().glob(f"models--*--*/{MARK_FILE}"), key=lambda mark: mark.stat().st_mtime_ns)
     return {_name(mark.parent): _bytes(mark.parent) for mark in marks}
 
 
 def make_room(repository: str, needed: int, limit: int, in_use: Container[str]) -> list[str]:
-    """Delete until `needed` more bytes fit; the names of the deleted, or an error if that is not enough."""
+    """Delete repositories until `needed` more bytes fit. Return their names; raise a HubError if that is not enough."""
     with _LOCK:
         sizes = claimed_sizes()
-        left = sum(sizes.values()) + needed - limit
-        gone = []
+        excess = sum(sizes.values()) + needed - limit
+        deleted = []
         for name, size in sizes.items():
-            if left <= 0:
+            if excess <= 0:
                 break
             if name == repository or name in in_use:
                 continue
             shutil.rmtree(repository_folder(name), ignore_errors=True)  # Windows cannot delete a file that is open
             if not repository_folder(name).exists():
-                gone.append(name)
-                left -= size
-        if left > 0:
+                deleted.append(name)
+                excess -= size
+        if excess > 0:
             raise HubError("full", repository=repository, megabytes=megabytes(needed), limit=megabytes(limit))
-        return gone
+        return deleted
 
 
 def _name(folder: Path) -> str:

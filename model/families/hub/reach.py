@@ -1,14 +1,14 @@
-"""Whether the Hub can be reached at all: one small request, which names no model."""
+"""A check whether the Hub is reachable: one small request, which names no model."""
 
 from __future__ import annotations
 
 from headlight.model.families.hub.download_plan import AGENT, endpoint, no_network
 
-PATIENCE = 3.0  # seconds without an answer
+PATIENCE = 3.0  # seconds without a response
 
 
 def is_reachable() -> bool:
-    """Whether something answers at the Hub's address. A gateway that finds no Hub behind it does not count."""
+    """Whether the Hub responds. A gateway error (5xx) does not count as a response."""
     if no_network():
         return False
     import httpx2

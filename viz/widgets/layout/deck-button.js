@@ -1,4 +1,4 @@
-// Button for saved views. The deck's modules load when a view is saved or opened, or when the URL contains a deck.
+// Button for saved views. The modules of the deck load when a view is saved or opened, or if the URL contains a deck.
 
 import { hasServer } from '../core/server.js';
 import { loadLazy } from '../core/boot.js';
@@ -12,22 +12,26 @@ const hasDeck = (hash) => /[#&]deck=/.test(hash);
 
 /** The button, hidden until a view is saved. */
 export function deckButton() {
-  const ask = async (act) => {
+  const withDeck = async (action) => {
     try {
       const { mount } = await loadLazy('deck/deck.js');
-      act(mount());
+      action(mount());
     } catch (error) {
       console.warn(error);
     }
   };
-  const button = make('button', { type: 'button', class: 'round deck-door', onclick: () => ask((deck) => deck.open()) }, icon(18, ICON));
-  const follow = (hash) => hasDeck(hash) && ask((deck) => deck.follow(hash));
+  const button = make(
+    'button',
+    { type: 'button', class: 'round deck-door', onclick: () => withDeck((deck) => deck.open()) },
+    icon(18, ICON),
+  );
+  const followLink = (hash) => hasDeck(hash) && withDeck((deck) => deck.follow(hash));
   addEventListener('headlight-deck', (event) => {
     const { detail } = /** @type {CustomEvent} */ (event);
     if (detail === 'focus') button.focus();
-    else ask((deck) => deck[detail]());
+    else withDeck((deck) => deck[detail]());
   });
-  addEventListener('headlight-link', () => follow(location.hash));
+  addEventListener('headlight-link', () => followLink(location.hash));
   const draw = () => {
     button.hidden = !state.savedViews || !hasServer();
     for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t('saved_views'));
@@ -35,7 +39,7 @@ export function deckButton() {
   on(['savedViews', 'language'], draw);
   draw();
   set({ savedViews: counted() });
-  follow(location.hash);
+  followLink(location.hash);
   return button;
 }
 

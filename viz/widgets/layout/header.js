@@ -29,16 +29,16 @@ export async function mount({ element, props = {} }) {
     ],
     { width: 2 },
   );
-  const line = make('p', { class: 'line' });
+  const tagline = make('p', { class: 'line' });
   const offer = make('p', { class: 'tour-offer' });
   const views = make('div', {});
   if (props.value) mountViews(views, JSON.parse(props.value));
   const languages = make('div', { class: 'segments', role: 'group' });
-  const half = icon(18, [
+  const themeIcon = icon(18, [
     { d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' },
     { d: 'M9 2.5a6.5 6.5 0 0 1 0 13z', fill: 'currentColor' },
   ]);
-  const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, half);
+  const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, themeIcon);
   const tour = new Tour(() => draw());
   const start = () => tour.start(help);
   const help = make('button', { type: 'button', class: 'round help', onclick: start }, icon(18, HELP));
@@ -50,7 +50,7 @@ export async function mount({ element, props = {} }) {
   });
   element.classList.add('top');
   const right = make('div', { class: 'right' }, offer, languages, deckButton(), help, theme);
-  const brand = make('div', { class: 'brand' }, make('h1', {}, 'Headlight'), line);
+  const brand = make('div', { class: 'brand' }, make('h1', {}, 'Headlight'), tagline);
   element.append(skip, mark, brand, views, right);
   const choose = (language) => {
     setLanguage(language);
@@ -62,10 +62,10 @@ export async function mount({ element, props = {} }) {
     help.focus();
   };
   const draw = () => {
-    const leads = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
-    help.hidden = !leads;
-    line.textContent = t('line');
-    offer.hidden = !leads || isDone();
+    const offersTour = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
+    help.hidden = !offersTour;
+    tagline.textContent = t('line');
+    offer.hidden = !offersTour || isDone();
     if (!offer.hidden) mountOffer(offer, { start, refuse });
     skip.textContent = t('skip');
     for (const attribute of ['aria-label', 'title']) {

@@ -1,15 +1,15 @@
-// Positions the tour's ring and card; the card overlaps the ring only if nothing else fits.
+// Positions of the tour's ring and card. The card overlaps the ring only if no other position fits.
 
 const GAP = 14;
 const EDGE = 8;
 
-/** Bounding box of the rectangles with a small margin, or null without rectangles. */
+/** Bounding box of the rectangles with a small margin; null if there are no rectangles. */
 export function boundingBox(rectangles) {
   if (!rectangles.length) return null;
-  const x = Math.min(...rectangles.map((each) => each.x));
-  const y = Math.min(...rectangles.map((each) => each.y));
-  const right = Math.max(...rectangles.map((each) => each.x + each.width));
-  const bottom = Math.max(...rectangles.map((each) => each.y + each.height));
+  const x = Math.min(...rectangles.map((rectangle) => rectangle.x));
+  const y = Math.min(...rectangles.map((rectangle) => rectangle.y));
+  const right = Math.max(...rectangles.map((rectangle) => rectangle.x + rectangle.width));
+  const bottom = Math.max(...rectangles.map((rectangle) => rectangle.y + rectangle.height));
   return { x: x - 6, y: y - 4, width: right - x + 12, height: bottom - y + 8 };
 }
 
@@ -19,9 +19,9 @@ export const isVisible = ({ y, height }) => y + height > 0 && y < innerHeight;
 
 /** Whether the ring is visible, with space for a card of this height above or below. */
 export function fitsBeside({ y, height: tall }, height, room = size().height) {
-  const needs = height + GAP + 2 * EDGE;
+  const requiredHeight = height + GAP + 2 * EDGE;
   const bottom = y + tall;
-  return y >= EDGE && bottom <= room - EDGE && (y >= needs || room - bottom >= needs);
+  return y >= EDGE && bottom <= room - EDGE && (y >= requiredHeight || room - bottom >= requiredHeight);
 }
 
 /** Whether the ring and a card of this height fit into the window, one above the other. */
@@ -29,19 +29,19 @@ export const fitsBelow = (ring, height, room = size().height) => ring.height + h
 
 /** Scroll distance that centres the ring, together with its card if both fit. */
 export function scrollOffset(ring, height, room = size().height) {
-  const tall = ring.height + (fitsBelow(ring, height, room) ? height + GAP : 0);
-  return ring.y - Math.max(EDGE, (room - tall) / 2);
+  const totalHeight = ring.height + (fitsBelow(ring, height, room) ? height + GAP : 0);
+  return ring.y - Math.max(EDGE, (room - totalHeight) / 2);
 }
 
-/** Position of a card: below its ring, above, right or left, else at the top or bottom edge that is farther away. */
+/** Position of a card: below, above, right or left of its ring, else at the window edge that is farther from the ring. */
 export function cardPosition(ring, { width, height }, room = size()) {
-  const within = (at, most) => Math.max(EDGE, Math.min(at, most - EDGE));
-  const left = within(ring ? ring.x : (room.width - width) / 2, room.width - width);
-  if (!ring) return { left, top: within((room.height - height) / 2, room.height - height) };
+  const clamp = (position, limit) => Math.max(EDGE, Math.min(position, limit - EDGE));
+  const left = clamp(ring ? ring.x : (room.width - width) / 2, room.width - width);
+  if (!ring) return { left, top: clamp((room.height - height) / 2, room.height - height) };
   const [right, bottom] = [ring.x + ring.width, ring.y + ring.height];
   if (bottom + GAP + height <= room.height - EDGE && bottom > 0) return { left, top: bottom + GAP };
   if (ring.y - GAP - height >= EDGE && ring.y < room.height) return { left, top: ring.y - GAP - height };
-  const top = within(ring.y, room.height - height);
+  const top = clamp(ring.y, room.height - height);
   if (right + GAP + width <= room.width - EDGE) return { left: right + GAP, top };
   if (ring.x - GAP - width >= EDGE) return { left: ring.x - GAP - width, top };
   return { left, top: ring.y + ring.height / 2 > room.height / 2 ? EDGE : room.height - height - EDGE };

@@ -10,7 +10,7 @@ const one = (selector) => document.querySelector(`#panel-heads ${selector}`);
 const row = () => one('.rows .label.chosen') ?? one('.rows .label');
 const across = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
 
-/** Target of each step; if target and card do not fit together, only the last part of it. */
+/** Targets of the steps. If a target and the card do not fit the window together, only the last part of the target is used. */
 const STEPS = [
   { name: 'see', parts: () => ['.translate .field', '.translate .out'].map((part) => document.querySelector(part)) },
   {
@@ -23,13 +23,13 @@ const STEPS = [
   { name: 'try', parts: () => [document.querySelector('.tabs')] },
 ];
 
-// Events that the tour blocks, so that hovering opens no terms or heads under its card. Clicks still work.
+// Events that the tour blocks, so that hover opens no terms or heads under the card. Clicks still work.
 const POINTER_EVENTS = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
 const TOUCHED = new Set(['head', 'try']); // their texts have a touch variant
 
-let here = false; // done during this visit
+let here = false; // whether the tour was done during this visit
 
-/** Whether the tour was finished or dismissed. Without localStorage it is offered again. */
+/** Whether the tour was finished or dismissed. Without localStorage, the next visit offers it again. */
 export function isDone() {
   if (here) return true;
   try {
@@ -65,12 +65,12 @@ export class Tour {
     this.learn = make('button', { type: 'button', class: 'link', onclick: () => this.toLearn() });
     const words = make('div', { 'aria-live': 'polite' }, this.count, this.title, this.text);
     const buttons = make('div', { class: 'buttons' }, this.skip, this.learn, this.back, this.next);
-    const about = { role: 'dialog', 'aria-labelledby': 'tour-title', 'aria-describedby': 'tour-text', hidden: true };
-    this.card = make('section', { class: 'headlight tour-card', ...about }, words, buttons);
+    const attributes = { role: 'dialog', 'aria-labelledby': 'tour-title', 'aria-describedby': 'tour-text', hidden: true };
+    this.card = make('section', { class: 'headlight tour-card', ...attributes }, words, buttons);
     document.querySelector('.gradio-container').append(this.ring, this.card);
     window.addEventListener('keydown', (event) => this.key(event), { capture: true });
-    for (const move of POINTER_EVENTS)
-      window.addEventListener(move, (event) => this.open && event.stopImmediatePropagation(), { capture: true });
+    for (const eventName of POINTER_EVENTS)
+      window.addEventListener(eventName, (event) => this.open && event.stopImmediatePropagation(), { capture: true });
     on(['language'], () => this.open && this.draw());
     on(['tab'], () => this.open && state.tab !== 'heads' && this.close('done'));
   }
@@ -102,7 +102,7 @@ export class Tour {
 
   draw() {
     const { name } = STEPS[this.place];
-    const last = this.place === STEPS.length - 1;
+    const isLast = this.place === STEPS.length - 1;
     this.card.hidden = false;
     this.card.dataset.step = name;
     this.count.textContent = t('start_count', { number: this.place + 1, count: STEPS.length });
@@ -111,14 +111,14 @@ export class Tour {
     this.skip.textContent = t('start_skip');
     this.back.textContent = t('start_back');
     this.learn.textContent = t('start_learn');
-    this.next.textContent = t(last ? 'start_done' : 'start_next');
-    this.skip.hidden = last;
-    this.learn.hidden = !last || !document.getElementById('panel-learn');
+    this.next.textContent = t(isLast ? 'start_done' : 'start_next');
+    this.skip.hidden = isLast;
+    this.learn.hidden = !isLast || !document.getElementById('panel-learn');
     this.back.hidden = this.place === 0;
     this.position();
   }
 
-  /** Reposition the ring and the card on scroll and redraw. */
+  /** Reposition the ring and the card in every frame while the tour is open. */
   reposition() {
     this.frame = requestAnimationFrame(() => {
       if (!this.open) return;
@@ -127,12 +127,12 @@ export class Tour {
     });
   }
 
-  /** Place the ring around the target, or around the last part of it. */
+  /** Rectangle of the ring: around the target, or around its last part. */
   ringTargets() {
     const { parts, also } = STEPS[this.place];
-    const rectangles = [...parts().map((part) => part?.getBoundingClientRect()), also?.()].filter((each) => each?.width);
-    const whole = boundingBox(rectangles);
-    return whole && (fitsBelow(whole, this.card.offsetHeight) ? whole : boundingBox(rectangles.slice(-1)));
+    const rectangles = [...parts().map((part) => part?.getBoundingClientRect()), also?.()].filter((rectangle) => rectangle?.width);
+    const box = boundingBox(rectangles);
+    return box && (fitsBelow(box, this.card.offsetHeight) ? box : boundingBox(rectangles.slice(-1)));
   }
 
   position() {
@@ -152,35 +152,35 @@ export class Tour {
   close(how) {
     if (!this.open) return;
     cancelAnimationFrame(this.frame);
-    const inside = this.card.contains(document.activeElement);
+    const hasFocus = this.card.contains(document.activeElement);
     this.place = -1;
     this.card.hidden = true;
     this.ring.hidden = true;
     markDone(how);
     this.closed();
-    if (inside && this.opener?.isConnected) this.opener.focus(); // it may have scrolled out of sight
+    if (hasFocus && this.opener?.isConnected) this.opener.focus(); // also scrolls the opener into view
   }
 
   /** Tab cycles within the card. */
   trapFocus(by) {
-    const buttons = [...this.card.querySelectorAll('button')].filter((each) => !each.hidden);
-    const now = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    buttons[(now + by + buttons.length) % buttons.length].focus({ preventScroll: true });
+    const buttons = [...this.card.querySelectorAll('button')].filter((button) => !button.hidden);
+    const focusedIndex = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    buttons[(focusedIndex + by + buttons.length) % buttons.length].focus({ preventScroll: true });
   }
 
   key(event) {
     if (!this.open) return;
-    const inside = this.card.contains(event.target);
-    const act = {
+    const isInside = this.card.contains(event.target);
+    const action = {
       Escape: () => this.close('skipped'),
-      ArrowRight: inside && (() => this.go(this.place + 1)),
-      ArrowLeft: inside && (() => this.go(this.place - 1)),
-      Tab: inside && (() => this.trapFocus(event.shiftKey ? -1 : 1)),
+      ArrowRight: isInside && (() => this.go(this.place + 1)),
+      ArrowLeft: isInside && (() => this.go(this.place - 1)),
+      Tab: isInside && (() => this.trapFocus(event.shiftKey ? -1 : 1)),
     }[event.key];
-    if (!act) return;
+    if (!action) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    act();
+    action();
   }
 }
 
@@ -193,7 +193,7 @@ function write({ style }, places) {
 
 /** Banner that offers the tour to new visitors, with two buttons. */
 export function mountOffer(element, { start, refuse }) {
-  const yes = make('button', { type: 'button', class: 'link start', onclick: start }, t('start_here'));
-  const no = make('button', { type: 'button', class: 'link', onclick: refuse }, t('start_refuse'));
-  replace(element, make('span', {}, t('start_offer')), yes, no);
+  const startButton = make('button', { type: 'button', class: 'link start', onclick: start }, t('start_here'));
+  const refuseButton = make('button', { type: 'button', class: 'link', onclick: refuse }, t('start_refuse'));
+  replace(element, make('span', {}, t('start_offer')), startButton, refuseButton);
 }

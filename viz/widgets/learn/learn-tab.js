@@ -22,10 +22,10 @@ export async function mount({ element, server }) {
     try {
       const { mount: mountLessons } = await loadLazy('lessons/lesson-player.js');
       await mountLessons(element, server);
-    } catch (fault) {
+    } catch (loadError) {
       opened = false;
       error.textContent = t('error_unreachable');
-      console.warn(fault);
+      console.warn(loadError);
     } finally {
       loading.textContent = '';
       element.removeAttribute('aria-busy');

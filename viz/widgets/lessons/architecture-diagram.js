@@ -1,4 +1,4 @@
-// The architecture diagram: shows the current step and links to every part. Attention is expanded once, in the encoder; elsewhere it is one block.
+// The architecture diagram highlights the current step and links to every part. Attention is expanded only in the encoder.
 
 import { make, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -7,7 +7,7 @@ const [LEFT, RIGHT, HALF] = [58, 172, 49];
 const SMALL = 17;
 const TALL = 22;
 
-/** Parts by name: where their middle lies, and whether they are rows of the opened attention. */
+/** Parts by name: x and y of the centre; SMALL for a row of the expanded attention. */
 const PARTS = {
   'e.tokens': [LEFT, 406],
   'e.embed': [LEFT, 378],
@@ -29,7 +29,7 @@ const PARTS = {
   'd.logits': [RIGHT, 118],
   'd.next': [RIGHT, 84],
 };
-/** The stream, the ways around its parts, and what leads from one side to the other. */
+/** Paths: the streams, the residual connections, the encoder's memory, and the output that is fed back. */
 const STREAMS = ['M58 417V84', 'M172 417V84'];
 const AROUND = ['M58 332H3V182H9', 'M58 166H3V122H52', 'M172 346H226V304H178', 'M172 280H226V236H178', 'M172 208H226V162H178'];
 const MEMORY = ['M107 84H115V256H123', 'M118 252l5 4-5 4'];
@@ -40,82 +40,82 @@ const SUMS = [
   [RIGHT, 236],
   [RIGHT, 162],
 ];
-/** Parts that stand for a step of another name. */
+/** Parts without a step, with the part whose step they link to. */
 const SHOWN_BY = { 'd.tokens': 'd.next', 'd.positions': 'e.positions', 'd.ff': 'e.ff' };
 
-/** What leads to a part: the place of its step. */
+/** Index of the step that a part links to; −1 if there is none. */
 const stepOfPart = (steps, part) => {
-  const own = steps.findIndex(({ node }) => node === part);
-  return own >= 0 ? own : steps.findIndex(({ node }) => node === SHOWN_BY[part]);
+  const index = steps.findIndex(({ node }) => node === part);
+  return index >= 0 ? index : steps.findIndex(({ node }) => node === SHOWN_BY[part]);
 };
 
 /**
  * @param {{ steps: any[], now: number, layers: { encoder: number, decoder: number }, sides: [string, string], go: (step: number) => void, titles: string[] }} about
  */
 export function largeDiagram({ steps, now, layers, sides, go, titles }) {
-  const lit = steps[now].node;
-  const picture = svg('svg', { viewBox: '0 26 236 404', role: 'group', 'aria-label': t('lesson_drawing') });
-  const line = (d, flows = false) => picture.append(svg('path', { d, class: flows ? 'flow' : 'way' }));
+  const highlighted = steps[now].node;
+  const diagram = svg('svg', { viewBox: '0 26 236 404', role: 'group', 'aria-label': t('lesson_drawing') });
+  const line = (d, isFlow = false) => diagram.append(svg('path', { d, class: isFlow ? 'flow' : 'way' }));
   for (const [x, name, language] of [
     [LEFT, t('lesson_part_encoder'), sides[0]],
     [RIGHT, t('lesson_part_decoder'), sides[1]],
   ])
-    picture.append(svg('text', { x, y: 44, class: 'side' }, name), svg('text', { x, y: 60, class: 'quiet' }, language));
+    diagram.append(svg('text', { x, y: 44, class: 'side' }, name), svg('text', { x, y: 60, class: 'quiet' }, language));
   for (const d of [...STREAMS, ...AROUND]) line(d);
-  for (const d of MEMORY) line(d, lit === 'd.cross');
-  for (const d of AGAIN) line(d, lit === 'd.next');
+  for (const d of MEMORY) line(d, highlighted === 'd.cross');
+  for (const d of AGAIN) line(d, highlighted === 'd.next');
   for (const [x, y] of SUMS)
-    picture.append(svg('circle', { cx: x, cy: y, r: 6 }), svg('path', { d: `M${x - 3} ${y}h6M${x} ${y - 3}v6`, class: 'way' }));
-  picture.append(svg('rect', { x: 9, y: 208, width: 98, height: 116, rx: 5, class: 'opened' }));
-  picture.append(svg('text', { x: LEFT, y: 108, class: 'quiet outlined' }, t('lesson_layers', { count: layers.encoder })));
-  picture.append(svg('text', { x: RIGHT, y: 146, class: 'quiet outlined' }, t('lesson_layers', { count: layers.decoder })));
+    diagram.append(svg('circle', { cx: x, cy: y, r: 6 }), svg('path', { d: `M${x - 3} ${y}h6M${x} ${y - 3}v6`, class: 'way' }));
+  diagram.append(svg('rect', { x: 9, y: 208, width: 98, height: 116, rx: 5, class: 'opened' }));
+  diagram.append(svg('text', { x: LEFT, y: 108, class: 'quiet outlined' }, t('lesson_layers', { count: layers.encoder })));
+  diagram.append(svg('text', { x: RIGHT, y: 146, class: 'quiet outlined' }, t('lesson_layers', { count: layers.decoder })));
   for (const [part, [x, y, height = TALL]] of Object.entries(PARTS)) {
-    const half = x === LEFT ? HALF - 3 : HALF;
-    const group = diagramBlock(part, { steps, lit, now, go, titles });
-    group.append(svg('rect', { x: x - half, y: y - height / 2, width: 2 * half, height, rx: 4 }));
+    const halfWidth = x === LEFT ? HALF - 3 : HALF;
+    const group = diagramBlock(part, { steps, lit: highlighted, now, go, titles });
+    group.append(svg('rect', { x: x - halfWidth, y: y - height / 2, width: 2 * halfWidth, height, rx: 4 }));
     group.append(svg('text', { x, y: y + 4 }, t(`lesson_part_${part.replace('.', '_')}`)));
-    picture.append(group);
+    diagram.append(group);
   }
-  return picture;
+  return diagram;
 }
 
-/** The same in two lines of small blocks, for a narrow screen, with the name of the one that is lit. */
+/** Diagram for narrow screens: two rows of small blocks and the name of the highlighted part. */
 export function smallDiagram({ steps, now, go, titles, width }) {
-  const lit = steps[now].node;
+  const highlighted = steps[now].node;
   const encoder = Object.keys(PARTS).filter((part) => part.startsWith('e.'));
   const decoder = Object.keys(PARTS).filter((part) => part.startsWith('d.'));
   const cell = width / encoder.length;
-  const picture = svg('svg', { viewBox: `0 0 ${width} 58`, role: 'group', 'aria-label': t('lesson_drawing') });
+  const diagram = svg('svg', { viewBox: `0 0 ${width} 58`, role: 'group', 'aria-label': t('lesson_drawing') });
   const start = width - cell * decoder.length;
   const cross = start + cell * (decoder.indexOf('d.cross') + 0.5);
-  picture.append(
+  diagram.append(
     svg('path', { d: `M0 15.5H${width - 5}`, class: 'way' }),
     svg('path', { d: `M${start} 46.500H${width - 5}`, class: 'way' }),
   );
-  picture.append(svg('path', { d: `M${width - cell / 2} 22V31H${cross}V40`, class: lit === 'd.cross' ? 'flow' : 'way' }));
-  const put = (part, x, y) => {
-    const group = diagramBlock(part, { steps, lit, now, go, titles });
+  diagram.append(svg('path', { d: `M${width - cell / 2} 22V31H${cross}V40`, class: highlighted === 'd.cross' ? 'flow' : 'way' }));
+  const addBlock = (part, x, y) => {
+    const group = diagramBlock(part, { steps, lit: highlighted, now, go, titles });
     group.append(
       svg('rect', { x, y, width: cell - 5, height: 15, rx: 3 }),
       svg('rect', { x: x - 2, y: y - 6, width: cell, height: 27, class: 'target' }),
     );
-    picture.append(group);
+    diagram.append(group);
   };
-  for (const [place, part] of encoder.entries()) put(part, place * cell, 8);
-  for (const [place, part] of decoder.entries()) put(part, start + place * cell, 39);
-  picture.append(svg('text', { x: 0, y: 51, class: 'lit-name' }, t(`lesson_part_${lit.replace('.', '_')}`)));
-  return picture;
+  for (const [index, part] of encoder.entries()) addBlock(part, index * cell, 8);
+  for (const [index, part] of decoder.entries()) addBlock(part, start + index * cell, 39);
+  diagram.append(svg('text', { x: 0, y: 51, class: 'lit-name' }, t(`lesson_part_${highlighted.replace('.', '_')}`)));
+  return diagram;
 }
 
-/** A part is a button to the step that it stands for. */
+/** A part of the diagram; a button if it links to a step. */
 function diagramBlock(part, { steps, lit, now, go, titles }) {
   const step = stepOfPart(steps, part);
   const state = part === lit ? 'lit' : step < 0 ? 'idle' : step < now && steps[step].node === part ? 'past' : 'ahead';
   const name = t(`lesson_part_${part.replace('.', '_')}`);
-  const about = { class: `part ${state}`, 'data-part': part };
-  if (step < 0) return svg('g', about);
+  const attributes = { class: `part ${state}`, 'data-part': part };
+  if (step < 0) return svg('g', attributes);
   const group = svg('g', {
-    ...about,
+    ...attributes,
     role: 'button',
     tabindex: 0,
     'aria-label': `${name}: ${titles[step]}`,
@@ -131,7 +131,7 @@ function diagramBlock(part, { steps, lit, now, go, titles }) {
   return group;
 }
 
-/** The element that holds either, and keeps the focus on the part that was pressed. */
+/** Container of the diagram. It preserves the focus when the diagram is redrawn. */
 export class ArchitectureDiagram {
   constructor() {
     this.element = make('div', { class: 'lesson-drawing' });

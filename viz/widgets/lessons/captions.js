@@ -6,14 +6,14 @@ import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
 import { maxAbs } from './tensor-cache.js';
 
-const SHOWN_AROUND = 12; // tokens around the chosen one, of a long sentence
-const SHOW_ALL_UP_TO = 16; // tokens that are all shown
-const MATRICES = ['heat', 'stack', 'pair']; // forms with a row for each token; others show all tokens in another way, or one alone
+const SHOWN_AROUND = 12; // tokens around the selected token in a truncated sentence
+const SHOW_ALL_UP_TO = 16; // tokens of a sentence that is not truncated
+const MATRICES = ['heat', 'stack', 'pair']; // forms with one row per token; only these are truncated
 
-/** Title of a figure: its name, and the tensor's shape with named axes. */
+/** Title of a figure: its name and the tensor's shape with named axes. */
 export function caption(show, shape) {
   const axes = shape.map(([count, name]) => [make('u', {}, String(count)), ` ${t(`lesson_axis_${name}`)}`]);
-  const inside = axes.flatMap((axis, place) => (place ? [' · ', ...axis] : axis));
+  const inside = axes.flatMap((axis, index) => (index ? [' · ', ...axis] : axis));
   return make('div', { class: 'lesson-caption' }, make('b', {}, t(`lesson_tensor_${show.name}`)), make('span', {}, '[', ...inside, ']'));
 }
 
@@ -22,41 +22,41 @@ export function figureTitle(text, size = '') {
   return make('div', { class: 'lesson-caption' }, make('b', {}, text), size ? make('span', { class: 'numeric' }, size) : null);
 }
 
-/** Names of the rows of a show, of which a long sentence shows some around the chosen one. */
+/** Names and indices of the visible rows of a tensor; a long sentence is truncated around the selected row. */
 export function rowsOf(show, scene, count, all) {
   const labels = {
     tokens: () => scene.rows.map(({ label }) => label),
     keys: () => scene.columns.map(({ label }) => label),
-    positions: () => Array.from({ length: count }, (_, place) => String(place)),
+    positions: () => Array.from({ length: count }, (_, index) => String(index)),
     stages: () =>
-      Array.from({ length: count }, (_, place) => (place ? t('lesson_after_layer', { layer: place }) : t('lesson_at_the_door'))),
+      Array.from({ length: count }, (_, index) => (index ? t('lesson_after_layer', { layer: index }) : t('lesson_at_the_door'))),
     one: () => [t(`lesson_row_${show.name}`)],
   }[show.rows]();
-  const places = show.rows === 'stages' || show.rows === 'one' ? [...labels.keys()] : around(labels.length, scene.row, all);
-  return { names: places.map((place) => labels[place]), places };
+  const indices = show.rows === 'stages' || show.rows === 'one' ? [...labels.keys()] : around(labels.length, scene.row, all);
+  return { names: indices.map((index) => labels[index]), places: indices };
 }
 
 export function columnsOf(scene, all) {
-  const places = around(scene.columns.length, scene.kind === 'encoder' ? scene.key : scene.row, all);
-  return { names: places.map((place) => scene.columns[place].label), places };
+  const indices = around(scene.columns.length, scene.kind === 'encoder' ? scene.key : scene.row, all);
+  return { names: indices.map((index) => scene.columns[index].label), places: indices };
 }
 
 function around(count, chosen, all) {
-  if (all || count <= SHOW_ALL_UP_TO) return Array.from({ length: count }, (_, place) => place);
+  if (all || count <= SHOW_ALL_UP_TO) return Array.from({ length: count }, (_, index) => index);
   const start = Math.max(0, Math.min(count - SHOWN_AROUND, chosen - Math.floor(SHOWN_AROUND / 2)));
-  return Array.from({ length: SHOWN_AROUND }, (_, place) => start + place);
+  return Array.from({ length: SHOWN_AROUND }, (_, index) => start + index);
 }
 
-/** Of how many tokens a step's pictures show some alone: the most along any side that is cut; 0 where all are shown. */
+/** Number of tokens along the longest truncated side of a step's figures; 0 if none is truncated. */
 export function truncatedFrom(scene) {
   const counts = { tokens: scene.rows.length, positions: scene.rows.length, keys: scene.columns.length };
   const matrices = scene.step.figures.filter(({ form }) => MATRICES.includes(form));
   const sides = matrices.flatMap((figure) => {
-    const rows = scene.visibleTensors(figure).map((show) => counts[show.rows] ?? 0);
+    const rows = scene.visibleTensors(figure).map((tensor) => counts[tensor.rows] ?? 0);
     return figure.square ? [...rows, counts.keys] : rows;
   });
-  const most = Math.max(0, ...sides);
-  return most > SHOW_ALL_UP_TO ? most : 0;
+  const count = Math.max(0, ...sides);
+  return count > SHOW_ALL_UP_TO ? count : 0;
 }
 
 export function shapeOf(show, scene, matrix) {
@@ -71,20 +71,20 @@ export function shapeOf(show, scene, matrix) {
   return [...heads, ...(rows ? [[matrix.rows, rows]] : []), [matrix.columns, 'dimensions']];
 }
 
-/** Legend of the colours. */
+/** Colour legend of a scale. */
 export function legend(scale, most) {
   const digits = most < 1 ? 2 : 1;
-  const said =
+  const ramp =
     scale === 'signed'
       ? colourRamp('difference', formatSigned(-most, digits), `+${most.toFixed(digits)}`)
       : colourRamp('headlight', '0', most === 1 ? '1' : most.toFixed(2));
-  return make('div', { class: 'lesson-legend' }, said);
+  return make('div', { class: 'lesson-legend' }, ramp);
 }
 
-/** Three quarters of the maximum: the few larger values saturate, and the others stay distinguishable. */
+/** Three quarters of the maximum: a few larger values saturate, and the others stay distinguishable. */
 export const colourLimit = (numbers) => 0.75 * maxAbs(numbers) || 1;
 
-/** A click on a picture chooses a row, and a dimension or key. */
+/** Click handler of a figure: selects a row, and a dimension or key. */
 export const clickToPick = (pick, scene, square) => (row, column) => {
   const changes = {};
   if (row !== null) changes[scene.kind === 'encoder' ? 'token' : 'written'] = row;

@@ -11,7 +11,7 @@ import { valuesOf } from './control-values.js';
 const TYPE = 'application/x-ipynb+json';
 
 export class ClassKit {
-  /** `notebook(values)`: the server's answer, a file. */
+  /** `notebook(values)`: the server call that returns a file. */
   constructor(notebook) {
     this.notebook = notebook;
     this.lesson = null;
@@ -22,34 +22,39 @@ export class ClassKit {
     this.element = make('section', { class: 'lesson-kit' }, this.title, this.ways, this.status);
   }
 
-  /** `choice`: the lesson's name, the step, and all that is chosen there. */
+  /** `choice`: the lesson, the step and the selection. */
   draw(lesson, choice) {
     if (this.choice && formatLessonLink(this.choice) !== formatLessonLink(choice)) this.status.textContent = '';
     this.lesson = lesson;
     this.choice = choice;
     const focused = [...this.ways.children].indexOf(document.activeElement);
     this.title.textContent = t('lesson_kit');
-    const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
+    const button = (word, onclick) => make('button', { type: 'button', class: 'link', onclick }, t(word));
     replace(
       this.ways,
-      way('lesson_kit_link', () => this.copy(false)),
-      lesson.steps.some(({ ask }) => ask) ? way('lesson_kit_asks', () => this.copy(true)) : null,
-      way('lesson_kit_save', () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' }))),
-      way('lesson_kit_notebook', () => this.write()),
+      button('lesson_kit_link', () => this.copy(false)),
+      lesson.steps.some(({ ask }) => ask) ? button('lesson_kit_asks', () => this.copy(true)) : null,
+      button('lesson_kit_save', () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' }))),
+      button('lesson_kit_notebook', () => this.write()),
     );
     if (focused >= 0) /** @type {HTMLElement} */ (this.ways.children[focused])?.focus({ preventScroll: true });
   }
 
-  /** The lesson as a notebook, with the current selection and control values. */
+  /** Save the lesson as a notebook with the current selection and control values. */
   async write() {
     const { name, steps } = this.lesson;
     const { set, ...look } = resolveSelection(state.translation, this.choice.chosen);
     const experiments = steps.filter(({ experiment }) => experiment);
-    const values = Object.fromEntries(experiments.map((step) => [step.name, valuesOf(step.experiment.controls, set)]));
-    const asked = { lesson: name, language: state.language, request: state.translation.requestValues(), look: { ...look, set: values } };
+    const controlValues = Object.fromEntries(experiments.map((step) => [step.name, valuesOf(step.experiment.controls, set)]));
+    const values = {
+      lesson: name,
+      language: state.language,
+      request: state.translation.requestValues(),
+      look: { ...look, set: controlValues },
+    };
     this.status.textContent = t('lesson_kit_notebook_writes');
     try {
-      const file = await this.notebook(asked);
+      const file = await this.notebook(values);
       saveBytes(file.name, [file.content], TYPE);
       this.status.textContent = t('lesson_kit_notebook_saved', { name: file.name });
     } catch (error) {
@@ -68,7 +73,7 @@ export class ClassKit {
   }
 }
 
-/** The page's own address with another choice within the lesson. */
+/** Address of the page with another choice in the lesson. */
 export function addressOf(choice, hash = formatPermalink()) {
   const values = new URLSearchParams(hash.slice(1));
   values.set('lesson', formatLessonLink(choice));

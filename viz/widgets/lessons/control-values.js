@@ -1,11 +1,11 @@
-// Values of an experiment's controls, as permalink text and as values.
+// Values of an experiment's controls: parses them from the permalink and formats them.
 
 /** @typedef {{ form: string, name: string, start: any, options?: string[], low?: number, high?: number, step?: number, max_presses?: number, max_selected?: number, max_length?: number, visible_if?: [string, string] | null }} Control */
 
 const parseInteger = (text, low, high) =>
   /^\d{1,6}$/.test(text) && Number(text) >= low && Number(text) <= high ? Number(text) : undefined;
 
-/** Parse the text of a permalink; undefined if it is invalid. */
+/** Parse a value from its permalink text; undefined if it is invalid. */
 const PARSERS = {
   choice: (text, { options }) => (options.includes(text) ? text : undefined),
   switch: (text) => ({ 0: false, 1: true })[text],
@@ -18,28 +18,28 @@ const FORMATTERS = { switch: (value) => String(Number(value)), places: (value) =
 
 function placesOf(text, most) {
   if (!text) return [];
-  const places = text.split('_').map((each) => parseInteger(each, 0, 999));
-  return places.includes(undefined) || places.length > most ? undefined : places;
+  const indices = text.split('_').map((index) => parseInteger(index, 0, 999));
+  return indices.includes(undefined) || indices.length > most ? undefined : indices;
 }
 
-/** All control values of an experiment. `set`: the changed ones, as text by name. */
+/** All control values of an experiment. `set`: the permalink texts of the changed ones, by name. */
 export function valuesOf(controls, set) {
   return Object.fromEntries(
     controls.map((control) => {
       const text = set?.[control.name];
-      const read = text === undefined ? undefined : PARSERS[control.form](text, control);
-      return [control.name, read === undefined ? control.start : read];
+      const value = text === undefined ? undefined : PARSERS[control.form](text, control);
+      return [control.name, value === undefined ? control.start : value];
     }),
   );
 }
 
-/** A value as text; empty for the default. */
+/** Format a value for the permalink; undefined for the default. */
 export function textOf(control, value) {
   if (JSON.stringify(value) === JSON.stringify(control.start)) return undefined;
   return (FORMATTERS[control.form] ?? String)(value);
 }
 
-/** A part of the address, in which points and dashes part. */
+/** Escape a part of the permalink, in which full stops and dashes are separators. */
 export const escapeLinkPart = (text) => encodeURIComponent(text).replaceAll('.', '%2E').replaceAll('-', '%2D');
 
 export function unescapeLinkPart(text) {

@@ -1,4 +1,4 @@
-// The controls of an experiment. They are reused while active: a dragged slider is not rendered again.
+// Controls of an experiment. Unchanged controls are reused, so that a slider can be dragged without interruption.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -9,35 +9,37 @@ import { valuesOf } from './control-values.js';
 /** @typedef {import('./control-values.js').Control} Control */
 
 export class Controls {
-  /** `change(control, value)`. */
+  /** `change(control, value)` is called when the visitor changes a value. */
   constructor(change) {
     this.change = change;
     this.drawn = '';
     this.element = make('div', { class: 'lesson-controls', hidden: true });
   }
 
-  /** `shown`: what places choose among, by the control's name. */
+  /** `shown`: the options of `places` controls, by control name. */
   draw({ lesson, name, experiment }, set, shown) {
     const { controls } = experiment;
     this.element.hidden = !controls.length;
     const focused = this.element.contains(document.activeElement) ? document.activeElement?.getAttribute('data-control') : null;
     const key = JSON.stringify([lesson, name, state.language]);
-    const old = key === this.drawn ? this.parts : [];
+    const oldParts = key === this.drawn ? this.parts : [];
     this.drawn = key;
-    this.parts = controls.map((control, place) => {
-      const about = JSON.stringify(shown[control.name] ?? []);
-      return old[place]?.about === about ? old[place] : { about, ...this.part(lesson, control, shown[control.name] ?? []) };
+    this.parts = controls.map((control, index) => {
+      const labels = JSON.stringify(shown[control.name] ?? []);
+      return oldParts[index]?.about === labels
+        ? oldParts[index]
+        : { about: labels, ...this.part(lesson, control, shown[control.name] ?? []) };
     });
-    if (this.parts.some((part, place) => part !== old[place])) {
-      for (const [place, { element }] of this.parts.entries()) if (old[place]) old[place].element.replaceWith(element);
-      if (!old.length) replace(this.element, ...this.parts.map(({ element }) => element));
-      const again = focused ? this.element.querySelector(`[data-control="${focused}"]`) : null;
-      if (again && again !== document.activeElement) /** @type {any} */ (again).focus({ preventScroll: true });
+    if (this.parts.some((part, index) => part !== oldParts[index])) {
+      for (const [index, { element }] of this.parts.entries()) if (oldParts[index]) oldParts[index].element.replaceWith(element);
+      if (!oldParts.length) replace(this.element, ...this.parts.map(({ element }) => element));
+      const newControl = focused ? this.element.querySelector(`[data-control="${focused}"]`) : null;
+      if (newControl && newControl !== document.activeElement) /** @type {any} */ (newControl).focus({ preventScroll: true });
     }
     this.showPending(set);
   }
 
-  /** Whether they are those of a step. */
+  /** Whether the displayed controls are those of a step. */
   belongsTo({ lesson, name }) {
     return this.drawn === JSON.stringify([lesson, name, state.language]);
   }
@@ -46,7 +48,7 @@ export class Controls {
     this.element.hidden = true;
   }
 
-  /** Show a new value at once. */
+  /** Show new values immediately, before the result is available. */
   showPending(set) {
     if (this.element.hidden) return;
     const values = valuesOf(
@@ -67,28 +69,28 @@ export class Controls {
 
 const nameOf = (lesson, { name }) => t(`lesson_${lesson}_control_${name}`);
 
-/** An option in words, or as it stands: a number, a name of one. */
+/** Phrase of an option, or the option if it has none, as for a number. */
 function optionOf(lesson, { name }, option) {
   const key = `lesson_${lesson}_control_${name}_${option}`;
   return hasPhrase(key) ? t(key) : option;
 }
 
 const PARTS = {
-  /** A few side by side, along a line, or in a menu. */
+  /** One of several options, as buttons, a slider or a menu. */
   choice(control, lesson, change) {
     const { options, as_slider, as_menu, name } = control;
-    const said = nameOf(lesson, control);
+    const label = nameOf(lesson, control);
     if (as_slider) {
-      const { element, input, hold } = sliderControl(said, name, { low: 0, high: options.length - 1, step: 1 }, (place) =>
-        optionOf(lesson, control, options[place]),
+      const { element, input, hold } = sliderControl(label, name, { low: 0, high: options.length - 1, step: 1 }, (index) =>
+        optionOf(lesson, control, options[index]),
       );
       input.addEventListener('input', () => change(options[Number(input.value)]));
       return { element, hold: (value) => hold(options.indexOf(value)) };
     }
     if (as_menu) {
       const entries = options.map((option) => make('option', { value: option }, optionOf(lesson, control, option)));
-      const select = make('select', { 'aria-label': said, data: { control: name }, onchange: () => change(select.value) }, ...entries);
-      return { element: labelled(said, [select]), hold: (value) => Object.assign(select, { value }) };
+      const select = make('select', { 'aria-label': label, data: { control: name }, onchange: () => change(select.value) }, ...entries);
+      return { element: labelled(label, [select]), hold: (value) => Object.assign(select, { value }) };
     }
     const buttons = options.map((option) =>
       make(
@@ -97,11 +99,11 @@ const PARTS = {
         optionOf(lesson, control, option),
       ),
     );
-    const group = make('div', { class: 'segments', role: 'group', 'aria-label': said }, ...buttons);
+    const group = make('div', { class: 'segments', role: 'group', 'aria-label': label }, ...buttons);
     const hold = (value) => {
-      for (const [place, button] of buttons.entries()) button.setAttribute('aria-pressed', String(options[place] === value));
+      for (const [index, button] of buttons.entries()) button.setAttribute('aria-pressed', String(options[index] === value));
     };
-    return { element: labelled(said, [group]), hold };
+    return { element: labelled(label, [group]), hold };
   },
 
   switch(control, lesson, change) {
@@ -118,45 +120,47 @@ const PARTS = {
   },
 
   button(control, lesson, change) {
-    let now = 0;
-    const about = {
+    let currentValue = 0;
+    const attributes = {
       type: 'button',
       class: 'pressed',
       data: { control: control.name },
-      onclick: () => change((now + 1) % (control.max_presses + 1)),
+      onclick: () => change((currentValue + 1) % (control.max_presses + 1)),
     };
-    const element = make('button', about);
+    const element = make('button', attributes);
     const hold = (value) => {
-      now = value;
+      currentValue = value;
       element.textContent = t(`lesson_${lesson}_control_${control.name}`, { value });
     };
     return { element, hold };
   },
 
-  /** Words of a text, each on or off; a place without one is not offered. */
+  /** Words that can be selected; a label of null skips an index. */
   places(control, lesson, change, shown) {
-    let now = [];
-    const said = nameOf(lesson, control);
-    const turn = (place) =>
-      change(now.includes(place) ? now.filter((each) => each !== place) : [...now, place].sort((one, other) => one - other));
-    const buttons = shown.map((label, place) => {
-      const about = { type: 'button', data: { control: `${control.name} ${place}` }, onclick: () => turn(place) };
-      return label === null ? null : make('button', about, make('bdi', {}, labelText(lesson, label)));
+    let selected = [];
+    const label = nameOf(lesson, control);
+    const toggle = (index) =>
+      change(
+        selected.includes(index) ? selected.filter((selectedIndex) => selectedIndex !== index) : [...selected, index].sort((a, b) => a - b),
+      );
+    const buttons = shown.map((text, index) => {
+      const attributes = { type: 'button', data: { control: `${control.name} ${index}` }, onclick: () => toggle(index) };
+      return text === null ? null : make('button', attributes, make('bdi', {}, labelText(lesson, text)));
     });
     const hold = (value) => {
-      now = value;
-      for (const [place, button] of buttons.entries()) button?.setAttribute('aria-pressed', String(value.includes(place)));
+      selected = value;
+      for (const [index, button] of buttons.entries()) button?.setAttribute('aria-pressed', String(value.includes(index)));
     };
-    const about = { class: control.adds_selected ? 'places adds' : 'places', role: 'group', 'aria-label': said };
-    return { element: labelled(said, [make('div', about, ...buttons)], true), hold };
+    const attributes = { class: control.adds_selected ? 'places adds' : 'places', role: 'group', 'aria-label': label };
+    return { element: labelled(label, [make('div', attributes, ...buttons)], true), hold };
   },
 
   text(control, lesson, change) {
-    const said = nameOf(lesson, control);
+    const label = nameOf(lesson, control);
     const input = make('input', {
       type: 'text',
       maxlength: control.max_length,
-      'aria-label': said,
+      'aria-label': label,
       data: { control: control.name },
       autocomplete: 'off',
     });
@@ -164,7 +168,7 @@ const PARTS = {
     const hold = (value) => {
       if (document.activeElement !== input) input.value = value; // keep text that is being typed
     };
-    return { element: labelled(said, [input], true), hold };
+    return { element: labelled(label, [input], true), hold };
   },
 };
 

@@ -1,9 +1,9 @@
-// Answers of experiments: asked for once, one at a time, and of those that wait only the newest.
+// Cache of experiment results. Requests run one at a time; a new request replaces the queued one.
 
-const KEPT = 60; // answers
+const KEPT = 60; // results
 
 export class ExperimentCache {
-  /** `ask(values)`: the server's answer to `{ request, lesson, step, set }`. */
+  /** `ask(values)`: the server call for `{ request, lesson, step, set }`. */
   constructor(ask) {
     this.ask = ask;
     this.kept = new Map();
@@ -19,25 +19,25 @@ export class ExperimentCache {
     return this.kept.get(this.key(...about)) ?? null;
   }
 
-  /** The result, or null if a newer request replaced this one. */
+  /** Return the result, or null if a newer request replaced this one. */
   async fetch(translation, lesson, step, set) {
     const key = this.key(translation, lesson, step, set);
     if (this.runs) {
       this.waiting?.(false);
-      const first = await new Promise((go) => {
-        this.waiting = go;
+      const isNext = await new Promise((resolve) => {
+        this.waiting = resolve;
       });
-      if (!first) return null;
+      if (!isNext) return null;
     }
     if (this.kept.has(key)) {
-      this.runNext(); // it came while this one waited
+      this.runNext(); // the previous request has loaded the result
       return this.kept.get(key);
     }
     this.runs = true;
     try {
       const answer = await this.ask({ request: translation.requestValues(), lesson, step, set });
       this.kept.set(key, answer);
-      for (const old of [...this.kept.keys()].slice(0, -KEPT)) this.kept.delete(old);
+      for (const oldKey of [...this.kept.keys()].slice(0, -KEPT)) this.kept.delete(oldKey);
       return answer;
     } finally {
       this.runs = false;

@@ -1,4 +1,4 @@
-// Formulas: a small part of TeX, written as MathML, which browsers set themselves. `@name` stands for a number of the step.
+// Formulas: renders a subset of TeX as MathML. `@name` stands for a number of the step.
 
 const MATH = 'http://www.w3.org/1998/Math/MathML';
 const SIGNS = {
@@ -9,73 +9,73 @@ const NAMES = new Set(['max', 'min', 'sin', 'cos', 'ln', 'exp', 'log']);
 const LETTERS = new Set(['mu', 'sigma', 'theta', 'gamma', 'beta', 'pi', 'epsilon', 'Delta']);
 const TOKEN = /\\text\{([^}]*)\}|\\([a-zA-Z]+|[,{}])|@(\w+)|(\d[\d.,]*)|([A-Za-z]+)|([_^{}])|\s+|(.)/gu;
 
-/** An element of MathML with its children. */
+/** Create a MathML element with its children. */
 function element(name, ...children) {
-  const made = document.createElementNS(MATH, name);
-  made.append(...children);
-  return made;
+  const node = document.createElementNS(MATH, name);
+  node.append(...children);
+  return node;
 }
 
-/** A formula as an element. `numbers`: what `@name` stands for, as text. */
+/** Render a formula as an element. `numbers`: the values of `@name`, as text. */
 export function formula(source, numbers = {}) {
   const tokens = tokensOf(source, numbers);
   const math = element('math', row(tokens, false));
-  math.setAttribute('displaystyle', 'true'); // fractions in the size of the surrounding numbers
+  math.setAttribute('displaystyle', 'true'); // fractions in full size
   if (tokens.length) throw new Error(`${source} has a } too many`);
   return math;
 }
 
-/** The parts of a formula: `[kind, text]`. */
+/** Split a formula into items `[kind, text]`. */
 export function tokensOf(source, numbers = {}) {
-  const found = [];
-  for (const [, text, command, name, number, letters, grouping, other] of source.matchAll(TOKEN)) {
-    if (text !== undefined) found.push(['text', text]);
-    else if (command !== undefined) found.push(['command', command]);
-    else if (name !== undefined) found.push(...tokensFor(name, numbers));
-    else if (number !== undefined) found.push(['number', number]);
-    else if (letters !== undefined) found.push(...[...letters].map((letter) => ['letter', letter]));
-    else if (grouping !== undefined) found.push(['grouping', grouping]);
-    else if (other !== undefined) found.push(['sign', other]);
+  const items = [];
+  for (const [, text, command, name, number, letters, grouping, sign] of source.matchAll(TOKEN)) {
+    if (text !== undefined) items.push(['text', text]);
+    else if (command !== undefined) items.push(['command', command]);
+    else if (name !== undefined) items.push(...tokensFor(name, numbers));
+    else if (number !== undefined) items.push(['number', number]);
+    else if (letters !== undefined) items.push(...[...letters].map((letter) => ['letter', letter]));
+    else if (grouping !== undefined) items.push(['grouping', grouping]);
+    else if (sign !== undefined) items.push(['sign', sign]);
   }
-  return found;
+  return items;
 }
 
-/** A number if it is known; negative ones are in parentheses, so that no two signs are adjacent. A formula may stand for several. */
+/** Items of a named value, which may be a number or a formula. */
 function tokensFor(name, numbers) {
   const value = numbers[name];
   if (value === undefined) return [['unknown', '?']];
   return value.includes('\\') ? tokensOf(value) : [['number', value]];
 }
 
-/** A row of items, up to the end or the closing brace. */
+/** Parse a row of items, up to the end or the closing brace. */
 function row(tokens, inside) {
-  const made = element('mrow');
+  const mathRow = element('mrow');
   while (tokens.length) {
     if (inside && isClosing(tokens[0])) {
       tokens.shift();
-      return made;
+      return mathRow;
     }
     if (isClosing(tokens[0])) break;
-    made.append(scripted(tokens));
+    mathRow.append(scripted(tokens));
   }
-  return made;
+  return mathRow;
 }
 
 const isClosing = ([kind, text]) => kind === 'grouping' && text === '}';
 
-/** One item with its subscript and superscript. */
+/** Parse an item with its subscript and superscript. */
 function scripted(tokens) {
   const base = part(tokens);
-  let below = null;
-  let above = null;
+  let subscript = null;
+  let superscript = null;
   while (tokens.length && tokens[0][0] === 'grouping' && '_^'.includes(tokens[0][1])) {
-    if (tokens.shift()[1] === '_') below = part(tokens);
-    else above = part(tokens);
+    if (tokens.shift()[1] === '_') subscript = part(tokens);
+    else superscript = part(tokens);
   }
-  const under = base.textContent === '∑' || base.textContent === 'max';
-  if (below && above) return element(under ? 'munderover' : 'msubsup', base, below, above);
-  if (below) return element(under ? 'munder' : 'msub', base, below);
-  return above ? element('msup', base, above) : base;
+  const hasLimits = base.textContent === '∑' || base.textContent === 'max';
+  if (subscript && superscript) return element(hasLimits ? 'munderover' : 'msubsup', base, subscript, superscript);
+  if (subscript) return element(hasLimits ? 'munder' : 'msub', base, subscript);
+  return superscript ? element('msup', base, superscript) : base;
 }
 
 function part(tokens) {
@@ -99,7 +99,7 @@ function command(name, tokens) {
 }
 
 function spaced(width) {
-  const made = element('mspace');
-  made.setAttribute('width', width);
-  return made;
+  const space = element('mspace');
+  space.setAttribute('width', width);
+  return space;
 }

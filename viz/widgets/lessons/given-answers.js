@@ -1,9 +1,9 @@
-// Answers given in this session, by question.
+// Answers of the visitor in this session, by question.
 
 export class Answers {
   constructor() {
     this.given = new Map();
-    this.scenes = new Map(); // of an experiment's questions: the scene as it was when they were answered
+    this.scenes = new Map(); // for questions of an experiment: the scene at the time of the answer
   }
 
   record(question, given, scene) {
@@ -15,7 +15,7 @@ export class Answers {
     return { given: this.given.get(question), asked: this.scenes.get(question) };
   }
 
-  /** Every question is open again. */
+  /** Delete all answers. */
   clear() {
     this.given.clear();
     this.scenes.clear();

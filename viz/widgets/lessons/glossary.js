@@ -1,4 +1,4 @@
-// All terms of the page with their meanings, from the table of words.
+// All terms of the page with their definitions, from the phrase tables.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -13,7 +13,7 @@ export class AllTerms {
 
   draw() {
     this.title.textContent = t('terms');
-    const lines = TERMS.map((term) => make('div', {}, make('dt', {}, t(`term_${term}`)), make('dd', {}, t(`term_${term}_says`))));
-    replace(this.terms, ...lines);
+    const entries = TERMS.map((term) => make('div', {}, make('dt', {}, t(`term_${term}`)), make('dd', {}, t(`term_${term}_says`))));
+    replace(this.terms, ...entries);
   }
 }

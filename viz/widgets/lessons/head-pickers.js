@@ -1,4 +1,4 @@
-// Of which layer and head a step tells: one back, one on, round and round.
+// Pickers of a step's layer and head, with buttons for the previous and next that wrap around.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -7,21 +7,29 @@ import { stepButtons } from '../parts/step-buttons.js';
 export function drawPickers(element, { kind, picks }, { look, translation, pick }) {
   const { layer, head } = look[kind];
   const focused = element.contains(document.activeElement) && document.activeElement.getAttribute('data-turn');
-  const turning = (name, now, count, change) => {
-    const [before, after] = stepButtons((by) => pick({ [kind]: { layer, head, ...change((now + by + count) % count) } }));
+  const picker = (name, current, count, toSelection) => {
+    const [previousButton, nextButton] = stepButtons((by) =>
+      pick({ [kind]: { layer, head, ...toSelection((current + by + count) % count) } }),
+    );
     for (const [button, word] of [
-      [before, 'previous'],
-      [after, 'next'],
+      [previousButton, 'previous'],
+      [nextButton, 'next'],
     ]) {
       button.setAttribute('aria-label', t(`lesson_${word}_${name}`));
       button.dataset.turn = `${name} ${word}`;
     }
-    return make('span', { class: 'turning' }, before, make('span', { class: 'numeric' }, t(`lesson_${name}`, { [name]: now + 1 })), after);
+    return make(
+      'span',
+      { class: 'turning' },
+      previousButton,
+      make('span', { class: 'numeric' }, t(`lesson_${name}`, { [name]: current + 1 })),
+      nextButton,
+    );
   };
   replace(
     element,
-    picks.includes('layer') ? turning('layer', layer, translation.layers(kind), (next) => ({ layer: next })) : null,
-    picks.includes('head') ? turning('head', head, translation.heads(kind), (next) => ({ head: next })) : null,
+    picks.includes('layer') ? picker('layer', layer, translation.layers(kind), (next) => ({ layer: next })) : null,
+    picks.includes('head') ? picker('head', head, translation.heads(kind), (next) => ({ head: next })) : null,
   );
   if (focused) /** @type {any} */ (element.querySelector(`[data-turn="${focused}"]`))?.focus({ preventScroll: true });
 }

@@ -1,4 +1,4 @@
-// The keys of an open lesson: on and back, another word or head, play, and out.
+// Keyboard shortcuts of an open lesson: previous and next step, word or head, play, and close.
 
 import { isTextField } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -9,16 +9,16 @@ export function handleKey(event, lessons) {
   if (!lessons.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || event.defaultPrevented) return;
   if (event.target.closest?.('[role=tablist], pre')) return;
   const isButton = event.target.closest?.('button, a, [role=button], summary');
-  if (event.key === ' ' && isButton) return; // it presses what has the focus
-  const act = {
+  if (event.key === ' ' && isButton) return; // space activates the focused button
+  const action = {
     ArrowLeft: () => lessons.move(-1),
     ArrowRight: () => lessons.move(1),
     ...(lessons.view.training.shown ? trainingKeys(lessons.view.training) : sentenceKeys(lessons)),
     Escape: () => lessons.leave(),
   }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (!act) return;
+  if (!action) return;
   event.preventDefault();
-  act();
+  action();
 }
 
 const sentenceKeys = (lessons) => ({

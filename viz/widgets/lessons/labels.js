@@ -1,17 +1,17 @@
-// Names in the pictures of an experiment: phrases of the lesson, or a plain text, which stands as it is.
+// Labels in the figures of an experiment: phrases of the lesson, or plain text.
 
 import { hasPhrase, t } from '../core/i18n.js';
 
 /** @typedef {string | { say: string, values: Record<string, any> }} Label */
 
-/** A label as text. @param {Label} label */
+/** Resolve a label to text. @param {Label} label */
 export function labelText(lesson, label) {
   if (typeof label === 'string') return label;
   const values = Object.fromEntries(Object.entries(label.values ?? {}).map(([name, value]) => [name, labelText(lesson, value)]));
-  const own = `lesson_${lesson}_say_${label.say}`;
-  return t(hasPhrase(own) ? own : label.say, values);
+  const lessonKey = `lesson_${lesson}_say_${label.say}`;
+  return t(hasPhrase(lessonKey) ? lessonKey : label.say, values);
 }
 
-/** The numbers of an experiment as its words and its formula take them. */
+/** The numbers of an experiment as text, for its phrases and its formula. */
 export const numberTexts = (lesson, numbers) =>
   Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, labelText(lesson, value)]));

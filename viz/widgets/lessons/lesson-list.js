@@ -1,4 +1,4 @@
-// The list of lessons: of each a picture drawn from this sentence's own tensors, a promise, its minutes, and how far one is.
+// The list of lessons. Each has a picture of the current sentence's tensors, a description, its minutes and its progress.
 
 import { icon, make, replace } from '../core/dom.js';
 import { cssColour } from '../core/theme.js';
@@ -18,26 +18,26 @@ export class LessonList {
     this.says = make('p', { class: 'lead' });
     this.progress = make('p', { class: 'quiet numeric' });
     this.start = make('button', { type: 'button', class: 'go' });
-    const first = () => dispatchEvent(new CustomEvent('headlight-start'));
-    this.first = make('button', { type: 'button', class: 'link', onclick: first });
-    const saved = () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }));
-    this.saved = make('button', { type: 'button', class: 'link', onclick: saved });
-    const about = make('div', {}, this.title, this.says, this.progress, make('div', { class: 'ways-in' }, this.first, this.saved));
-    const head = make('div', { class: 'top-line' }, about, this.start);
+    const startTour = () => dispatchEvent(new CustomEvent('headlight-start'));
+    this.first = make('button', { type: 'button', class: 'link', onclick: startTour });
+    const openDeck = () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }));
+    this.saved = make('button', { type: 'button', class: 'link', onclick: openDeck });
+    const introduction = make('div', {}, this.title, this.says, this.progress, make('div', { class: 'ways-in' }, this.first, this.saved));
+    const head = make('div', { class: 'top-line' }, introduction, this.start);
     this.rows = make('div', { class: 'rows' });
     this.glossary = new AllTerms();
     this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.glossary.element);
   }
 
-  /** `pictureOf(lesson)`: a matrix of real numbers, or null until it is there. */
+  /** `pictureOf(lesson)`: a matrix, or null until it is loaded. */
   draw(lessons, pictureOf) {
     const done = lessons.filter(({ name }) => lessonStatus(name) === 'done').length;
     const { right, all } = score();
     const guesses = all ? [t('lesson_guesses', { right, all })] : [];
     this.title.textContent = t('lesson_title');
     this.says.textContent = t('lesson_says');
-    const kept = t(stays() ? 'lesson_stays_here' : 'lesson_stays_for_now');
-    this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, kept].join(' · ');
+    const storageNote = t(stays() ? 'lesson_stays_here' : 'lesson_stays_for_now');
+    this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, storageNote].join(' · ');
     this.first.textContent = t('lesson_first_steps');
     this.saved.textContent = t('saved_views');
     this.start.textContent = t('lesson_begin');
@@ -48,11 +48,11 @@ export class LessonList {
 
   row(lesson, matrix) {
     const { name, minutes } = lesson;
-    const how = lessonStatus(name) ?? 'new';
-    const sign = make(
+    const status = lessonStatus(name) ?? 'new';
+    const mark = make(
       'span',
-      { class: `mark ${how}`, title: t(`lesson_mark_${how}`) },
-      how === 'done' ? icon(12, [TICK], { width: 2 }) : '',
+      { class: `mark ${status}`, title: t(`lesson_mark_${status}`) },
+      status === 'done' ? icon(12, [TICK], { width: 2 }) : '',
     );
     const words = make(
       'span',
@@ -63,12 +63,12 @@ export class LessonList {
     const end = make(
       'span',
       { class: 'end' },
-      sign,
+      mark,
       make('span', { class: 'numeric' }, t('lesson_minutes', { count: minutes })),
-      make('span', { class: 'hidden-text' }, t(`lesson_mark_${how}`)),
+      make('span', { class: 'hidden-text' }, t(`lesson_mark_${status}`)),
     );
-    const about = { type: 'button', class: 'lesson-row', data: { lesson: name } };
-    return make('button', { ...about, onclick: () => this.open(name) }, picture(matrix), words, end);
+    const attributes = { type: 'button', class: 'lesson-row', data: { lesson: name } };
+    return make('button', { ...attributes, onclick: () => this.open(name) }, picture(matrix), words, end);
   }
 }
 
@@ -77,10 +77,10 @@ function picture(matrix) {
   if (!matrix) return canvas;
   const context = canvas.getContext('2d');
   const [rows, columns] = [Math.min(PICTURE.rows, matrix.rows), Math.min(PICTURE.columns, matrix.columns)];
-  const most = 0.8 * maxAbs(matrix.numbers) || 1;
+  const maxValue = 0.8 * maxAbs(matrix.numbers) || 1;
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
-      context.fillStyle = cssColour(valueColour(matrix.numbers[row * matrix.columns + column], 'signed', most));
+      context.fillStyle = cssColour(valueColour(matrix.numbers[row * matrix.columns + column], 'signed', maxValue));
       context.fillRect(
         (canvas.width / columns) * column,
         (canvas.height / rows) * row,

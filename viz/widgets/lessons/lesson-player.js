@@ -1,4 +1,4 @@
-// Learn: the list of lessons, and one of them open at a step. The same drawing for all; what differs is data.
+// The Learn tab: the list of lessons, or one lesson at a step.
 
 import { make } from '../core/dom.js';
 import { parsePermalink } from '../core/permalink.js';
@@ -18,8 +18,8 @@ import { textOf, valuesOf } from './control-values.js';
 import { StepView } from './step-view.js';
 import { TensorCache } from './tensor-cache.js';
 
-const PAUSE = 120; // milliseconds without another change until an experiment is asked
-const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each while it plays
+const PAUSE = 120; // milliseconds after the last change until an experiment is requested
+const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // duration of each during playback
 
 /** @param {import('../core/server.js').Server} server */
 export async function mount(root, server) {
@@ -34,7 +34,7 @@ class LessonPlayer {
     this.tensors = tensors;
     this.experiments = experiments;
     this.answers = new Answers();
-    this.whole = false; // of a long sentence, all tokens
+    this.whole = false; // show all tokens of a long sentence
     this.timer = 0;
     this.turn = 0;
     this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }));
@@ -64,7 +64,7 @@ class LessonPlayer {
     addEventListener('headlight-link', () => parseLessonLink(parsePermalink().lesson ?? '').asks && this.answers.clear());
     let width = innerWidth;
     addEventListener('resize', () => {
-      if (innerWidth !== width) this.show(); // a phone's bars change its height alone
+      if (innerWidth !== width) this.show(); // the browser bars of a phone change only the height
       width = innerWidth;
     });
     this.show();
@@ -103,18 +103,18 @@ class LessonPlayer {
 
   enter(place, part = 0) {
     const { steps, name } = this.lesson;
-    const at = Math.max(0, Math.min(steps.length - 1, place));
-    this.go({ ...this.choice, lesson: name, step: steps[at].name, part });
+    const index = Math.max(0, Math.min(steps.length - 1, place));
+    this.go({ ...this.choice, lesson: name, step: steps[index].name, part });
   }
 
-  /** One step on or back; a step with parts is walked part by part. */
+  /** Move to the next or previous step, or part of a step. */
   move(by, byHand = true) {
     if (byHand) this.stop();
     const { steps } = this.lesson;
     const { place } = this;
-    const parts = Math.max(1, steps[place].parts.length);
+    const partCount = Math.max(1, steps[place].parts.length);
     const part = this.choice.part + by;
-    if (part >= 0 && part < parts) this.go({ ...this.choice, step: steps[place].name, part });
+    if (part >= 0 && part < partCount) this.go({ ...this.choice, step: steps[place].name, part });
     else if (place + by >= 0 && place + by < steps.length)
       this.enter(place + by, by < 0 ? Math.max(0, steps[place + by].parts.length - 1) : 0);
   }
@@ -124,11 +124,11 @@ class LessonPlayer {
     this.go({ ...choice, step: this.lesson.steps[this.place].name, chosen: { ...choice.chosen, ...changes } });
   }
 
-  /** Set a control of the step's experiment; defaults are not in the permalink. */
+  /** Set a control of the step's experiment. The permalink omits defaults. */
   set(control, value) {
-    const { [control.name]: _, ...rest } = this.choice.chosen.set ?? {};
+    const { [control.name]: _, ...otherValues } = this.choice.chosen.set ?? {};
     const text = textOf(control, value);
-    this.pick({ set: text === undefined ? rest : { ...rest, [control.name]: text } });
+    this.pick({ set: text === undefined ? otherValues : { ...otherValues, [control.name]: text } });
   }
 
   answered(given) {
@@ -136,7 +136,7 @@ class LessonPlayer {
     this.show();
   }
 
-  /** Identity of a question: it changes with the sentence and the word. */
+  /** Identity of a question, which depends on the sentence and the selected word. */
   question() {
     const { translation } = state;
     const { kind, name, ask } = this.lesson.steps[this.place];
@@ -173,21 +173,21 @@ class LessonPlayer {
   wait() {
     const { steps } = this.lesson;
     const step = steps[this.place];
-    const last = this.place === steps.length - 1;
-    const more = this.choice.part < step.parts.length - 1;
-    this.timer = window.setTimeout(() => this.next(last), more ? PLAY_MS.part : last ? PLAY_MS.word : PLAY_MS.step);
+    const isLast = this.place === steps.length - 1;
+    const hasMoreParts = this.choice.part < step.parts.length - 1;
+    this.timer = window.setTimeout(() => this.next(isLast), hasMoreParts ? PLAY_MS.part : isLast ? PLAY_MS.word : PLAY_MS.step);
   }
 
-  /** The next step; at the last one, the next word is written. */
+  /** Advance playback to the next step or, at the last step, to the next word. */
   next(last) {
     this.timer = 0;
     if (!this.open()) return;
     const { written } = resolveSelection(state.translation, this.choice.chosen);
-    const writes = this.lesson.steps[this.place].picks.includes('written');
-    if (last && (!writes || written === state.translation.target.length - 1)) return this.show();
+    const picksWritten = this.lesson.steps[this.place].picks.includes('written');
+    if (last && (!picksWritten || written === state.translation.target.length - 1)) return this.show();
     if (last) this.pick({ written: written + 1 });
     else this.move(1, false);
-    this.wait(); // as long as the step that is there now takes
+    this.wait(); // the duration depends on the new step
     this.show();
   }
 
@@ -216,25 +216,34 @@ class LessonPlayer {
     setLessonStatus(lesson.name, place === lesson.steps.length - 1 ? 'done' : 'begun');
     const look = resolveSelection(translation, this.choice.chosen);
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[place].parts.length - 1));
-    const scene = (at) => this.sceneOf(lesson, at, look, at === place ? part : 0);
+    const sceneAt = (index) => this.sceneOf(lesson, index, look, index === place ? part : 0);
     const { asks } = this.choice;
-    const about = { lesson, place, part, look, asks, playing: Boolean(this.timer), whole: this.whole, ...this.answers.of(this.question()) };
-    this.view.frame(about, translation);
+    const options = {
+      lesson,
+      place,
+      part,
+      look,
+      asks,
+      playing: Boolean(this.timer),
+      whole: this.whole,
+      ...this.answers.of(this.question()),
+    };
+    this.view.frame(options, translation);
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[place].name, part });
     const { experiment, name } = lesson.steps[place];
     const set = experiment && valuesOf(experiment.controls, look.set);
-    const needs = scene(place).needs();
-    // If a step needs no tensors, those of another step give the model's sizes; an experiment includes them.
-    const names = needs.length || experiment ? needs : scene(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
-    const brought = this.tensors.of(translation);
-    if ((names.length && !brought.has(names)) || (experiment && !scene(place).found)) {
+    const needs = sceneAt(place).needs();
+    // A step without tensors loads those of another step, which include the model's sizes. An experiment includes the sizes.
+    const names = needs.length || experiment ? needs : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
+    const cached = this.tensors.of(translation);
+    if ((names.length && !cached.has(names)) || (experiment && !sceneAt(place).found)) {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
       try {
         if (experiment && !(await this.debounce(turn))) return;
         if (names.length) await this.tensors.load(translation, names);
         if (experiment && !(await this.experiments.fetch(translation, lesson.name, name, set))) return;
       } catch (error) {
-        if (turn === this.turn) this.view.showError(faultText(error), scene(place));
+        if (turn === this.turn) this.view.showError(faultText(error), sceneAt(place));
         return;
       } finally {
         if (turn === this.turn) this.view.setBusy(false);
@@ -243,9 +252,9 @@ class LessonPlayer {
     } else {
       this.view.setBusy(false);
     }
-    this.scene = scene(place);
-    this.view.draw(this.scene, about);
-    if (place + 1 < lesson.steps.length) this.prefetch(scene(place + 1));
+    this.scene = sceneAt(place);
+    this.view.draw(this.scene, options);
+    if (place + 1 < lesson.steps.length) this.prefetch(sceneAt(place + 1));
   }
 
   /** A step of a lesson with the tensors loaded so far. */
@@ -253,17 +262,17 @@ class LessonPlayer {
     const { translation } = state;
     const step = { ...lesson.steps[at], lesson: lesson.name };
     const { experiment, name } = step;
-    const found = experiment ? this.experiments.find(translation, lesson.name, name, valuesOf(experiment.controls, look.set)) : null;
-    return new StepScene(step, translation, look, this.tensors.of(translation), part, found);
+    const result = experiment ? this.experiments.find(translation, lesson.name, name, valuesOf(experiment.controls, look.set)) : null;
+    return new StepScene(step, translation, look, this.tensors.of(translation), part, result);
   }
 
-  /** Debounce sliders. False: another step is shown now. */
+  /** Debounce controls. Returns false if a newer `show` has started. */
   async debounce(turn) {
-    if (this.view.isSetting()) await new Promise((done) => setTimeout(done, PAUSE));
+    if (this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, PAUSE));
     return turn === this.turn;
   }
 
-  /** The next step's tensors, while this one is read. What fails here is asked for again when it is needed. */
+  /** Load the tensors of the next step. A failed request is repeated when the step is shown. */
   prefetch(scene) {
     const names = scene.needs();
     if (names.length && !scene.brought.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
@@ -288,7 +297,7 @@ class LessonPlayer {
       await this.tensors.load(translation, names);
       if (turn === this.turn && !this.lesson) this.list.draw(this.lessons, pictureOf);
     } catch (error) {
-      if (!error.fault) console.warn(error); // the list stands without pictures
+      if (!error.fault) console.warn(error); // the list works without pictures
     }
   }
 }

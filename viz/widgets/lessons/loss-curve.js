@@ -1,4 +1,4 @@
-// The loss of one run or two, step by step, with the moment that is looked at; the curve can be dragged.
+// Loss of one or two runs by step, with the displayed snapshot. Dragging the curve selects a snapshot.
 
 import { make, svg } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
@@ -6,13 +6,13 @@ import { fourDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
 const SIZE = { height: 214, left: 34, right: 12, top: 14, floor: 184 };
-const SAID = 92; // position of the current losses: the curve is above it before and below it after
-const NAMED = 16; // pixels from one name to the next
+const SAID = 92; // y of the current losses; a falling curve is above them at first and below them later
+const NAMED = 16; // pixels between two names
 
 /** @typedef {import('./training-run.js').Run} Run */
 
 export class LossCurve {
-  /** `pick(step)`: hover of a step. */
+  /** `pick(step)` selects a step. */
   constructor(pick) {
     this.pick = pick;
     this.element = make('div', { class: 'loss-curve' });
@@ -30,55 +30,61 @@ export class LossCurve {
 
   /** @param {{ runs: Run[], names: string[], step: number }} about */
   draw({ runs, names, step }) {
-    const wide = Math.max(240, Math.floor(this.element.clientWidth) || 400);
+    const plotWidth = Math.max(240, Math.floor(this.element.clientWidth) || 400);
     const first = runs[0].beginning;
     this.steps = first.snapshot_steps.at(-1);
-    const guess = Math.log(first.vocabulary);
-    const most = Math.ceil(Math.max(guess, ...runs.flatMap(({ losses }) => losses)) + 0.2);
-    const x = (at) => SIZE.left + (at / this.steps) * (wide - SIZE.left - SIZE.right);
-    const y = (loss) => SIZE.floor - (loss / most) * (SIZE.floor - SIZE.top);
-    const picture = svg('svg', {
-      viewBox: `0 0 ${wide} ${SIZE.height}`,
+    const guessLoss = Math.log(first.vocabulary);
+    const maxLoss = Math.ceil(Math.max(guessLoss, ...runs.flatMap(({ losses }) => losses)) + 0.2);
+    const x = (step) => SIZE.left + (step / this.steps) * (plotWidth - SIZE.left - SIZE.right);
+    const y = (loss) => SIZE.floor - (loss / maxLoss) * (SIZE.floor - SIZE.top);
+    const plot = svg('svg', {
+      viewBox: `0 0 ${plotWidth} ${SIZE.height}`,
       class: 'lesson-plot',
       role: 'img',
       'aria-label': t('lesson_train_curve'),
     });
-    for (let loss = 0; loss <= most; loss += 2) {
-      picture.append(svg('line', { x1: SIZE.left, x2: wide - SIZE.right, y1: y(loss) + 0.5, y2: y(loss) + 0.5, class: 'rule' }));
-      picture.append(svg('text', { x: SIZE.left - 8, y: y(loss) + 4, 'text-anchor': 'end' }, String(loss)));
+    for (let loss = 0; loss <= maxLoss; loss += 2) {
+      plot.append(svg('line', { x1: SIZE.left, x2: plotWidth - SIZE.right, y1: y(loss) + 0.5, y2: y(loss) + 0.5, class: 'rule' }));
+      plot.append(svg('text', { x: SIZE.left - 8, y: y(loss) + 4, 'text-anchor': 'end' }, String(loss)));
     }
     for (let part = 0; part <= 4; part++) {
-      const at = Math.round((this.steps * part) / 4);
-      picture.append(svg('text', { x: x(at), y: SIZE.height - 8, 'text-anchor': 'middle' }, String(at)));
+      const step = Math.round((this.steps * part) / 4);
+      plot.append(svg('text', { x: x(step), y: SIZE.height - 8, 'text-anchor': 'middle' }, String(step)));
     }
-    picture.append(svg('line', { x1: SIZE.left, x2: wide - SIZE.right, y1: y(guess), y2: y(guess), class: 'guess' }));
-    picture.append(
-      svg('text', { x: wide - SIZE.right, y: y(guess) - 5, 'text-anchor': 'end' }, t('lesson_train_guess', { loss: guess.toFixed(2) })),
+    plot.append(svg('line', { x1: SIZE.left, x2: plotWidth - SIZE.right, y1: y(guessLoss), y2: y(guessLoss), class: 'guess' }));
+    plot.append(
+      svg(
+        'text',
+        { x: plotWidth - SIZE.right, y: y(guessLoss) - 5, 'text-anchor': 'end' },
+        t('lesson_train_guess', { loss: guessLoss.toFixed(2) }),
+      ),
     );
     const ends = [];
     for (const [number, { losses }] of [...runs.entries()].reverse()) {
-      const line = (upto) =>
+      const line = (end) =>
         losses
-          .slice(0, upto)
-          .map((loss, place) => `${x(place + 1).toFixed(1)},${y(Math.min(most, loss)).toFixed(1)}`)
+          .slice(0, end)
+          .map((loss, index) => `${x(index + 1).toFixed(1)},${y(Math.min(maxLoss, loss)).toFixed(1)}`)
           .join(' ');
-      const other = number ? ' other' : '';
-      picture.append(svg('polyline', { points: line(losses.length), class: `line ahead${other}` }));
-      picture.append(svg('polyline', { points: line(step), class: `line${other}` }));
+      const otherClass = number ? ' other' : '';
+      plot.append(svg('polyline', { points: line(losses.length), class: `line ahead${otherClass}` }));
+      plot.append(svg('polyline', { points: line(step), class: `line${otherClass}` }));
       const last = losses[Math.min(step, losses.length) - 1];
       if (last === undefined) continue;
-      picture.append(svg('circle', { cx: x(Math.min(step, losses.length)), cy: y(Math.min(most, last)), r: 4.5, class: `now${other}` }));
+      plot.append(
+        svg('circle', { cx: x(Math.min(step, losses.length)), cy: y(Math.min(maxLoss, last)), r: 4.5, class: `now${otherClass}` }),
+      );
       ends.unshift({
         text: `${names[number] ? `${names[number]} ` : `${t('lesson_train_loss')} `}${fourDecimals(last)}`,
-        y: y(Math.min(most, last)),
-        other,
+        y: y(Math.min(maxLoss, last)),
+        other: otherClass,
       });
     }
-    picture.append(svg('line', { x1: x(step), x2: x(step), y1: SIZE.top - 4, y2: SIZE.floor, class: 'moment' }));
-    const right = step > this.steps * 0.55;
-    const about = { x: x(step) + (right ? -9 : 9), 'text-anchor': right ? 'end' : 'start' };
-    for (const [place, { text, other }] of ends.entries())
-      picture.append(svg('text', { ...about, y: SAID + place * NAMED, class: `said${other}` }, text));
-    this.element.replaceChildren(picture);
+    plot.append(svg('line', { x1: x(step), x2: x(step), y1: SIZE.top - 4, y2: SIZE.floor, class: 'moment' }));
+    const isRight = step > this.steps * 0.55;
+    const attributes = { x: x(step) + (isRight ? -9 : 9), 'text-anchor': isRight ? 'end' : 'start' };
+    for (const [index, { text, other }] of ends.entries())
+      plot.append(svg('text', { ...attributes, y: SAID + index * NAMED, class: `said${other}` }, text));
+    this.element.replaceChildren(plot);
   }
 }

@@ -1,10 +1,10 @@
-// How far one has come: which lessons are begun or done, and which guesses were right. It stays in this browser.
+// Progress of the visitor: lessons that are begun or done, and correct guesses. It is stored in the browser.
 
 const KEY = 'headlight-learn';
 
-let visit = null; // of a browser that keeps nothing, as in the frame of another site: what this visit brought
+let visit = null; // progress of this visit if the browser has no storage, as in a frame of another site
 
-/** Whether the browser keeps it beyond this visit. */
+/** Whether the browser stores the progress beyond this visit. */
 export function stays() {
   try {
     localStorage.getItem(KEY);
@@ -24,15 +24,15 @@ function read() {
 }
 
 function write(changes) {
-  const all = { ...read(), ...changes };
+  const values = { ...read(), ...changes };
   try {
-    localStorage.setItem(KEY, JSON.stringify(all));
+    localStorage.setItem(KEY, JSON.stringify(values));
   } catch {
-    visit = all;
+    visit = values;
   }
 }
 
-/** Of a lesson: undefined, `begun` or `done`. */
+/** Status of a lesson: undefined, `begun` or `done`. */
 export const lessonStatus = (lesson) => read().done[lesson];
 
 export function setLessonStatus(lesson, how) {
@@ -40,13 +40,13 @@ export function setLessonStatus(lesson, how) {
   if (done[lesson] !== 'done' && done[lesson] !== how) write({ done: { ...done, [lesson]: how } });
 }
 
-/** The first guess at a question counts. */
+/** Record the first guess at a question; later guesses do not count. */
 export function recordGuess(question, isRight) {
   const { right } = read();
   if (!(question in right)) write({ right: { ...right, [question]: isRight } });
 }
 
-/** How many guesses were right, of how many. */
+/** Number of correct guesses and of all guesses. */
 export function score() {
   const guesses = Object.values(read().right);
   return { right: guesses.filter(Boolean).length, all: guesses.length };

@@ -1,4 +1,4 @@
-// Predict, then reveal: questions from the model's own numbers. The correct answer is computed; unclear cases are not asked.
+// Questions about a step. The correct answer is computed from the model's numbers; inconclusive numbers give no question.
 
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, argMax } from '../core/map-view.js';
@@ -7,11 +7,11 @@ import { numberTexts } from './labels.js';
 import { recordGuess } from './progress.js';
 import { rowOf, softmax } from './tensor-cache.js';
 
-const MIN_MARGIN = 0.1; // by which the best must be ahead of the next
-const EQUAL_TOLERANCE = 1e-6; // weights that differ less are the same
-const [MOST, SOME] = [0.5, 0.1]; // of the neurons
+const MIN_MARGIN = 0.1; // between the best and the second best
+const EQUAL_TOLERANCE = 1e-6; // smaller differences between weights count as equal
+const [MOST, SOME] = [0.5, 0.1]; // shares of the neurons
 
-/** The options, the index of the correct one, and numbers for the answer; null if unclear. */
+/** The options, the index of the correct one, and values for the answer; null if the numbers are inconclusive. */
 export function makeQuestion(scene) {
   const { ask } = scene.step;
   return ask && ANSWER_FUNCTIONS[ask.answer_function](scene, ask.options);
@@ -20,21 +20,23 @@ export function makeQuestion(scene) {
 const numbersOfFound = ({ step, found }) => numberTexts(step.lesson, found.numbers);
 
 const ANSWER_FUNCTIONS = {
-  /** The experiment's question, or null if its numbers are unclear. */
+  /** The experiment returns the correct option, or none if its numbers are inconclusive. */
   found(scene, options) {
     return scene.found?.right ? phraseOptions(scene, options, scene.found.right, numbersOfFound(scene)) : null;
   },
 
-  /** How many tokens the model reads: also fewer, as many as there are words, and one less. */
+  /** Number of tokens that the model reads. The wrong options are one and two less. */
   count(scene) {
     const count = scene.translation.source.length;
     return { options: [count - 2, count - 1, count].map(String), right: 2, values: { count } };
   },
 
-  /** The largest weight of the row without the division. */
+  /** Change of the row's largest weight without the division by √d_k. */
   unscaled(scene, options) {
     const row = rowOf(scene.tensorByName('raw'), scene.row);
-    const [without, scaled] = [softmax(row), softmax(rowOf(scene.tensorByName('scaled'), scene.row))].map((each) => Math.max(...each));
+    const [without, scaled] = [softmax(row), softmax(rowOf(scene.tensorByName('scaled'), scene.row))].map((weights) =>
+      Math.max(...weights),
+    );
     if (scene.number('divisor') === 1 || Math.abs(without - scaled) < MIN_MARGIN / 10) return null;
     return phraseOptions(scene, options, without > scaled ? 'larger' : 'smaller', {
       without: formatSigned(without),
@@ -42,28 +44,28 @@ const ANSWER_FUNCTIONS = {
     });
   },
 
-  /** The same amount added to every score. */
+  /** Change of the weights if the same amount is added to every score. */
   shifted(scene, options) {
     const scores = rowOf(scene.serverTensor('scores'), scene.row);
-    const [before, after] = [softmax(scores), softmax(scores.map((each) => each + 5))];
-    const apart = Math.max(...before.map((each, place) => Math.abs(each - after[place])));
-    const largest = Math.max(...after) - Math.max(...before);
-    return phraseOptions(scene, options, apart < 10 * EQUAL_TOLERANCE ? 'nothing' : largest > 0 ? 'grow' : 'even', {});
+    const [before, after] = [softmax(scores), softmax(scores.map((score) => score + 5))];
+    const maxChange = Math.max(...before.map((weight, index) => Math.abs(weight - after[index])));
+    const growth = Math.max(...after) - Math.max(...before);
+    return phraseOptions(scene, options, maxChange < 10 * EQUAL_TOLERANCE ? 'nothing' : growth > 0 ? 'grow' : 'even', {});
   },
 
-  /** How many neurons of the feed-forward network are above zero. */
+  /** Share of the feed-forward network's neurons that are above zero. */
   awake(scene, options) {
     const hidden = rowOf(scene.tensorByName('feed_forward.hidden'), scene.row);
-    const share = hidden.reduce((count, each) => count + (each > 0 ? 1 : 0), 0) / hidden.length;
+    const share = hidden.reduce((count, value) => count + (value > 0 ? 1 : 0), 0) / hidden.length;
     if ([MOST, SOME].some((edge) => Math.abs(share - edge) < 0.02)) return null;
     return phraseOptions(scene, options, share > MOST ? 'most' : share > SOME ? 'some' : 'few', {});
   },
 
-  /** Which half of the decoder's map is empty. */
+  /** Part of the decoder's attention map that is empty. */
   later(scene, options) {
     const { rows, columns, numbers } = scene.tensorByName('weights');
-    const half = (inside) =>
-      numbers.reduce((all, each, place) => all + (inside(Math.floor(place / columns), place % columns) ? each : 0), 0);
+    const half = (includes) =>
+      numbers.reduce((total, weight, index) => total + (includes(Math.floor(index / columns), index % columns) ? weight : 0), 0);
     const sums = {
       upper: half((row, column) => column > row),
       lower: half((row, column) => column < row),
@@ -73,47 +75,47 @@ const ANSWER_FUNCTIONS = {
     return phraseOptions(
       scene,
       options,
-      options.reduce((least, each) => (sums[each] < sums[least] ? each : least)),
+      options.reduce((smallest, option) => (sums[option] < sums[smallest] ? option : smallest)),
       {},
     );
   },
 
-  /** The key that the row attends to most. */
+  /** Key that the row attends to most. */
   strongest(scene) {
     const weights = rowOf(scene.tensorByName('weights'), scene.row);
     const best = argMax(weights);
-    const ranked = [...weights].sort((one, other) => other - one);
+    const ranked = [...weights].sort((a, b) => b - a);
     if (ranked.length < 2 || ranked[0] - ranked[1] < MIN_MARGIN) return null;
     const options = scene.columns.map(({ label }) => label);
     return {
       options,
-      after: options.map((label, place) => `${label} ${formatSigned(weights[place], 2)}`),
+      after: options.map((label, index) => `${label} ${formatSigned(weights[index], 2)}`),
       right: best,
       values: { key: options[best], weight: formatSigned(weights[best]) },
     };
   },
 
-  /** The token that comes next. */
+  /** Most probable next token. */
   next(scene) {
     const { best, log_sum: logSum } = scene.logits;
-    const chances = best.map(([, , logit]) => Math.exp(logit - logSum));
-    if (chances[0] - chances[1] < MIN_MARGIN) return null;
-    const shown = best.slice(0, 4);
-    const order = [...shown.keys()].sort((one, other) => shown[one][1] - shown[other][1]); // by id, which tells nothing
-    const options = order.map((place) => shown[place][0]);
-    const [first, second] = [0, 1].map((place) => ({ label: shown[place][0], chance: formatSigned(chances[place]) }));
+    const probabilities = best.map(([, , logit]) => Math.exp(logit - logSum));
+    if (probabilities[0] - probabilities[1] < MIN_MARGIN) return null;
+    const candidates = best.slice(0, 4);
+    const order = [...candidates.keys()].sort((a, b) => candidates[a][1] - candidates[b][1]); // the order of the ids hints at no answer
+    const options = order.map((index) => candidates[index][0]);
+    const [first, second] = [0, 1].map((index) => ({ label: candidates[index][0], chance: formatSigned(probabilities[index]) }));
     const values = { first: first.label, first_chance: first.chance, second: second.label, second_chance: second.chance };
     return { options, right: order.indexOf(0), values };
   },
 };
 
-/** Options in words. */
+/** A question whose options are phrases. */
 function phraseOptions({ step }, options, right, values) {
   const names = options.map((option) => t(`lesson_${step.lesson}_${step.name}_option_${option}`));
   return { options: names, right: options.indexOf(right), values };
 }
 
-/** A question with its answers. `given`: the chosen option; −1: revealed without a guess. */
+/** A question with its options and answer. `given`: the chosen option; −1: revealed without a guess. */
 export class Question {
   constructor(choose) {
     this.choose = choose;
@@ -123,34 +125,38 @@ export class Question {
     this.element = make('section', { class: 'lesson-ask', hidden: true }, this.says, this.options, this.answer);
   }
 
-  /** `told`: what `questionOf` says; `asks`: nothing is shown without a guess. */
+  /** `told`: the result of `makeQuestion`; `asks`: the answer cannot be revealed without a guess. */
   draw(base, told, { given, asks }, values) {
     this.element.hidden = !told;
     if (!told) return;
-    const all = { ...values, ...told.values };
-    const bold = Object.fromEntries(Object.entries(all).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]));
+    const allValues = { ...values, ...told.values };
+    const boldValues = Object.fromEntries(
+      Object.entries(allValues).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]),
+    );
     const focused = this.options.contains(document.activeElement);
-    replace(this.says, ...fillElements(t(`${base}_ask`), bold));
-    const open = given === undefined;
-    const buttons = told.options.map((text, place) => {
-      const result = open ? '' : place === told.right ? ' right' : place === given ? ' wrong' : '';
-      const about = {
+    replace(this.says, ...fillElements(t(`${base}_ask`), boldValues));
+    const isOpen = given === undefined;
+    const buttons = told.options.map((text, index) => {
+      const result = isOpen ? '' : index === told.right ? ' right' : index === given ? ' wrong' : '';
+      const attributes = {
         type: 'button',
         class: `option${result}`,
-        disabled: !open,
-        onclick: () => this.recordGuess(base, place, place === told.right),
+        disabled: !isOpen,
+        onclick: () => this.recordGuess(base, index, index === told.right),
       };
-      return make('button', about, make('bdi', {}, open ? text : (told.after?.[place] ?? text)));
+      return make('button', attributes, make('bdi', {}, isOpen ? text : (told.after?.[index] ?? text)));
     });
     replace(this.options, ...buttons);
-    if (open) {
-      const show = () => make('button', { type: 'button', class: 'link', onclick: () => this.choose(-1) }, t('lesson_just_show'));
-      replace(this.answer, asks ? make('span', { class: 'quiet' }, t('lesson_asks_says')) : show());
+    if (isOpen) {
+      const showButton = () => make('button', { type: 'button', class: 'link', onclick: () => this.choose(-1) }, t('lesson_just_show'));
+      replace(this.answer, asks ? make('span', { class: 'quiet' }, t('lesson_asks_says')) : showButton());
       return;
     }
     const verdict = given < 0 ? null : make('b', {}, t(given === told.right ? 'lesson_right' : 'lesson_wrong'));
-    const parts = Object.fromEntries(Object.entries(all).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]));
-    replace(this.answer, verdict, ' ', ...fillElements(t(`${base}_answer`), parts));
+    const answerValues = Object.fromEntries(
+      Object.entries(allValues).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]),
+    );
+    replace(this.answer, verdict, ' ', ...fillElements(t(`${base}_answer`), answerValues));
     if (focused) {
       this.answer.tabIndex = -1;
       this.answer.focus({ preventScroll: true }); // the pressed button was replaced

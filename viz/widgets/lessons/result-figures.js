@@ -1,4 +1,4 @@
-// What an experiment found, as pictures: heat, lines, bars, tables and texts, the same for all lessons.
+// Figures of an experiment's result: heat maps, lines, bars, tables, texts, training runs and sources.
 
 import { make } from '../core/dom.js';
 import { languageTag } from '../core/language-tags.js';
@@ -9,20 +9,20 @@ import { drawLines } from './line-plot.js';
 import { sourceBox } from './source-listing.js';
 import { decodeArray } from '../core/base64-arrays.js';
 
-const ROW = { named: 22, read: 30, bare: 12 }; // pixels of a row: with a name, with numbers in it, without either
-const BARE_ROW_HEIGHT = 9; // of a non-square one without labels
+const ROW = { named: 22, read: 30, bare: 12 }; // pixels per row: with a label, with numbers in the cells, without both
+const BARE_ROW_HEIGHT = 9; // pixels per row of a non-square matrix without labels
 const LABEL_WIDTH = 96; // pixels of the row labels
-const WIDEST = 54; // pixels of a cell with a name above it
-const GAP = 24; // pixels between two pictures side by side
-const NARROW = { large: 260, small: 140 }; // minimum width of side-by-side figures in pixels
-const MOST = 4; // small ones in a row
+const WIDEST = 54; // maximum pixels of a cell with a label above
+const GAP = 24; // pixels between figures side by side
+const NARROW = { large: 260, small: 140 }; // minimum pixels of figures side by side
+const MOST = 4; // small figures per row
 
 /**
- * @typedef {{ lesson: string, width: number, training: import('./training-view.js').TrainingView, small?: boolean }} About `small`: its legend
- *   stands below all of them
+ * @typedef {{ lesson: string, width: number, training: import('./training-view.js').TrainingView, small?: boolean }} About
+ *   `small`: without a legend, because small figures share one
  */
 
-/** The figures of a result, below each other. */
+/** Stacked figures of a result. */
 export const drawResult = (found, about) => found.figures.map((figure) => resultFigure(figure, about));
 
 function resultFigure(figure, about) {
@@ -47,23 +47,23 @@ function drawHeat(
   const { shape, numbers: cells } = decodeArray(numbers);
   const matrix = { rows: shape[0], columns: shape[1], numbers: cells };
   const name = labelText(lesson, title);
-  const said = (labels, count) => ({
+  const axisLabels = (labels, count) => ({
     names: labels.map((label) => labelText(lesson, label)),
-    places: Array.from({ length: count }, (_, place) => place),
+    places: Array.from({ length: count }, (_, index) => index),
   });
-  const room = columns.length && !bare ? Math.min(width, LABEL_WIDTH + WIDEST * shape[1]) : width;
-  const largest = most || (scale === 'share' ? 1 : colourLimit(cells));
-  const drawn = heatmap({
-    ...{ matrix, name, scale, digits, row, column, most: largest, width: room },
-    rows: said(rows, shape[0]),
-    columns: columns.length ? said(columns, shape[1]) : null,
+  const availableWidth = columns.length && !bare ? Math.min(width, LABEL_WIDTH + WIDEST * shape[1]) : width;
+  const maxValue = most || (scale === 'share' ? 1 : colourLimit(cells));
+  const map = heatmap({
+    ...{ matrix, name, scale, digits, row, column, most: maxValue, width: availableWidth },
+    rows: axisLabels(rows, shape[0]),
+    columns: columns.length ? axisLabels(columns, shape[1]) : null,
     ...{ bare, label: bare ? 0 : LABEL_WIDTH },
-    height: heightOf({ rows, digits, bare }, shape, room),
+    height: heightOf({ rows, digits, bare }, shape, availableWidth),
   });
-  return [figureTitle(name, `${shape[0]} × ${shape[1]}`), drawn, small ? null : legend(scale, largest)];
+  return [figureTitle(name, `${shape[0]} × ${shape[1]}`), map, small ? null : legend(scale, maxValue)];
 }
 
-/** Pixels of a row. */
+/** Height of a row in pixels. */
 function heightOf({ rows, digits, bare }, [down, across], room) {
   if (bare) return down === across ? room / across : BARE_ROW_HEIGHT;
   if (digits) return ROW.read;
@@ -71,68 +71,68 @@ function heightOf({ rows, digits, bare }, [down, across], room) {
 }
 
 function drawSideBySide({ parts, small }, about) {
-  const fit = Math.floor((about.width + GAP) / (NARROW[small ? 'small' : 'large'] + GAP));
-  const count = Math.max(1, Math.min(parts.length, fit, small ? MOST : parts.length));
+  const fittingCount = Math.floor((about.width + GAP) / (NARROW[small ? 'small' : 'large'] + GAP));
+  const count = Math.max(1, Math.min(parts.length, fittingCount, small ? MOST : parts.length));
   const width = Math.min(Math.floor((about.width - GAP * (count - 1)) / count), small ? 2 * NARROW.small : about.width);
   const pictures = parts.map((part) => resultFigure(part, { ...about, width, small }));
   const [first] = parts;
-  const shared = small && first.form === 'heat' ? legend(first.scale, first.scale === 'share' ? 1 : first.max_abs) : null;
-  return [make('div', { class: 'lesson-beside', style: `--part:${width}px` }, ...pictures), shared];
+  const commonLegend = small && first.form === 'heat' ? legend(first.scale, first.scale === 'share' ? 1 : first.max_abs) : null;
+  return [make('div', { class: 'lesson-beside', style: `--part:${width}px` }, ...pictures), commonLegend];
 }
 
-/** From zero to the right; where some are negative, zero stands in the middle. */
+/** Horizontal bars from zero, which is in the middle if some values are negative. */
 function drawBars({ title, names, values, says, most, highlighted: lit }, { lesson }) {
-  const largest = most || Math.max(...values.map(Math.abs)) || 1;
-  const both = values.some((value) => value < 0);
-  const lines = values.flatMap((value, place) => {
-    const share = Math.min(1, Math.abs(value) / largest) * (both ? 50 : 100);
-    const left = both ? (value < 0 ? 50 - share : 50) : 0;
-    const name = labelText(lesson, names[place]);
-    const classes = `${lit.includes(place) ? 'lit' : ''}${value < 0 ? ' below' : ''}`;
+  const maxValue = most || Math.max(...values.map(Math.abs)) || 1;
+  const hasNegative = values.some((value) => value < 0);
+  const rows = values.flatMap((value, index) => {
+    const share = Math.min(1, Math.abs(value) / maxValue) * (hasNegative ? 50 : 100);
+    const left = hasNegative ? (value < 0 ? 50 - share : 50) : 0;
+    const name = labelText(lesson, names[index]);
+    const classes = `${lit.includes(index) ? 'lit' : ''}${value < 0 ? ' below' : ''}`;
     return [
-      make('bdi', { class: lit.includes(place) ? 'written' : '', title: name }, name),
+      make('bdi', { class: lit.includes(index) ? 'written' : '', title: name }, name),
       make(
         'span',
         { class: 'track', 'aria-hidden': 'true' },
         make('i', { class: classes, style: `left:${left}%;width:${Math.max(0.4, share)}%` }),
       ),
-      make('span', { class: 'numeric' }, says[place]),
+      make('span', { class: 'numeric' }, says[index]),
     ];
   });
-  return [figureTitle(labelText(lesson, title)), make('div', { class: `lesson-bars placed${both ? ' both' : ''}` }, ...lines)];
+  return [figureTitle(labelText(lesson, title)), make('div', { class: `lesson-bars placed${hasNegative ? ' both' : ''}` }, ...rows)];
 }
 
 function drawTable({ title, columns, rows, highlighted_row: lit }, { lesson }) {
   const name = labelText(lesson, title);
-  const cell = (value, place) => {
+  const cell = (value, index) => {
     const text = make('bdi', {}, labelText(lesson, value));
-    return place
-      ? make('td', { class: 'numeric', data: { of: labelText(lesson, columns[place]) } }, text)
+    return index
+      ? make('td', { class: 'numeric', data: { of: labelText(lesson, columns[index]) } }, text)
       : make('th', { scope: 'row' }, text);
   };
   const head = make('tr', {}, ...columns.map((label) => make('th', { scope: 'col' }, labelText(lesson, label))));
-  const lines = rows.map((cells, place) => make('tr', { class: place === lit ? 'best' : '' }, ...cells.map(cell)));
-  const table = make('table', { class: 'lesson-table wraps', 'aria-label': name }, make('thead', {}, head), make('tbody', {}, ...lines));
+  const bodyRows = rows.map((cells, index) => make('tr', { class: index === lit ? 'best' : '' }, ...cells.map(cell)));
+  const table = make('table', { class: 'lesson-table wraps', 'aria-label': name }, make('thead', {}, head), make('tbody', {}, ...bodyRows));
   return [figureTitle(name), table];
 }
 
 function drawSources({ sources }, { lesson }) {
   return sources.flatMap(({ title, code, says }) => {
-    const below = labelText(lesson, says);
-    return [figureTitle(labelText(lesson, title)), sourceBox(code, []), below ? make('p', { class: 'quiet' }, below) : null];
+    const caption = labelText(lesson, says);
+    return [figureTitle(labelText(lesson, title)), sourceBox(code, []), caption ? make('p', { class: 'quiet' }, caption) : null];
   });
 }
 
 function drawTexts({ texts }, { lesson }) {
   const sides = texts.map(({ name, text, says, language }) => {
-    const about = language ? { lang: languageTag(language) } : {};
-    const below = labelText(lesson, says);
+    const attributes = language ? { lang: languageTag(language) } : {};
+    const caption = labelText(lesson, says);
     return make(
       'div',
       {},
       figureTitle(labelText(lesson, name)),
-      make('p', { class: 'text', ...about }, make('bdi', {}, labelText(lesson, text))),
-      below ? make('p', { class: 'quiet numeric' }, below) : null,
+      make('p', { class: 'text', ...attributes }, make('bdi', {}, labelText(lesson, text))),
+      caption ? make('p', { class: 'quiet numeric' }, caption) : null,
     );
   });
   return [make('div', { class: 'lesson-texts' }, ...sides)];

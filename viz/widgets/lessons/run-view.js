@@ -1,4 +1,4 @@
-// One snapshot of a run: translation, token probabilities, attention. Elements are reused; snapshots are rendered into them.
+// One snapshot of a run: translation, token probabilities and attention. Elements are reused between snapshots.
 
 import { make, replace } from '../core/dom.js';
 import { cssColour } from '../core/theme.js';
@@ -9,12 +9,12 @@ import { heatmap } from './heatmap.js';
 import { headSlice } from './tensor-cache.js';
 import { isRight, verdictOf } from './training-run.js';
 
-const MAX_CHARACTERS = 44; // maximum translation length: an untrained model never stops
+const MAX_CHARACTERS = 44; // maximum length of a translation; an untrained model never stops
 const CELL = { height: 34, label: 62, widest: 56 };
-const SMALL = 9; // pixels of a cell of the small maps
+const SMALL = 9; // pixels per cell of the small maps
 
 export class RunView {
-  /** `pick(layer, head)`. */
+  /** `pick(layer, head)` selects a head. */
   constructor(pick) {
     this.pick = pick;
     this.built = '';
@@ -25,66 +25,70 @@ export class RunView {
     this.title = make('div', { class: 'lesson-caption' });
     this.map = make('div', { class: 'run-map' });
     this.heads = make('div', { class: 'run-heads', role: 'group' });
-    const said = make('p', { class: 'written' }, this.written, ' ', this.verdict);
-    this.element = make('section', { class: 'run' }, this.name, said, this.chances, this.title, this.map, this.heads);
+    const text = make('p', { class: 'written' }, this.written, ' ', this.verdict);
+    this.element = make('section', { class: 'run' }, this.name, text, this.chances, this.title, this.map, this.heads);
   }
 
   /**
    * @param {{ run: any, name: string, place: number, sentence: number, layer: number, head: number, width: number }} about
-   *   `place`: of the moment
+   *   `place`: index of the snapshot
    */
   draw({ run, name, place, sentence, layer, head, width }) {
     const { beginning } = run;
-    const moment = run.moments[Math.min(place, run.moments.length - 1)];
+    const snapshot = run.moments[Math.min(place, run.moments.length - 1)];
     this.name.textContent = name;
     this.name.hidden = !name;
     this.element.classList.toggle('ended', Boolean(run.ended));
-    if (!moment) return this.showFailure(run);
+    if (!snapshot) return this.showFailure(run);
     const [tokens, source] = [beginning.targets[sentence], beginning.sources[sentence]];
-    const shown = moment.shown[sentence];
-    const [layers, heads, rows, columns] = shown.cross.shape;
+    const sentenceResult = snapshot.shown[sentence];
+    const [layers, heads, rows, columns] = sentenceResult.cross.shape;
     this.build({ tokens, layers, heads });
-    this.written.textContent = readable(shown.written) || t('lesson_train_nothing');
-    const verdict = verdictOf(beginning, sentence, shown.written);
+    this.written.textContent = readable(sentenceResult.written) || t('lesson_train_nothing');
+    const verdict = verdictOf(beginning, sentence, sentenceResult.written);
     this.verdict.textContent = run.ended ? says(run.ended) : t(verdict, { count: beginning.accepted_targets[sentence].length });
-    this.verdict.classList.toggle('right', isRight(beginning, sentence, shown.written) && !run.ended);
-    for (const [number, chance] of shown.chances.entries()) {
+    this.verdict.classList.toggle('right', isRight(beginning, sentence, sentenceResult.written) && !run.ended);
+    for (const [number, probability] of sentenceResult.chances.entries()) {
       const [bar, text] = this.bars[number];
-      bar.style.width = `${Math.max(1, 44 * chance)}px`;
-      text.textContent = twoDecimals(chance);
+      bar.style.width = `${Math.max(1, 44 * probability)}px`;
+      text.textContent = twoDecimals(probability);
     }
-    const of = (which) => headSlice({ shape: [layers, heads, rows, columns], numbers: shown.cross.numbers }, which);
-    const [at, which] = [Math.min(layer, layers - 1), Math.min(head, heads - 1)];
+    const mapOf = (headIndex) => headSlice({ shape: [layers, heads, rows, columns], numbers: sentenceResult.cross.numbers }, headIndex);
+    const [layerIndex, headIndex] = [Math.min(layer, layers - 1), Math.min(head, heads - 1)];
     const axes = ` [${rows} ${t('lesson_axis_queries')} · ${columns} ${t('lesson_axis_keys')}]`;
-    replace(this.title, make('b', {}, t('lesson_train_map', { layer: at + 1, head: which + 1 })), make('span', { class: 'numeric' }, axes));
-    const places = (count) => Array.from({ length: count }, (_, number) => number);
-    const picture = heatmap({
-      matrix: of(at * heads + which),
-      rows: { names: tokens.map(label), places: places(rows) },
-      columns: { names: source.map(label), places: places(columns) },
+    replace(
+      this.title,
+      make('b', {}, t('lesson_train_map', { layer: layerIndex + 1, head: headIndex + 1 })),
+      make('span', { class: 'numeric' }, axes),
+    );
+    const indices = (count) => Array.from({ length: count }, (_, number) => number);
+    const map = heatmap({
+      matrix: mapOf(layerIndex * heads + headIndex),
+      rows: { names: tokens.map(label), places: indices(rows) },
+      columns: { names: source.map(label), places: indices(columns) },
       width,
-      name: t('lesson_train_map', { layer: at + 1, head: which + 1 }),
+      name: t('lesson_train_map', { layer: layerIndex + 1, head: headIndex + 1 }),
       scale: 'share',
       most: 1,
       digits: 2,
       ...CELL,
     });
-    replace(this.map, picture);
+    replace(this.map, map);
     for (const [number, { button, canvas }] of this.small.entries()) {
-      button.setAttribute('aria-pressed', String(number === at * heads + which));
-      paint(canvas, of(number));
+      button.setAttribute('aria-pressed', String(number === layerIndex * heads + headIndex));
+      paint(canvas, mapOf(number));
     }
   }
 
-  /** Nothing came of it at all. */
+  /** Show the error of a run without snapshots. */
   showFailure(run) {
     this.built = '';
     this.written.textContent = '';
     this.verdict.textContent = run.ended ? says(run.ended) : '';
-    for (const part of [this.chances, this.title, this.map, this.heads]) replace(part);
+    for (const element of [this.chances, this.title, this.map, this.heads]) replace(element);
   }
 
-  /** The parts that a frame is painted into: made again only for another sentence or another shape. */
+  /** Create the elements of a snapshot; only another sentence or shape needs new elements. */
   build({ tokens, layers, heads }) {
     const key = JSON.stringify([tokens, layers, heads, t('lesson_train_heads')]);
     if (key === this.built) return;
@@ -98,19 +102,19 @@ export class RunView {
       const button = make('button', { type: 'button', 'aria-label': name, title: name, onclick: () => this.pick(layer, head) }, canvas);
       return { button, canvas };
     });
-    const lines = Array.from({ length: layers }, (_, layer) => [
+    const rows = Array.from({ length: layers }, (_, layer) => [
       make('span', { class: 'numeric' }, t('lesson_layer', { layer: layer + 1 })),
       ...this.small.slice(layer * heads, (layer + 1) * heads).map(({ button }) => button),
     ]);
     this.heads.setAttribute('aria-label', t('lesson_train_heads'));
     this.heads.style.setProperty('--heads', String(heads));
-    replace(this.heads, make('p', {}, make('b', {}, t('lesson_train_heads'))), ...lines.flat());
+    replace(this.heads, make('p', {}, make('b', {}, t('lesson_train_heads'))), ...rows.flat());
   }
 }
 
 const label = (token) => token.trim() || '␣';
 
-/** Incomplete bytes become dots. */
+/** Replace incomplete bytes by dots, and truncate the text. */
 const readable = (text) => [...text.replace(/[\p{C}\uFFFD]+/gu, '·')].slice(0, MAX_CHARACTERS).join('').trim();
 
 const says = ({ why, says: said }) => (why === 'diverged' ? t('lesson_train_diverged') : t('lesson_train_broken', { error: said }));

@@ -3,16 +3,17 @@
 import { callLatest } from '../core/boot.js';
 
 /**
- * The lessons themselves; tensors and experiments, which are counted; the calls of a training run; and a lesson as a notebook.
+ * The lessons, and the calls for tensors, experiments, training runs and notebooks. Pending calls for tensors and experiments
+ * are counted.
  * @param {import('../core/server.js').Server} server
  */
 export async function lessonCalls(root, server) {
-  const asks = { open: 0 };
-  const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((ask) =>
-    countPending(root, asks, (values) => callLatest(ask, values)),
+  const pending = { open: 0 };
+  const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((call) =>
+    countPending(root, pending, (values) => callLatest(call, values)),
   );
   const training = {
-    begin: (values, wanted, refused) => callLatest(server.begin_training, values, wanted, refused),
+    begin: (values, isCurrent, onFull) => callLatest(server.begin_training, values, isCurrent, onFull),
     more: (values) => callLatest(server.more_training, values),
     stop: (values) => server.stop_training(values, '', { keepalive: true }), // also while the page closes
   };
@@ -20,7 +21,7 @@ export async function lessonCalls(root, server) {
   return { lessons: await callLatest(server.read_lessons, {}), tensors, experiments, training, notebook };
 }
 
-/** Wrap a call and count pending calls on the element. */
+/** Wrap a call so that the number of pending calls is in the element's `data-asks`. */
 function countPending(root, asks, ask) {
   return async (values) => {
     root.dataset.asks = String(++asks.open);

@@ -1,14 +1,14 @@
-// The numbers of a step, as its formula and its words take them: by name, and as text.
+// The numbers of a step as text, by name, for its formula and its phrases.
 
 import { formatSigned, argMax } from '../core/map-view.js';
 import { numberTexts } from './labels.js';
 import { vectorNorm, mean, rowOf, softmax, standardDeviation, sum } from './tensor-cache.js';
 
 const LETTERS = ['a', 'b', 'c', 'd'];
-const SHOWN = 2; // terms of a sum that are written out: as many as a line has room for
-const FIRST = 3; // ids
+const SHOWN = 2; // terms of a sum that fit on a line
+const FIRST = 3; // ids of the formula
 
-/** Digits that suit a size: 0.4119, 23.634, 1940.8. */
+/** Format a number with fewer decimals the larger it is: 0.4119, 23.634, 1940.8. */
 export function formatNumber(number, digits = 4) {
   const size = Math.abs(number);
   return formatSigned(number, size >= 1000 ? Math.max(0, digits - 3) : size >= 10 ? Math.max(0, digits - 1) : digits);
@@ -16,10 +16,10 @@ export function formatNumber(number, digits = 4) {
 
 const inBrackets = (number, digits) => (number < 0 ? `\\text{(}${formatNumber(number, digits)}\\text{)}` : formatNumber(number, digits));
 
-/** All of them. Those that a step's tensors do not tell are absent. */
+/** All numbers of a step, without those that need tensors the step does not have. */
 export function stepNumbers(scene) {
   const { model, look, translation } = scene;
-  const found = {
+  const numbers = {
     d_model: model.d_model,
     d_ff: model.d_ff,
     heads: model.heads,
@@ -39,24 +39,24 @@ export function stepNumbers(scene) {
     embedding_scale: tidy(scene.number('embedding_scale')),
     divisor: tidy(scene.number('divisor')),
   };
-  for (const [place, { id }] of translation.source.slice(0, FIRST).entries()) found[`id${place + 1}`] = id;
-  for (const add of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(found, add(scene));
-  Object.assign(found, partsOf(model));
-  if (scene.found) Object.assign(found, numberTexts(scene.step.lesson, scene.found.numbers));
-  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, String(value)]));
+  for (const [index, { id }] of translation.source.slice(0, FIRST).entries()) numbers[`id${index + 1}`] = id;
+  for (const compute of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(numbers, compute(scene));
+  Object.assign(numbers, partsOf(model));
+  if (scene.found) Object.assign(numbers, numberTexts(scene.step.lesson, scene.found.numbers));
+  return Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]));
 }
 
 const ACTIVATION_LABELS = { relu: 'ReLU', gelu: 'GELU', gelu_tanh: 'GELU', silu: 'SiLU', swiglu: 'SiLU', geglu: 'GELU', reglu: 'ReLU' };
 const GATED = new Set(['swiglu', 'geglu', 'reglu']);
 
-/** The parts of formulas that differ from model to model: biases, the bend of the feed-forward network, scales. */
+/** Parts of formulas that depend on the model: biases, the activation function, scales. */
 export function partsOf(model) {
-  const plus = (there, name) => (there ? `\\, + ${name}` : '\\,');
+  const plus = (isPresent, name) => (isPresent ? `\\, + ${name}` : '\\,');
   const bias = (name) => plus(model.attention_bias, name);
   const wide = (letter) => `x W_${letter} ${plus(model.feed_forward_bias, `b_${letter}`)}`;
-  const bent = (inside) =>
-    model.activation === 'relu' ? `\\max(0, ${inside})` : `\\text{${ACTIVATION_LABELS[model.activation]}}(${inside})`;
-  const hidden = GATED.has(model.activation) ? `(${bent(wide('g'))} \\cdot (${wide('1')}))` : bent(wide('1'));
+  const activated = (argument) =>
+    model.activation === 'relu' ? `\\max(0, ${argument})` : `\\text{${ACTIVATION_LABELS[model.activation]}}(${argument})`;
+  const hidden = GATED.has(model.activation) ? `(${activated(wide('g'))} \\cdot (${wide('1')}))` : activated(wide('1'));
   return {
     its_b_q: bias('b_Q'),
     its_b_k: bias('b_K'),
@@ -72,71 +72,76 @@ export function partsOf(model) {
 
 const tidy = (number) => (Number.isInteger(number) ? number : formatNumber(number, 3));
 
-/** Of stacked tensors, the numbers at the row and dimension in question, and what their rows are like. */
+/** For stacked tensors: the numbers at the selected row and dimension, and statistics of the row. */
 function ofShows(scene) {
-  const found = {};
-  const shows = scene.step.figures.filter(({ form }) => ['stack', 'heat'].includes(form)).flatMap((figure) => scene.visibleTensors(figure));
-  for (const [place, show] of shows.slice(0, LETTERS.length).entries()) {
-    if (['logits', 'stages'].includes(show.path)) continue;
-    const letter = LETTERS[place];
-    const matrix = scene.matrix(show);
+  const numbers = {};
+  const tensors = scene.step.figures
+    .filter(({ form }) => ['stack', 'heat'].includes(form))
+    .flatMap((figure) => scene.visibleTensors(figure));
+  for (const [index, tensor] of tensors.slice(0, LETTERS.length).entries()) {
+    if (['logits', 'stages'].includes(tensor.path)) continue;
+    const letter = LETTERS[index];
+    const matrix = scene.matrix(tensor);
     const row = rowOf(matrix, Math.min(scene.row, matrix.rows - 1));
-    Object.assign(found, { [letter]: formatNumber(scene.value(show)), [`length_${letter}`]: formatNumber(vectorNorm(row), 3) });
-    Object.assign(found, { [`mean_${letter}`]: formatNumber(mean(row), 3), [`spread_${letter}`]: formatNumber(standardDeviation(row), 3) });
+    Object.assign(numbers, { [letter]: formatNumber(scene.value(tensor)), [`length_${letter}`]: formatNumber(vectorNorm(row), 3) });
+    Object.assign(numbers, {
+      [`mean_${letter}`]: formatNumber(mean(row), 3),
+      [`spread_${letter}`]: formatNumber(standardDeviation(row), 3),
+    });
   }
-  return found;
+  return numbers;
 }
 
-/** Of an attention: one product taken apart, one row of softmax, one mixture. */
+/** For an attention: the terms of one dot product, one row of the softmax, one mixture. */
 function ofAttention(scene) {
   const paths = scene.needs().map((path) => path.split('.').at(-1));
-  const found = {};
+  const numbers = {};
   if (paths.includes('queries') && paths.includes('keys')) {
     const terms = scene.tensorByName('products').numbers;
     const [query, key] = [scene.tensorByName('query').numbers, scene.tensorByName('key').numbers];
-    const said = Array.from(
+    const products = Array.from(
       { length: Math.min(SHOWN, terms.length) },
-      (_, i) => `${inBrackets(query[i], 2)} \\cdot ${inBrackets(key[i], 2)}`,
+      (_, index) => `${inBrackets(query[index], 2)} \\cdot ${inBrackets(key[index], 2)}`,
     );
-    Object.assign(found, { products: said.join(' + '), raw: formatNumber(sum(terms), 3) });
-    found.score = formatNumber(sum(terms) / scene.number('divisor'), 3);
+    Object.assign(numbers, { products: products.join(' + '), raw: formatNumber(sum(terms), 3) });
+    numbers.score = formatNumber(sum(terms) / scene.number('divisor'), 3);
   }
-  if (!paths.includes('scores')) return found;
+  if (!paths.includes('scores')) return numbers;
   const scores = rowOf(scene.serverTensor('scores'), scene.row);
   const allowed = scene.allowed(scene.row);
   const weights = softmax(scores, allowed);
   const best = argMax(weights);
-  const total = sum(Array.from(scores, (each, place) => (!allowed || allowed[place] ? Math.exp(each) : 0)));
-  Object.assign(found, {
+  const total = sum(Array.from(scores, (score, index) => (!allowed || allowed[index] ? Math.exp(score) : 0)));
+  Object.assign(numbers, {
     best_score: formatNumber(scores[best], 3),
     best_power: formatNumber(Math.exp(scores[best]), 3),
     total: formatNumber(total, 3),
   });
-  Object.assign(found, {
+  Object.assign(numbers, {
     best_weight: formatNumber(weights[best]),
     best_key: scene.columns[best].label,
     row_sum: formatNumber(sum(weights)),
   });
-  Object.assign(found, { keys: weights.length, allowed: allowed ? allowed.filter(Boolean).length : weights.length });
-  found.hidden = found.keys - found.allowed;
+  Object.assign(numbers, { keys: weights.length, allowed: allowed ? allowed.filter(Boolean).length : weights.length });
+  numbers.hidden = numbers.keys - numbers.allowed;
   if (paths.includes('values')) {
     const values = scene.serverTensor('values');
     const dimension = Math.min(scene.look.dimension, values.columns - 1);
-    const ranked = [...weights.keys()].sort((one, other) => weights[other] - weights[one]).slice(0, SHOWN);
+    const ranked = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, SHOWN);
     const terms = ranked.map(
-      (place) => `${formatNumber(weights[place], 3)} \\cdot ${inBrackets(values.numbers[place * values.columns + dimension], 3)}`,
+      (index) => `${formatNumber(weights[index], 3)} \\cdot ${inBrackets(values.numbers[index * values.columns + dimension], 3)}`,
     );
-    Object.assign(found, { mixing: terms.join(' + '), mixed: formatNumber(scene.tensorByName('mixture').numbers[dimension]) });
+    Object.assign(numbers, { mixing: terms.join(' + '), mixed: formatNumber(scene.tensorByName('mixture').numbers[dimension]) });
   }
-  return found;
+  return numbers;
 }
 
-/** Of the feed-forward network: how many of its neurons say anything for the token. */
+/** For the feed-forward network: number and share of the active neurons. */
 function ofNeurons(scene) {
   if (!scene.needs().some((path) => path.endsWith('feed_forward.hidden'))) return {};
   const hidden = rowOf(scene.tensorByName('feed_forward.hidden'), scene.row);
-  const awake = hidden.reduce((count, each) => count + (each > 0 ? 1 : 0), 0);
-  return { awake, awake_share: `${((100 * awake) / hidden.length).toFixed(1)} %` };
+  const active = hidden.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
+  return { awake: active, awake_share: `${((100 * active) / hidden.length).toFixed(1)} %` };
 }
 
 /** Norm of the token's vector before the first and after the last layer. */
@@ -149,18 +154,18 @@ function ofStages(scene) {
   };
 }
 
-/** Of the logits: the best token's, and what makes probabilities of all. */
+/** For the logits: the best token, the log-sum-exp and statistics of all logits. */
 function ofLogits(scene) {
   if (!scene.brought.logits) return {};
   const { best, log_sum: logSum, mean: middle, spread: wide } = scene.logits;
   const [, id, logit] = best[0];
-  const less = logit - logSum;
+  const logProbability = logit - logSum;
   return {
     best_id: id,
     best_logit: formatNumber(logit),
     log_sum: formatNumber(logSum),
-    best_less: formatNumber(less),
-    best_chance: formatNumber(Math.exp(less)),
+    best_less: formatNumber(logProbability),
+    best_chance: formatNumber(Math.exp(logProbability)),
     logit_mean: formatNumber(middle, 2),
     logit_spread: formatNumber(wide, 2),
   };

@@ -1,35 +1,35 @@
-// Which phrases a step has for the model in use, and the names that stand in them.
+// Phrases of a step for the model in use, and the values that they name.
 
 import { hasPhrase, languageName, t } from '../core/i18n.js';
 
-/** The words as the model in use wants them: of several, those whose ending holds; others as long as a guess is `open`. */
+/** Key of the step's words: the first variant that applies, or `_open` while the visitor has not answered. */
 export function wordsKey(base, scene, open) {
   if (open) return `${base}_words_open`;
-  const ending = scene.variants().find((each) => hasPhrase(`${base}_words_${each}`));
+  const ending = scene.variants().find((variant) => hasPhrase(`${base}_words_${variant}`));
   return ending ? `${base}_words_${ending}` : `${base}_words`;
 }
 
-/** The title, which may depend on what holds, too. Before a question is answered it may be one that says less. */
+/** Key of the title: the first variant that applies. The variant `_open` does not reveal the answer. */
 export function titleKey(base, holds, open) {
-  const ending = (open ? ['open', ...holds] : holds).find((each) => hasPhrase(`${base}_title_${each}`));
+  const ending = (open ? ['open', ...holds] : holds).find((variant) => hasPhrase(`${base}_title_${variant}`));
   return ending ? `${base}_title_${ending}` : `${base}_title`;
 }
 
-/** The note below the formulas, if there is one. */
+/** Key of the note below the formulas, or null. */
 export function noteKey(base, scene) {
-  const ending = scene.variants().find((each) => hasPhrase(`${base}_note_${each}`));
+  const ending = scene.variants().find((variant) => hasPhrase(`${base}_note_${variant}`));
   const key = ending ? `${base}_note_${ending}` : `${base}_note`;
   return hasPhrase(key) ? key : null;
 }
 
-/** The formula of a step and the same with its numbers, as the model in use has them; a step may have no formula there. */
+/** The first formula variant whose conditions are all met, else the step. The formula may be empty. */
 export function formulaFor(scene) {
   const { step } = scene;
-  const holds = scene.variants();
-  return step.otherwise?.find(({ when }) => when.every((each) => holds.includes(each))) ?? step;
+  const variants = scene.variants();
+  return step.otherwise?.find(({ when }) => when.every((condition) => variants.includes(condition))) ?? step;
 }
 
-/** Tokens and languages, by the names that phrases call them. */
+/** Selected tokens and languages, by their names in phrases. */
 export function phraseValues(scene) {
   const { look, translation, rows, columns } = scene;
   const { source, target } = translation.model;

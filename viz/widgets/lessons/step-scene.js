@@ -1,5 +1,5 @@
-// One step with its tensors: which it needs, what each figure shows of them, and what the browser computes from queries, keys
-// and values, so that switching head or token needs no request.
+// One step with its tensors: the ones to load, and the ones that the browser derives from queries, keys and values, so that
+// a change of head or token needs no request.
 
 import { LOGITS, valueAt, elementwise, products, rowOf, headSlice, softmax, sum } from './tensor-cache.js';
 
@@ -28,11 +28,11 @@ const DERIVED = {
 
 export class StepScene {
   /**
-   * @param {any} step as the lesson has it
+   * @param {any} step the step's data from the server
    * @param {import('../core/translation.js').Translation} translation
    * @param {any} look the resolved selection (lesson-link.js)
    * @param {any} brought tensors of this sentence loaded so far
-   * @param {any} found what its experiment answered, if it has one
+   * @param {any} found the result of the step's experiment, if it has one
    */
   constructor(step, translation, look, brought, part = 0, found = null) {
     this.step = step;
@@ -46,7 +46,7 @@ export class StepScene {
     this.memo = new Map();
   }
 
-  /** The row in question: the token that is read, or the one being written. */
+  /** The selected row: a source token, or the target token that is being generated. */
   get row() {
     return this.kind === 'encoder' ? this.look.token : this.look.written;
   }
@@ -71,7 +71,7 @@ export class StepScene {
     return this.look[this.kind].layer;
   }
 
-  /** Variants of words and formulas: result of the experiment; norm placement, positional encoding, scaling of scores. */
+  /** Variants of phrases and formulas that apply: those of the experiment's result and of the model. */
   variants() {
     const { norm_first, positions, scale_scores, scale_embedding, activation, beside, closed_waves: closed } = this.model;
     return [
@@ -88,18 +88,18 @@ export class StepScene {
     ];
   }
 
-  // ---------------------------------------------------------------- which tensors
+  // ---------------------------------------------------------------- tensors to load
 
-  /** The paths that the server is asked for. */
+  /** Paths of the tensors that the step needs from the server. */
   needs() {
-    const shows = this.step.figures.flatMap((figure) => figure.tensors);
-    const names = shows.flatMap(({ path, add, subtract }) => [path, add, subtract]).filter(Boolean);
+    const tensors = this.step.figures.flatMap((figure) => figure.tensors);
+    const names = tensors.flatMap(({ path, add, subtract }) => [path, add, subtract]).filter(Boolean);
     if (this.kind === 'encoder' && this.step.picks.includes('head')) names.push('scores');
     return [...new Set(names.flatMap((name) => this.paths(name)))];
   }
 
   paths(name) {
-    if (name in DERIVED) return DERIVED[name].map((each) => this.path(each));
+    if (name in DERIVED) return DERIVED[name].map((input) => this.path(input));
     if (name === 'logits') return [LOGITS];
     if (name !== 'stages') return [this.path(name)];
     const layers = Array.from(
@@ -109,7 +109,7 @@ export class StepScene {
     return ['encoder.embedding.stream', ...layers];
   }
 
-  /** A short name as the path of a probe. */
+  /** Path of the probe for a short name. */
   path(name) {
     const [layer, attention] = PLACES[this.kind].map((part) => part.replace('{layer}', String(this.layer)));
     if (OF_ATTENTION.includes(name)) return `${layer}.${attention}.${name}`;
@@ -119,18 +119,18 @@ export class StepScene {
 
   // ---------------------------------------------------------------- figures
 
-  /** The shows of a figure that this model has. */
+  /** The tensors of a figure that this model shows. */
   visibleTensors(figure) {
     return figure.tensors.filter(({ visible_if: condition }) => !condition || this.variants().includes(condition));
   }
 
-  /** A show as numbers. @returns {Matrix} */
+  /** The numbers of a figure's tensor. @returns {Matrix} */
   matrix(show) {
-    let found = this.tensorByName(show.path);
-    if (show.add) found = elementwise(found, this.tensorByName(show.add), (one, other) => one + other);
-    if (show.subtract) found = elementwise(found, this.tensorByName(show.subtract), (one, other) => one - other);
-    if (show.divide_by) found = { ...found, numbers: found.numbers.map((each) => each / this.number(show.divide_by)) };
-    return found;
+    let matrix = this.tensorByName(show.path);
+    if (show.add) matrix = elementwise(matrix, this.tensorByName(show.add), (a, b) => a + b);
+    if (show.subtract) matrix = elementwise(matrix, this.tensorByName(show.subtract), (a, b) => a - b);
+    if (show.divide_by) matrix = { ...matrix, numbers: matrix.numbers.map((number) => number / this.number(show.divide_by)) };
+    return matrix;
   }
 
   number(name) {
@@ -138,7 +138,7 @@ export class StepScene {
     return { embedding_scale: scale_embedding ? Math.sqrt(d_model) : 1, divisor: scale_scores ? Math.sqrt(head_width) : 1 }[name];
   }
 
-  /** A tensor by the name of its probe, or one that is computed here. @returns {Matrix} */
+  /** A tensor by name, from the server or derived. @returns {Matrix} */
   tensorByName(name) {
     if (!this.memo.has(name)) this.memo.set(name, this[`make_${name}`] ? this[`make_${name}`]() : this.serverTensor(name));
     return this.memo.get(name);
@@ -154,7 +154,7 @@ export class StepScene {
 
   make_scaled() {
     const { numbers, ...raw } = this.tensorByName('raw');
-    return { ...raw, numbers: numbers.map((each) => each / this.number('divisor')) };
+    return { ...raw, numbers: numbers.map((number) => number / this.number('divisor')) };
   }
 
   make_query() {
@@ -166,10 +166,10 @@ export class StepScene {
   }
 
   make_products() {
-    return elementwise(this.tensorByName('query'), this.tensorByName('key'), (one, other) => one * other);
+    return elementwise(this.tensorByName('query'), this.tensorByName('key'), (a, b) => a * b);
   }
 
-  /** Which keys a row may look at. */
+  /** For each key, whether a row may attend to it; null if all are allowed. */
   allowed(row) {
     if (this.kind === 'decoder') return this.part === 0 ? Array.from(this.columns, (_, column) => column <= row) : null;
     const { hidden = [] } = this.translation;
@@ -186,7 +186,7 @@ export class StepScene {
   make_weighted() {
     const values = this.serverTensor('values');
     const weights = rowOf(this.tensorByName('weights'), this.row);
-    return { ...values, numbers: values.numbers.map((each, place) => each * weights[Math.floor(place / values.columns)]) };
+    return { ...values, numbers: values.numbers.map((number, index) => number * weights[Math.floor(index / values.columns)]) };
   }
 
   make_mixture() {
@@ -194,7 +194,7 @@ export class StepScene {
     return asRow(Float32Array.from({ length: weighted.columns }, (_, column) => sum(columnOf(weighted, column))));
   }
 
-  /** All heads side by side, as they enter the output matrix. */
+  /** All heads concatenated, the input of the output matrix. */
   make_joined() {
     const { shape, numbers } = this.brought.tensors.get(this.path('mixed'));
     const [heads, rows, width] = shape;
@@ -210,16 +210,16 @@ export class StepScene {
   make_stages() {
     const stages = this.paths('stages').map((path) => rowOf(headSlice(this.brought.tensors.get(path), 0), this.look.token));
     const numbers = new Float32Array(stages.length * stages[0].length);
-    for (const [stage, each] of stages.entries()) numbers.set(each, stage * each.length);
+    for (const [stage, vector] of stages.entries()) numbers.set(vector, stage * vector.length);
     return { rows: stages.length, columns: stages[0].length, numbers };
   }
 
-  /** The row of logits that the token being written was chosen from. */
+  /** The row of logits from which the selected target token was chosen. */
   get logits() {
     return this.brought.logits[this.look.written];
   }
 
-  /** The value of a show at the row and dimension in question. */
+  /** The value of a tensor at the selected row and dimension. */
   value(show) {
     const matrix = this.matrix(show);
     return valueAt(matrix, Math.min(this.row, matrix.rows - 1), Math.min(this.look.dimension, matrix.columns - 1));

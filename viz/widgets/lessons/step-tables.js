@@ -1,4 +1,4 @@
-// Figures other than matrices: tokens, tables, bars, histograms, lines.
+// Figures other than matrices: tokens, tables, bars, histograms and curves.
 
 import { make, svg } from '../core/dom.js';
 import { fourDecimals, formatSigned, argMax, threeDecimals } from '../core/map-view.js';
@@ -7,51 +7,51 @@ import { caption } from './captions.js';
 import { maxAbs, rowOf, softmax, sum } from './tensor-cache.js';
 
 export function drawTokens(_, { scene }) {
-  const cards = scene.translation.source.map((token) => {
+  const tokenElements = scene.translation.source.map((token) => {
     const name = make('bdi', { class: token.special ? 'special' : '', lang: scene.translation.model.source }, token.label);
     return make('div', {}, name, make('span', { class: 'numeric' }, token.id.toLocaleString('en')));
   });
-  return [make('div', { class: 'lesson-tokens' }, ...cards)];
+  return [make('div', { class: 'lesson-tokens' }, ...tokenElements)];
 }
 
-/** One row of softmax by hand: scores, powers, their sum, shares; each part of the step brings one column. */
+/** Table of one row's softmax: scores, powers, their sum and shares. Each part of the step adds a column. */
 export function drawTable(_, { scene, pick }) {
   const scores = rowOf(scene.serverTensor('scores'), scene.row);
   const allowed = scene.allowed(scene.row);
-  const powers = Array.from(scores, (each, place) => (!allowed || allowed[place] ? Math.exp(each) : 0));
+  const powers = Array.from(scores, (score, index) => (!allowed || allowed[index] ? Math.exp(score) : 0));
   const total = sum(powers);
   const weights = softmax(scores, allowed);
   const best = argMax(weights);
   const { part } = scene;
-  const head = ['key', 'score', 'power', 'weight'].map((name) =>
+  const headCells = ['key', 'score', 'power', 'weight'].map((name) =>
     make('th', { scope: 'col' }, make('b', {}, t(`lesson_column_${name}`)), t(`lesson_column_${name}_says`)),
   );
-  const shown = (from, now, text) =>
-    make('td', { class: `numeric${part < from ? ' later' : ''}${part === now ? ' now' : ''}` }, part < from ? '' : text);
-  const lines = scene.columns.map(({ label }, place) => {
+  const cell = (from, current, text) =>
+    make('td', { class: `numeric${part < from ? ' later' : ''}${part === current ? ' now' : ''}` }, part < from ? '' : text);
+  const rows = scene.columns.map(({ label }, index) => {
     const name = make('th', { scope: 'row' }, make('bdi', {}, label));
-    const bar = make('i', { style: `width:${Math.max(1, 150 * weights[place])}px` });
+    const bar = make('i', { style: `width:${Math.max(1, 150 * weights[index])}px` });
     const cells = [
-      shown(0, 0, formatSigned(scores[place], 3)),
-      shown(1, 1, formatNumber(powers[place])),
-      shown(3, 3, fourDecimals(weights[place])),
+      cell(0, 0, formatSigned(scores[index], 3)),
+      cell(1, 1, formatNumber(powers[index])),
+      cell(3, 3, fourDecimals(weights[index])),
     ];
-    const about = { class: place === best && part > 2 ? 'best' : '', onclick: () => pick({ key: place }) };
-    return make('tr', about, name, ...cells, make('td', { class: 'bar', 'aria-hidden': 'true' }, part < 3 ? null : bar));
+    const attributes = { class: index === best && part > 2 ? 'best' : '', onclick: () => pick({ key: index }) };
+    return make('tr', attributes, name, ...cells, make('td', { class: 'bar', 'aria-hidden': 'true' }, part < 3 ? null : bar));
   });
   const foot = make(
     'tr',
     {},
     make('th', { scope: 'row' }, 'Σ'),
     make('td', {}),
-    shown(2, 2, formatNumber(total)),
-    shown(3, 3, fourDecimals(sum(weights))),
+    cell(2, 2, formatNumber(total)),
+    cell(3, 3, fourDecimals(sum(weights))),
     make('td', { class: 'bar' }),
   );
   const table = make('table', { class: 'lesson-table', 'aria-label': t('lesson_tensor_weights') });
   table.append(
-    make('thead', {}, make('tr', {}, ...head, make('td', { class: 'bar' }))),
-    make('tbody', {}, ...lines),
+    make('thead', {}, make('tr', {}, ...headCells, make('td', { class: 'bar' }))),
+    make('tbody', {}, ...rows),
     make('tfoot', {}, foot),
   );
   return [table];
@@ -59,54 +59,64 @@ export function drawTable(_, { scene, pick }) {
 
 const formatNumber = (number) => (number >= 1e7 ? number.toExponential(3).replace('e+', ' · 10^') : threeDecimals(number));
 
-/** The most probable next tokens. */
+/** Bars of the most probable next tokens. */
 export function drawBars(_, { scene }) {
   const { best, log_sum: logSum } = scene.logits;
-  const lines = best.map(([label, id, logit], place) => {
-    const chance = Math.exp(logit - logSum);
-    const bar = make('i', { class: place ? '' : 'first', style: `width:${Math.max(0.4, 100 * chance)}%` });
-    const written = id === scene.translation.target[scene.look.written].id;
+  const rows = best.map(([label, id, logit], index) => {
+    const probability = Math.exp(logit - logSum);
+    const bar = make('i', { class: index ? '' : 'first', style: `width:${Math.max(0.4, 100 * probability)}%` });
+    const isWritten = id === scene.translation.target[scene.look.written].id;
     return [
-      make('bdi', { class: written ? 'written' : '' }, label),
+      make('bdi', { class: isWritten ? 'written' : '' }, label),
       make('span', { class: 'track', 'aria-hidden': 'true' }, bar),
-      make('span', { class: 'numeric' }, fourDecimals(chance)),
+      make('span', { class: 'numeric' }, fourDecimals(probability)),
     ];
   });
-  return [make('div', { class: 'lesson-bars' }, ...lines.flat())];
+  return [make('div', { class: 'lesson-bars' }, ...rows.flat())];
 }
 
 const PLOT = { height: 216, floor: 184, top: 40 };
 
-/** How many of all tokens have which logit; the best are named. */
+/** Histogram of the logits of all tokens, with the best tokens. */
 export function drawHistogram(_, { scene, width }) {
   const { counts, low, high, best } = scene.logits;
-  const wide = Math.min(width, 680);
-  const across = (value) => ((value - low) / (high - low)) * (wide - 24) + 4;
-  const most = Math.sqrt(Math.max(...counts));
-  const picture = svg('svg', {
-    viewBox: `0 0 ${wide} ${PLOT.height}`,
+  const plotWidth = Math.min(width, 680);
+  const xOf = (value) => ((value - low) / (high - low)) * (plotWidth - 24) + 4;
+  const maxRoot = Math.sqrt(Math.max(...counts));
+  const plot = svg('svg', {
+    viewBox: `0 0 ${plotWidth} ${PLOT.height}`,
     class: 'lesson-plot',
     role: 'img',
     'aria-label': t('lesson_tensor_logits'),
   });
-  for (const [place, count] of counts.entries()) {
+  for (const [index, count] of counts.entries()) {
     if (!count) continue;
-    const tall = Math.max(1.5, (Math.sqrt(count) / most) * (PLOT.floor - PLOT.top));
-    const left = across(low + ((high - low) * place) / counts.length);
-    picture.append(
-      svg('rect', { x: left, y: PLOT.floor - tall, width: Math.max(1, (wide - 24) / counts.length - 1), height: tall, class: 'count' }),
+    const barHeight = Math.max(1.5, (Math.sqrt(count) / maxRoot) * (PLOT.floor - PLOT.top));
+    const left = xOf(low + ((high - low) * index) / counts.length);
+    plot.append(
+      svg('rect', {
+        x: left,
+        y: PLOT.floor - barHeight,
+        width: Math.max(1, (plotWidth - 24) / counts.length - 1),
+        height: barHeight,
+        class: 'count',
+      }),
     );
   }
-  picture.append(svg('line', { x1: 0, x2: wide, y1: PLOT.floor + 0.5, y2: PLOT.floor + 0.5, class: 'rule' }));
+  plot.append(svg('line', { x1: 0, x2: plotWidth, y1: PLOT.floor + 0.5, y2: PLOT.floor + 0.5, class: 'rule' }));
   for (const value of ticks(low, high))
-    picture.append(svg('text', { x: across(value), y: PLOT.floor + 18, 'text-anchor': 'middle' }, formatSigned(value, 0)));
+    plot.append(svg('text', { x: xOf(value), y: PLOT.floor + 18, 'text-anchor': 'middle' }, formatSigned(value, 0)));
   const [label, , logit] = best[0];
-  const x = across(logit);
-  picture.append(svg('line', { x1: x, x2: x, y1: PLOT.top, y2: PLOT.floor, class: 'best' }));
-  picture.append(
-    svg('text', { x: Math.min(x, wide - 4), y: PLOT.top - 8, class: 'best', 'text-anchor': 'end' }, `${label} ${formatSigned(logit, 2)}`),
+  const x = xOf(logit);
+  plot.append(svg('line', { x1: x, x2: x, y1: PLOT.top, y2: PLOT.floor, class: 'best' }));
+  plot.append(
+    svg(
+      'text',
+      { x: Math.min(x, plotWidth - 4), y: PLOT.top - 8, class: 'best', 'text-anchor': 'end' },
+      `${label} ${formatSigned(logit, 2)}`,
+    ),
   );
-  picture.append(svg('text', { x: 0, y: 14 }, t('lesson_many_tokens')));
+  plot.append(svg('text', { x: 0, y: 14 }, t('lesson_many_tokens')));
   const shape = [
     [scene.translation.target.length, 'tokens'],
     [scene.model.target_vocabulary.toLocaleString('en'), 'vocabulary'],
@@ -114,32 +124,32 @@ export function drawHistogram(_, { scene, width }) {
   const rows = best
     .slice(0, 5)
     .map(([name, , value]) => [make('bdi', {}, name), make('span', { class: 'numeric' }, fourDecimals(value).replace('-', '−'))]);
-  return [caption({ name: 'logits' }, shape), picture, make('div', { class: 'lesson-candidates' }, ...rows.flat())];
+  return [caption({ name: 'logits' }, shape), plot, make('div', { class: 'lesson-candidates' }, ...rows.flat())];
 }
 
 function ticks(low, high) {
   const step = high - low > 16 ? 5 : 2;
-  return Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, place) => (Math.ceil(low / step) + place) * step);
+  return Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, index) => (Math.ceil(low / step) + index) * step);
 }
 
-/** Lines over one axis, each with its name. */
+/** Curves over a common axis. */
 export function drawCurve(figure, { scene, width }) {
-  const wide = Math.min(width, 680);
+  const plotWidth = Math.min(width, 680);
   const matrices = scene.visibleTensors(figure).map((show) => scene.matrix(show));
-  const most = Math.max(...matrices.map(({ numbers }) => maxAbs(numbers))) || 1;
-  const picture = svg('svg', {
-    viewBox: `0 0 ${wide} ${PLOT.height}`,
+  const maxValue = Math.max(...matrices.map(({ numbers }) => maxAbs(numbers))) || 1;
+  const plot = svg('svg', {
+    viewBox: `0 0 ${plotWidth} ${PLOT.height}`,
     class: 'lesson-plot',
     role: 'img',
     'aria-label': t(`lesson_tensor_${figure.tensors[0].name}`),
   });
-  for (const [place, { numbers }] of matrices.entries()) {
+  for (const [index, { numbers }] of matrices.entries()) {
     const points = Array.from(
       numbers,
-      (value, at) =>
-        `${((at / Math.max(1, numbers.length - 1)) * (wide - 8) + 4).toFixed(1)},${(PLOT.floor * (1 - value / most / 2) - PLOT.floor / 2 + PLOT.top / 2).toFixed(1)}`,
+      (value, column) =>
+        `${((column / Math.max(1, numbers.length - 1)) * (plotWidth - 8) + 4).toFixed(1)},${(PLOT.floor * (1 - value / maxValue / 2) - PLOT.floor / 2 + PLOT.top / 2).toFixed(1)}`,
     );
-    picture.append(svg('polyline', { points: points.join(' '), class: place ? 'line other' : 'line' }));
+    plot.append(svg('polyline', { points: points.join(' '), class: index ? 'line other' : 'line' }));
   }
-  return [picture];
+  return [plot];
 }

@@ -1,4 +1,4 @@
-// One step on the page: where, what, how, and by what, with its question and the ways on.
+// One step on the page: diagram, figures, formula, source, question and navigation.
 
 import { icon, make, isNarrow, fillElements, replace, updateScrollable } from '../core/dom.js';
 import { set } from '../core/state.js';
@@ -21,16 +21,16 @@ const PLAY = 'M5 3.500l9 5.500-9 5.500z';
 const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
 
 export class StepView {
-  /** `does`: callbacks of the controls (lesson-player.js); `training`: server calls for training. */
+  /** `does`: callbacks of the player (lesson-player.js); `training`: server calls for training. */
   constructor(does, training) {
     this.does = does;
     this.training = new TrainingView(training);
-    this.drawn = ''; // the step that is shown, as its words are called
-    this.framed = ''; // the shown or pending step
+    this.drawn = ''; // phrase prefix of the displayed step
+    this.framed = ''; // phrase prefix of the displayed or pending step
     this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
     this.name = make('span', { class: 'where' });
     this.pickers = make('div', { class: 'pickers' });
-    const crumb = make('div', { class: 'crumb' }, this.back, this.name, this.pickers);
+    const navigation = make('div', { class: 'crumb' }, this.back, this.name, this.pickers);
     this.drawing = new ArchitectureDiagram();
     const [previous, next] = stepButtons((by) => does.move(by));
     this.previous = previous;
@@ -39,7 +39,7 @@ export class StepView {
     this.slider = make('input', { type: 'range', min: 0, step: 1 });
     this.slider.addEventListener('input', () => does.step(Number(this.slider.value)));
     this.count = make('span', { class: 'count numeric' });
-    const ways = make('div', { class: 'ways' }, this.previous, this.next, this.playing, this.slider, this.count);
+    const buttons = make('div', { class: 'ways' }, this.previous, this.next, this.playing, this.slider, this.count);
     this.title = make('h2', { 'aria-live': 'polite' });
     this.words = make('p', { class: 'words' });
     this.doing = make('p', { class: 'quiet doing', role: 'status' });
@@ -68,13 +68,24 @@ export class StepView {
       this.question.element,
     );
     this.body = make('div', { class: 'body' }, left, this.formulas, this.training.shows);
-    const step = make('div', { class: 'step' }, ways, this.title, this.doing, this.words, this.error, this.again, this.body, this.source);
-    this.element = make('div', { class: 'lesson' }, crumb, make('div', { class: 'walk' }, this.drawing.element, step));
+    const step = make(
+      'div',
+      { class: 'step' },
+      buttons,
+      this.title,
+      this.doing,
+      this.words,
+      this.error,
+      this.again,
+      this.body,
+      this.source,
+    );
+    this.element = make('div', { class: 'lesson' }, navigation, make('div', { class: 'walk' }, this.drawing.element, step));
   }
 
   // ---------------------------------------------------------------- immediate content
 
-  /** The step's frame: its place in the drawing, and the ways on. */
+  /** Draw what needs no tensors: the step in the diagram, the navigation and the title. */
   frame({ lesson, place, part, playing, look, given }, translation) {
     const { steps } = lesson;
     const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
@@ -84,26 +95,26 @@ export class StepView {
     if (lesson.drawing) {
       const layers = { encoder: translation.layers('encoder'), decoder: translation.layers('decoder') };
       const { source, target } = translation.model;
-      const sides = /** @type {[string, string]} */ ([source, target].map((code) => (code ? languageName(code) : '')));
-      this.drawing.draw({ steps, now: place, layers, sides, go: (step) => this.does.step(step), titles }, isNarrow());
+      const languages = /** @type {[string, string]} */ ([source, target].map((code) => (code ? languageName(code) : '')));
+      this.drawing.draw({ steps, now: place, layers, sides: languages, go: (step) => this.does.step(step), titles }, isNarrow());
     }
     for (const [button, word] of [
       [this.previous, 'lesson_previous'],
       [this.next, 'lesson_next'],
     ])
       for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
-    const last = steps.length - 1;
+    const lastIndex = steps.length - 1;
     this.previous.disabled = place === 0 && !part;
     this.next.disabled = false;
     replace(this.playing, icon(18, [{ d: playing ? PAUSE : PLAY, fill: 'currentColor', stroke: 'none' }]));
     for (const attribute of ['aria-label', 'title']) this.playing.setAttribute(attribute, t(playing ? 'lesson_pause' : 'lesson_play'));
-    Object.assign(this.slider, { max: last, value: place });
-    this.slider.style.setProperty('--share', `${last ? (100 * place) / last : 0}%`);
+    Object.assign(this.slider, { max: lastIndex, value: place });
+    this.slider.style.setProperty('--share', `${lastIndex ? (100 * place) / lastIndex : 0}%`);
     this.slider.setAttribute('aria-label', t('lesson_step'));
     this.count.textContent = `${place + 1} / ${steps.length}`;
     const base = `lesson_${lesson.name}_${steps[place].name}`;
-    const open = Boolean(steps[place].ask?.hides_answer) && given === undefined;
-    if (this.drawn !== base) this.setTitle(t(titleKey(base, [], open))); // else it may depend on the result
+    const isOpen = Boolean(steps[place].ask?.hides_answer) && given === undefined;
+    if (this.drawn !== base) this.setTitle(t(titleKey(base, [], isOpen))); // the title of the same step may depend on its result
     if (this.framed !== base && scrollY) scrollToTitle(this.title, this.drawing.element);
     this.framed = base;
     this.controls.showPending(look.set);
@@ -121,22 +132,22 @@ export class StepView {
   }
 
   /**
-   * While tensors are on their way, the old figure stays at half strength, and nothing that was asked of it can be answered. Of
-   * another step than the one on its way (`base`), nothing is shown any more; its place stays, so that the page does not jump.
+   * While tensors load, fade the old figure and disable its question. The content of another step than the pending one (`base`)
+   * is hidden, but keeps its space so that the layout does not shift.
    */
   setBusy(yes, base = '') {
-    const another = yes && this.drawn !== base;
+    const isOtherStep = yes && this.drawn !== base;
     this.element.classList.toggle('waits', yes);
     this.question.element.inert = yes;
-    for (const part of [this.words, this.body, this.source]) part.classList.toggle('outdated', another);
-    this.doing.textContent = another ? t('lesson_computing') : '';
+    for (const part of [this.words, this.body, this.source]) part.classList.toggle('outdated', isOtherStep);
+    this.doing.textContent = isOtherStep ? t('lesson_computing') : '';
     if (yes) {
       this.error.textContent = '';
       this.again.hidden = true;
     }
   }
 
-  /** @param {import('./step-scene.js').StepScene} scene whose controls stay, so that something else can be set */
+  /** @param {import('./step-scene.js').StepScene} scene the failed step; its controls stay, so that the visitor can change them */
   showError(says, scene) {
     this.error.textContent = says;
     this.again.textContent = t('lesson_again');
@@ -145,7 +156,7 @@ export class StepView {
     replace(this.words);
     if (!this.controls.belongsTo(scene.step)) this.controls.hide();
     this.training.leave();
-    for (const part of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(part);
+    for (const element of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(element);
     this.question.element.hidden = true;
     this.long.hidden = true;
     this.more.hidden = true;
@@ -165,27 +176,27 @@ export class StepView {
     this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = stepNumbers(scene);
     const values = { ...numbers, ...phraseValues(scene) };
-    const told = makeQuestion(about.asked ?? scene); // a question does not change with later settings
-    const hides = Boolean(told) && step.ask.hides_answer && given === undefined;
+    const question = makeQuestion(about.asked ?? scene); // an answered question keeps the settings of its answer
+    const hidesAnswer = Boolean(question) && step.ask.hides_answer && given === undefined;
     this.drawn = base;
-    this.setTitle(t(titleKey(base, scene.variants(), hides)));
-    this.drawWords(base, values, scene, hides);
-    this.drawTokens(scene, hides);
-    this.drawParts(base, step, part, hides);
-    this.drawControls(scene, hides);
-    this.drawFigure(scene, { whole, hides });
-    this.drawFormulas(base, scene, { numbers, values, part, hides });
-    this.more.hidden = hides || !step.tab;
+    this.setTitle(t(titleKey(base, scene.variants(), hidesAnswer)));
+    this.drawWords(base, values, scene, hidesAnswer);
+    this.drawTokens(scene, hidesAnswer);
+    this.drawParts(base, step, part, hidesAnswer);
+    this.drawControls(scene, hidesAnswer);
+    this.drawFigure(scene, { whole, hides: hidesAnswer });
+    this.drawFormulas(base, scene, { numbers, values, part, hides: hidesAnswer });
+    this.more.hidden = hidesAnswer || !step.tab;
     if (step.tab) this.more.textContent = t('lesson_more', { tab: t(`tab_${step.tab}`) });
     this.more.onclick = () => set({ tab: step.tab });
-    this.see.hidden = hides || !step.see;
+    this.see.hidden = hidesAnswer || !step.see;
     if (step.see) this.see.textContent = t(`${base}_see`);
     this.see.onclick = () => set({ lesson: step.see });
-    this.question.draw(base, told, about, values);
-    this.question.element.classList.toggle('first', hides);
+    this.question.draw(base, question, about, values);
+    this.question.element.classList.toggle('first', hidesAnswer);
     replace(this.source, sourceBox(step.code, scene.variants()));
     const count = truncatedFrom(scene);
-    this.long.hidden = !count || hides;
+    this.long.hidden = !count || hidesAnswer;
     if (!this.long.hidden) {
       const button = make(
         'button',
@@ -201,31 +212,31 @@ export class StepView {
 
   drawWords(base, values, scene, hides) {
     const bold = (name) => make('b', {}, make('bdi', {}, values[name]));
-    const stressed = Object.fromEntries(['token', 'row', 'written', 'key'].map((name) => [name, bold(name)]));
-    replace(this.words, ...fillElements(t(wordsKey(base, scene, hides), numbersOnly(values)), stressed));
+    const boldValues = Object.fromEntries(['token', 'row', 'written', 'key'].map((name) => [name, bold(name)]));
+    replace(this.words, ...fillElements(t(wordsKey(base, scene, hides), numbersOnly(values)), boldValues));
   }
 
   drawTokens(scene, hides) {
     const { step } = scene;
-    const name = step.picks.find((each) => ['token', 'written'].includes(each));
+    const name = step.picks.find((pick) => ['token', 'written'].includes(pick));
     this.tokens.hidden = !name;
     if (!name) return;
     const focused = this.tokens.contains(document.activeElement);
     const { source, target } = scene.translation.model;
     this.tokens.setAttribute('aria-label', t(`lesson_pick_${name}`));
-    const unseen = hides && step.ask.options.includes('candidates'); // the row would reveal the answer
-    const shown = unseen ? scene.rows.slice(0, scene.row + 1) : scene.rows;
-    const buttons = shown.map((token, place) => {
-      const about = {
+    const hidesRow = hides && step.ask.options.includes('candidates'); // the row would reveal the answer
+    const visible = hidesRow ? scene.rows.slice(0, scene.row + 1) : scene.rows;
+    const buttons = visible.map((token, index) => {
+      const attributes = {
         type: 'button',
         class: token.special ? 'special' : '',
-        'aria-pressed': String(place === scene.row),
+        'aria-pressed': String(index === scene.row),
         lang: name === 'token' ? source : target,
       };
       return make(
         'button',
-        { ...about, onclick: () => this.does.pick({ [name]: place }) },
-        make('bdi', {}, unseen && place === scene.row ? '?' : token.label),
+        { ...attributes, onclick: () => this.does.pick({ [name]: index }) },
+        make('bdi', {}, hidesRow && index === scene.row ? '?' : token.label),
       );
     });
     replace(this.tokens, make('span', { class: 'quiet' }, t(`lesson_pick_${name}`)), ...buttons);
@@ -236,9 +247,9 @@ export class StepView {
     this.parts.hidden = !step.parts.length || hides;
     if (this.parts.hidden) return;
     const focused = this.parts.contains(document.activeElement);
-    const buttons = step.parts.map((name, place) => {
-      const about = { type: 'button', 'aria-pressed': String(place === part), onclick: () => this.does.part(place) };
-      return make('button', about, `${place + 1} ${t(`${base}_part_${name}`)}`);
+    const buttons = step.parts.map((name, index) => {
+      const attributes = { type: 'button', 'aria-pressed': String(index === part), onclick: () => this.does.part(index) };
+      return make('button', attributes, `${index + 1} ${t(`${base}_part_${name}`)}`);
     });
     this.parts.setAttribute('aria-label', t('lesson_parts'));
     replace(this.parts, ...buttons);
@@ -250,7 +261,7 @@ export class StepView {
     else this.controls.draw(step, look.set, found?.shown ?? {});
   }
 
-  /** What would give an answer away is absent until the question is answered; its place stays. */
+  /** Draw the figures. Figures that reveal an answer are missing until the visitor answers, but keep their space. */
   drawFigure(scene, { whole, hides }) {
     this.figure.classList.toggle('hides', hides);
     const trains = !hides && Boolean(scene.found?.figures.some(({ form }) => form === 'trains'));
@@ -272,25 +283,25 @@ export class StepView {
     const { step } = scene;
     const key = noteKey(base, scene);
     const note = key ? make('p', { class: 'quiet' }, t(key, values)) : null;
-    const said = formulaFor(scene);
-    const stepwise = step.parts.length > 1 && said.numbers.length === step.parts.length;
-    const lines = stepwise ? [said.numbers[part]] : said.numbers;
-    const about = aboutLine(step, scene, values);
-    const plain = said.formula ? formula(said.formula, numbers) : null;
-    const general = make('div', { class: 'general' }, plain);
+    const stepFormula = formulaFor(scene);
+    const stepwise = step.parts.length > 1 && stepFormula.numbers.length === step.parts.length;
+    const lines = stepwise ? [stepFormula.numbers[part]] : stepFormula.numbers;
+    const caption = aboutLine(step, scene, values);
+    const formulaElement = stepFormula.formula ? formula(stepFormula.formula, numbers) : null;
+    const general = make('div', { class: 'general' }, formulaElement);
     const filled = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line, numbers)));
-    replace(this.formulas, general, about, ...filled, note);
+    replace(this.formulas, general, caption, ...filled, note);
     for (const line of [general, ...filled]) updateScrollable(line, 'Width');
   }
 }
 
-/** Of whom the numbers are. */
+/** Line with the tokens and the dimension that the numbers describe. */
 function aboutLine(step, scene, values) {
   if (!step.about.length) return null;
   const tokens = step.about.map((name) => values[name]).filter(Boolean);
-  const said = [tokens.join(' → ')];
-  if (step.picks.includes('dimension')) said.push(t('lesson_dimension', { number: scene.look.dimension }));
-  return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, said.join(' · '))));
+  const parts = [tokens.join(' → ')];
+  if (step.picks.includes('dimension')) parts.push(t('lesson_dimension', { number: scene.look.dimension }));
+  return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, parts.join(' · '))));
 }
 
 const numbersOnly = (values) =>

@@ -1,23 +1,23 @@
-// Tensors of the visitor's sentence by the paths of their probes: asked for once, kept while the sentence is there.
+// Cache of tensors by sentence and probe path. Each tensor is requested once.
 
 import { decodeArray } from '../core/base64-arrays.js';
 
-const KEPT = 3; // sentences
+const KEPT = 3; // sentences in the cache
 
 /**
  * @typedef {{ rows: number, columns: number, numbers: Float32Array }} Matrix row by row
  * @typedef {import('../core/base64-arrays.js').Tensor} Tensor
  */
 
-/** What one sentence has brought so far. */
+/** Tensors of one sentence that have been loaded so far. */
 class SentenceTensors {
   constructor() {
     /** @type {Map<string, Tensor>} */
     this.tensors = new Map();
     /** @type {Map<string, Promise<void>>} */
     this.waiting = new Map();
-    this.model = null; // its sizes, and how it is built
-    this.logits = null; // of each row: its best tokens, and how all are spread
+    this.model = null; // sizes and options of the model
+    this.logits = null; // per row: the best tokens and a summary of all logits
   }
 
   has(names) {
@@ -28,39 +28,39 @@ class SentenceTensors {
 export const LOGITS = 'decoder.output.logits';
 
 export class TensorCache {
-  /** `ask(values)`: the server's answer to `{ request, names }`. */
+  /** `ask(values)`: the server call for `{ request, names }`. */
   constructor(ask) {
     this.ask = ask;
     this.sentences = new Map();
   }
 
-  /** What there is of a translation. */
+  /** The cached tensors of a translation. */
   of(translation) {
     const key = JSON.stringify([translation.requestValues(), translation.target.map(({ id }) => id)]);
-    const found = this.sentences.get(key) ?? new SentenceTensors();
+    const tensors = this.sentences.get(key) ?? new SentenceTensors();
     this.sentences.delete(key);
-    this.sentences.set(key, found); // the one used last leaves last
-    for (const old of [...this.sentences.keys()].slice(0, -KEPT)) this.sentences.delete(old);
-    return found;
+    this.sentences.set(key, tensors); // moves it to the end: the least recently used sentence is deleted first
+    for (const oldKey of [...this.sentences.keys()].slice(0, -KEPT)) this.sentences.delete(oldKey);
+    return tensors;
   }
 
   /** Load missing tensors and wait for pending ones. */
   async load(translation, names) {
-    const brought = this.of(translation);
-    const missing = names.filter((name) => !brought.has([name]) && !brought.waiting.has(name));
+    const cached = this.of(translation);
+    const missing = names.filter((name) => !cached.has([name]) && !cached.waiting.has(name));
     if (missing.length) {
-      const work = this.fetch(brought, translation, missing);
-      for (const name of missing) brought.waiting.set(name, work);
+      const request = this.fetch(cached, translation, missing);
+      for (const name of missing) cached.waiting.set(name, request);
     }
-    await Promise.all(names.map((name) => brought.waiting.get(name)));
-    return brought;
+    await Promise.all(names.map((name) => cached.waiting.get(name)));
+    return cached;
   }
 
   async fetch(brought, translation, names) {
     try {
       const answer = await this.ask({ request: translation.requestValues(), names });
       brought.model = answer.model;
-      for (const [name, sent] of Object.entries(answer.tensors)) brought.tensors.set(name, decodeArray(sent));
+      for (const [name, encoded] of Object.entries(answer.tensors)) brought.tensors.set(name, decodeArray(encoded));
       if (answer.logits) brought.logits = answer.logits;
     } finally {
       for (const name of names) brought.waiting.delete(name);
@@ -80,22 +80,22 @@ export function headSlice({ shape, numbers }, head) {
 
 export const rowOf = ({ columns, numbers }, row) => numbers.subarray(row * columns, (row + 1) * columns);
 export const valueAt = (matrix, row, column) => matrix.numbers[row * matrix.columns + column];
-export const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
-export const maxAbs = (numbers) => numbers.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
-export const vectorNorm = (numbers) => Math.sqrt(numbers.reduce((all, each) => all + each * each, 0));
+export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+export const maxAbs = (numbers) => numbers.reduce((largest, number) => Math.max(largest, Math.abs(number)), 0);
+export const vectorNorm = (numbers) => Math.sqrt(numbers.reduce((total, number) => total + number * number, 0));
 export const mean = (numbers) => sum(numbers) / numbers.length;
 
 export function standardDeviation(numbers) {
   const middle = mean(numbers);
-  return Math.sqrt(numbers.reduce((all, each) => all + (each - middle) ** 2, 0) / numbers.length);
+  return Math.sqrt(numbers.reduce((total, number) => total + (number - middle) ** 2, 0) / numbers.length);
 }
 
-/** Number by number. */
+/** Apply a function to pairs of numbers. */
 export function elementwise(one, other, act) {
-  return { rows: one.rows, columns: one.columns, numbers: one.numbers.map((each, place) => act(each, other.numbers[place])) };
+  return { rows: one.rows, columns: one.columns, numbers: one.numbers.map((number, index) => act(number, other.numbers[index])) };
 }
 
-/** Every row of one with every row of the other: `[rows, width]`, `[columns, width]` → `[rows, columns]`. */
+/** Dot products of all pairs of rows: `[rows, width]`, `[columns, width]` → `[rows, columns]`. */
 export function products(one, other) {
   const numbers = new Float32Array(one.rows * other.rows);
   for (let row = 0; row < one.rows; row++) {
@@ -105,16 +105,16 @@ export function products(one, other) {
 }
 
 function dot(one, other) {
-  let all = 0;
-  for (let place = 0; place < one.length; place++) all += one[place] * other[place];
-  return all;
+  let total = 0;
+  for (let index = 0; index < one.length; index++) total += one[index] * other[index];
+  return total;
 }
 
-/** Shares of a row; of keys that are not allowed, exactly zero. */
+/** Softmax of a row; keys that are not allowed have a weight of exactly zero. */
 export function softmax(scores, allowed = null) {
-  const open = (place) => !allowed || allowed[place];
-  const most = scores.reduce((best, each, place) => (open(place) ? Math.max(best, each) : best), -Infinity);
-  const powers = Array.from(scores, (each, place) => (open(place) ? Math.exp(each - most) : 0));
+  const isAllowed = (index) => !allowed || allowed[index];
+  const maxScore = scores.reduce((best, score, index) => (isAllowed(index) ? Math.max(best, score) : best), -Infinity);
+  const powers = Array.from(scores, (score, index) => (isAllowed(index) ? Math.exp(score - maxScore) : 0));
   const total = sum(powers);
-  return powers.map((each) => each / total);
+  return powers.map((power) => power / total);
 }

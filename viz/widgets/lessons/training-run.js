@@ -1,10 +1,10 @@
-// A training run on the server, or two side by side: begun, asked for its moments, stopped. It draws nothing.
+// State of one or two training runs on the server: starts, polls and stops them.
 
 import { errorText, faultText, t } from '../core/i18n.js';
 import { decodeArray } from '../core/base64-arrays.js';
 
-const POLL_MS = 250; // milliseconds between two questions
-const QUEUED_POLL_MS = 1000; // the same in the queue: a whole class may stand in it
+const POLL_MS = 250; // between two polls
+const QUEUED_POLL_MS = 1000; // between two polls in the queue, where a whole class may be waiting
 const ERROR_PHRASES = { failed: 'lesson_train_failed', no_process: 'lesson_train_no_process' };
 
 /**
@@ -14,24 +14,24 @@ const ERROR_PHRASES = { failed: 'lesson_train_failed', no_process: 'lesson_train
  */
 
 export class TrainingRun {
-  /** `asks`: the server's `begin`, `more` and `stop`; `changed` is called after each answer. */
+  /** `asks`: the server calls `begin`, `more` and `stop`; `changed` is called after each reply. */
   constructor(asks, changed) {
     this.asks = asks;
     this.changed = changed;
     this.turn = 0;
-    this.name = ''; // the server's, of the run that goes
-    this.begun = Promise.resolve(); // the last answer to `begin`
+    this.name = ''; // the server's name of the current run
+    this.begun = Promise.resolve(); // settles with the last call of `begin`
     this.clear([]);
   }
 
-  /** State before a run: stored messages of untrained models. */
+  /** Reset to the state before a run, from the messages of untrained models. */
   clear(kept) {
     /** @type {Run[]} */
     this.runs = [];
-    /** @type {'idle' | 'waiting' | 'running' | 'over'} a stored run is idle */
+    /** @type {'idle' | 'waiting' | 'running' | 'over'} */
     this.phase = 'idle';
     this.before = 0;
-    this.full = ''; // what the server says of a full queue, until there is a place in it
+    this.full = ''; // the server's message while the queue is full
     this.error = '';
     for (const message of kept) this.receive(message);
     this.phase = 'idle';
@@ -41,7 +41,7 @@ export class TrainingRun {
     return this.phase === 'waiting' || this.phase === 'running';
   }
 
-  /** `about`: the runs by their settings. */
+  /** Start runs and poll them until they end. `about`: the settings of the runs. */
   async begin(about) {
     const turn = ++this.turn;
     this.name = '';
@@ -51,7 +51,7 @@ export class TrainingRun {
     try {
       const run = await this.start(turn, about);
       if (turn !== this.turn) {
-        if (run) this.leave(run); // stopped meanwhile
+        if (run) this.leave(run); // the visitor has stopped the run
         return;
       }
       this.full = '';
@@ -65,7 +65,7 @@ export class TrainingRun {
         if (over) this.phase = 'over';
         this.changed();
         if (over) return;
-        await new Promise((done) => setTimeout(done, before ? QUEUED_POLL_MS : POLL_MS));
+        await new Promise((resolve) => setTimeout(resolve, before ? QUEUED_POLL_MS : POLL_MS));
         if (turn !== this.turn) return;
       }
     } catch (error) {
@@ -76,20 +76,20 @@ export class TrainingRun {
     }
   }
 
-  /** Start a run after the previous start has finished, so that the server sees them in order. A full queue is waited for. */
+  /** Start a run after the previous start has settled, so that they arrive in order. Retries while the queue is full. */
   start(turn, about) {
-    const wanted = () => turn === this.turn;
-    const full = (answer) => {
-      if (!wanted()) return;
+    const isCurrent = () => turn === this.turn;
+    const onFull = (answer) => {
+      if (!isCurrent()) return;
       this.full = errorText(answer);
       this.changed();
     };
-    const asked = this.begun.then(async () => (wanted() ? ((await this.asks.begin(about, wanted, full))?.run ?? '') : ''));
-    this.begun = asked.catch(() => {});
-    return asked;
+    const started = this.begun.then(async () => (isCurrent() ? ((await this.asks.begin(about, isCurrent, onFull))?.run ?? '') : ''));
+    this.begun = started.catch(() => {});
+    return started;
   }
 
-  /** Stop the run; its snapshots stay. A run without a name yet is stopped when it gets one. */
+  /** Stop the run and keep its snapshots. `begin` stops a run that has no name yet. */
   stop() {
     if (!this.isRunning) return;
     this.turn++;
@@ -110,7 +110,10 @@ export class TrainingRun {
     } else if (message.what === 'moment') {
       const run = this.runs[message.run];
       run.losses.push(...message.losses);
-      run.moments.push({ step: message.step, shown: message.shown.map((each) => ({ ...each, cross: decodeArray(each.cross) })) });
+      run.moments.push({
+        step: message.step,
+        shown: message.shown.map((sentence) => ({ ...sentence, cross: decodeArray(sentence.cross) })),
+      });
     } else if (message.what === 'ended') {
       this.runs[message.run].ended = message;
     } else if (message.what in ERROR_PHRASES) {
@@ -122,7 +125,7 @@ export class TrainingRun {
 /** Whether the output is a translation of the sentence. */
 export const isRight = ({ accepted_targets: accepted }, sentence, written) => accepted[sentence].includes(written);
 
-/** The phrase for the result; several translations can be equally correct. */
+/** Key of the phrase for the result; a sentence may have several correct translations. */
 export function verdictOf(beginning, sentence, written) {
   const word = isRight(beginning, sentence, written) ? 'right' : 'wrong';
   return `lesson_train_${word}${beginning.accepted_targets[sentence].length > 1 ? '_of' : ''}`;

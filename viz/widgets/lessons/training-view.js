@@ -1,5 +1,5 @@
-// A training step: settings and loss on one side, translation and attention on the other. Moments are played as
-// fast as an eye can follow, though they may come faster; any of them can be looked at again.
+// A training step: controls and loss on one side, translation and attention on the other. Snapshots may arrive faster than
+// they are played; the slider selects any of them.
 
 import { prefersReducedMotion, make, replace } from '../core/dom.js';
 import { hasPhrase, t } from '../core/i18n.js';
@@ -7,17 +7,17 @@ import { LossCurve } from './loss-curve.js';
 import { RunView } from './run-view.js';
 import { TrainingRun, isRight } from './training-run.js';
 
-const FRAME = 150; // milliseconds of each moment
-const QUEUE_PHRASES = ['lesson_train_begins', 'lesson_train_waits_one']; // by how many runs are before one
+const FRAME = 150; // milliseconds per snapshot
+const QUEUE_PHRASES = ['lesson_train_begins', 'lesson_train_waits_one']; // by the number of runs ahead in the queue
 
 export class TrainingView {
   /** `asks`: server calls (training-run.js). */
   constructor(asks) {
     this.run = new TrainingRun(asks, () => this.onMessages());
-    this.asked = []; // the runs
+    this.asked = []; // settings of the runs
     this.key = '';
     this.shown = false;
-    this.place = 0; // of the moment that is shown
+    this.place = 0; // index of the displayed snapshot
     this.timer = 0;
     this.look = { sentence: 0, layer: -1, head: -1 };
     this.curve = new LossCurve((step) => this.toStep(step));
@@ -36,7 +36,7 @@ export class TrainingView {
     addEventListener('pagehide', () => this.run.stop());
   }
 
-  /** A picture of runs is shown: other settings have other runs. Gives what stands among the step's pictures. */
+  /** Show runs, and clear the view if their settings have changed. Return the element for the step's figures. */
   show({ runs, kept, sentence }) {
     const key = JSON.stringify(runs);
     if (key !== this.key) {
@@ -49,11 +49,11 @@ export class TrainingView {
     }
     this.shown = true;
     this.shows.hidden = false;
-    requestAnimationFrame(() => this.draw()); // once it has its width
+    requestAnimationFrame(() => this.draw()); // after layout, which sets the width
     return this.side;
   }
 
-  /** The view is hidden: stop the run. */
+  /** Hide the view and stop the run. */
   leave() {
     if (!this.shown) return;
     this.shown = false;
@@ -79,7 +79,7 @@ export class TrainingView {
     this.run.begin({ runs: this.asked });
   }
 
-  /** The run ends, here and on the server. */
+  /** Stop playback, and the run on the server. */
   stop() {
     clearTimeout(this.timer);
     this.timer = 0;
@@ -105,19 +105,19 @@ export class TrainingView {
 
   showSnapshot(place) {
     if (this.timer && !this.run.isRunning) {
-      clearTimeout(this.timer); // by hand from here on; a run that still goes goes on
+      clearTimeout(this.timer); // the visitor has taken over playback; a running run continues
       this.timer = 0;
     }
     this.place = place;
     this.draw();
   }
 
-  /** The moment nearest to a step. */
+  /** Show the snapshot nearest to a step. */
   toStep(step) {
     const { moments } = this.run.runs[0] ?? { moments: [] };
     if (!moments.length) return;
-    const far = (place) => Math.abs(moments[place].step - step);
-    this.showSnapshot([...moments.keys()].reduce((best, place) => (far(place) < far(best) ? place : best), 0));
+    const distance = (index) => Math.abs(moments[index].step - step);
+    this.showSnapshot([...moments.keys()].reduce((best, index) => (distance(index) < distance(best) ? index : best), 0));
   }
 
   pick(changes) {
@@ -139,7 +139,7 @@ export class TrainingView {
     this.pick({ layer: Math.floor(next / heads), head: next % heads });
   }
 
-  /** The last head of the last layer, until another one is chosen. */
+  /** The selected head; by default the last head of the last layer. */
   chosen({ layers, heads }) {
     const { layer, head } = this.look;
     return { layer: layer < 0 ? layers - 1 : Math.min(layer, layers - 1), head: head < 0 ? heads - 1 : Math.min(head, heads - 1) };
@@ -155,20 +155,20 @@ export class TrainingView {
     this.side.dataset.phase = this.plays ? 'runs' : this.run.phase;
     const last = Math.max(0, this.moments - 1);
     this.place = Math.min(this.place, last);
-    const step = runs[0]?.moments[Math.min(this.place, runs[0].moments.length - 1)]?.step ?? 0;
+    const currentStep = runs[0]?.moments[Math.min(this.place, runs[0].moments.length - 1)]?.step ?? 0;
     Object.assign(this.slider, { max: Math.max(1, last), value: this.place, disabled: last === 0 });
     this.slider.style.setProperty('--share', `${last ? (100 * this.place) / last : 0}%`);
     this.slider.setAttribute('aria-label', t('lesson_train_moment'));
-    this.count.textContent = t('lesson_train_step', { step });
+    this.count.textContent = t('lesson_train_step', { step: currentStep });
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
     this.curve.element.hidden = this.sentences.hidden = this.pairs.hidden = !runs.length;
     if (!runs.length) return;
     const names = runs.length > 1 ? runs.map(({ beginning }) => nameOf(beginning.run, runs)) : [''];
-    this.curve.draw({ runs, names, step });
+    this.curve.draw({ runs, names, step: currentStep });
     this.drawSentences(runs[0].beginning);
     const { layer, head } = this.chosen(runs[0].beginning.run);
-    const room = this.pairs.clientWidth || 600;
-    const width = Math.min(430, runs.length > 1 && room > 620 ? (room - 32) / 2 : room);
+    const availableWidth = this.pairs.clientWidth || 600;
+    const width = Math.min(430, runs.length > 1 && availableWidth > 620 ? (availableWidth - 32) / 2 : availableWidth);
     for (const [number, view] of this.views.entries()) {
       view.element.hidden = number >= runs.length;
       if (number >= runs.length) continue;
@@ -182,18 +182,22 @@ export class TrainingView {
     if (key === this.sentencesDrawn) return;
     this.sentencesDrawn = key;
     const focused = this.sentences.contains(document.activeElement);
-    const buttons = sources.map((tokens, place) => {
+    const buttons = sources.map((tokens, index) => {
       const text = tokens.slice(0, -1).join('').trim();
-      const about = { type: 'button', 'aria-pressed': String(place === this.look.sentence), onclick: () => this.pick({ sentence: place }) };
-      const never = unseen[place] ? make('span', { class: 'quiet' }, ` ${t('lesson_train_unseen')}`) : null;
-      return make('button', { ...about, lang: 'de' }, make('bdi', {}, text), never);
+      const attributes = {
+        type: 'button',
+        'aria-pressed': String(index === this.look.sentence),
+        onclick: () => this.pick({ sentence: index }),
+      };
+      const unseenNote = unseen[index] ? make('span', { class: 'quiet' }, ` ${t('lesson_train_unseen')}`) : null;
+      return make('button', { ...attributes, lang: 'de' }, make('bdi', {}, text), unseenNote);
     });
     this.sentences.setAttribute('aria-label', t('lesson_train_sentence'));
     replace(this.sentences, make('span', { class: 'quiet' }, t('lesson_train_sentence')), ...buttons);
     if (focused) this.sentences.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
   }
 
-  /** One sentence on how it goes. */
+  /** Status of the run in one sentence. */
   said() {
     const { phase, before, full, runs } = this.run;
     if (phase === 'waiting') return full || t(QUEUE_PHRASES[before] ?? 'lesson_train_waits', { count: before });
@@ -202,28 +206,28 @@ export class TrainingView {
     const sizes = t('lesson_train_sizes', { count: parameters.toLocaleString('en'), steps: runs[0].beginning.snapshot_steps.at(-1) });
     if (phase === 'idle') return `${sizes} ${t('lesson_train_kept')}`;
     if (this.plays || runs.length > 1) return sizes;
-    const since = rightSince(runs[0]);
-    return since === null ? sizes : `${sizes} ${t('lesson_train_right_since', { step: since })}`;
+    const step = rightSince(runs[0]);
+    return step === null ? sizes : `${sizes} ${t('lesson_train_right_since', { step })}`;
   }
 }
 
-/** What sets two runs apart, of one of them. */
+/** Name of a run: the field in which two runs differ. */
 function nameOf(own, runs) {
-  const [one, other] = runs.map(({ beginning }) => beginning.run);
-  const differs = Object.keys(one).find((name) => one[name] !== other[name]);
-  if (!differs) return '';
-  const key = `lesson_train_${own[differs] ? 'with' : 'without'}_${differs}`;
-  const named = `${key}_${one[differs] || other[differs]}`; // some mistakes go by their name
-  return t(hasPhrase(named) ? named : key);
+  const [first, second] = runs.map(({ beginning }) => beginning.run);
+  const field = Object.keys(first).find((name) => first[name] !== second[name]);
+  if (!field) return '';
+  const key = `lesson_train_${own[field] ? 'with' : 'without'}_${field}`;
+  const specificKey = `${key}_${first[field] || second[field]}`; // some mistakes have a specific phrase
+  return t(hasPhrase(specificKey) ? specificKey : key);
 }
 
 /** First step from which all training sentences are correct, or null. */
 function rightSince({ beginning, moments }) {
-  const allRight = ({ shown }) => shown.every(({ written }, place) => beginning.unseen[place] || isRight(beginning, place, written));
-  let since = null;
-  for (const moment of moments) {
-    if (!allRight(moment)) since = null;
-    else since ??= moment.step;
+  const allRight = ({ shown }) => shown.every(({ written }, index) => beginning.unseen[index] || isRight(beginning, index, written));
+  let firstStep = null;
+  for (const snapshot of moments) {
+    if (!allRight(snapshot)) firstStep = null;
+    else firstStep ??= snapshot.step;
   }
-  return since;
+  return firstStep;
 }

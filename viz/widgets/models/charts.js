@@ -1,4 +1,4 @@
-// Charts of a model: test scores, calibration and training curves. The numbers come from its card and its files.
+// Charts of a model: test scores, calibration and training curves, from its card and its files.
 
 import { make, svg } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -9,33 +9,34 @@ const count = (number) => number.toLocaleString(state.language);
 
 // ---------------------------------------------------------------- scores
 
-/** Bar with the share of plain sentences that a reader judged correct, or a dash if none were judged. */
+/** Bar with the share of plain sentences that a reader judged correct, or a dash if no sentences were judged. */
 export function plainSentencesBar(plain) {
   if (!plain) return make('span', { class: 'quiet', 'aria-label': t('models_plain_unread') }, '–');
   const share = plain.right / plain.read;
-  const says = t('models_plain_says', { right: plain.right, read: plain.read });
+  const description = t('models_plain_says', { right: plain.right, read: plain.read });
   return make(
     'span',
-    { class: 'share', role: 'img', 'aria-label': says, title: says },
+    { class: 'share', role: 'img', 'aria-label': description, title: description },
     make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${100 * share}%` })),
     make('span', { class: 'numeric' }, percent(share)),
-    make('span', { class: 'name quiet' }, t('models_column_plain')), // if the table has no headings
+    make('span', { class: 'name quiet' }, t('models_column_plain')), // visible if the table has no headings
   );
 }
 
-/** A bar per test set, with a mark at its goal. */
+/** Bar per test set, with a mark at its goal. */
 export function scoresChart(scores) {
   if (!scores) return null;
   const highest = Math.max(...scores.tests.flatMap(({ score, goal }) => [score, goal ?? 0]));
-  const place = (value) => `${(100 * value) / highest}%`;
+  const percentOf = (value) => `${(100 * value) / highest}%`;
   const row = ({ test, score, goal }) => {
-    const mark = goal === null ? null : make('span', { class: 'goal', style: `left:${place(goal)}`, title: t('models_goal', { goal }) });
+    const goalMark =
+      goal === null ? null : make('span', { class: 'goal', style: `left:${percentOf(goal)}`, title: t('models_goal', { goal }) });
     return [
       make('dt', { lang: 'en' }, test),
       make(
         'dd',
         {},
-        make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${place(score)}` }), mark),
+        make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${percentOf(score)}` }), goalMark),
         make('b', { class: 'numeric' }, score.toLocaleString(state.language, { minimumFractionDigits: 1 })),
         goal === null ? null : make('span', { class: 'quiet numeric' }, t('models_goal', { goal })),
       ),
@@ -49,27 +50,27 @@ export function scoresChart(scores) {
 
 const [SIDE, INSET] = [160, 8]; // pixels
 
-/** Calibration plot: stated probability against the share of correct answers. A calibrated model is on the diagonal. */
+/** Calibration plot: stated probability against the share of correct answers, with the diagonal of a calibrated model. */
 export function reliabilityChart(reliability) {
   if (!reliability) return null;
   const { answers, area, curve, plain } = reliability;
   const x = (share) => (INSET + share * (SIDE - 2 * INSET)).toFixed(1);
   const y = (share) => x(1 - share);
-  const most = Math.max(...curve.map(([number]) => number));
-  const dots = curve.map(([number, stated, right]) => {
-    const says = t('models_reliability_point', { number: count(number), stated: percent(stated), right: percent(right) });
-    const radius = (1.5 + 5.5 * Math.sqrt(number / most)).toFixed(1);
-    return svg('circle', { cx: x(stated), cy: y(right), r: radius, class: 'answers' }, svg('title', {}, says));
+  const maxCount = Math.max(...curve.map(([number]) => number));
+  const points = curve.map(([number, stated, right]) => {
+    const description = t('models_reliability_point', { number: count(number), stated: percent(stated), right: percent(right) });
+    const radius = (1.5 + 5.5 * Math.sqrt(number / maxCount)).toFixed(1);
+    return svg('circle', { cx: x(stated), cy: y(right), r: radius, class: 'answers' }, svg('title', {}, description));
   });
   const frame = svg('path', { d: `M${x(0)} ${y(1)}V${y(0)}H${x(1)}`, class: 'axis' });
   const truth = svg('path', { d: `M${x(0)} ${y(0)}L${x(1)} ${y(1)}`, class: 'truth' });
   const size = { viewBox: `0 0 ${SIDE} ${SIDE}`, width: SIDE, height: SIDE, 'aria-hidden': 'true' };
   const ends = () => [make('span', {}, percent(0)), make('span', {}, percent(1))];
-  const picture = make(
+  const plot = make(
     'div',
     { class: 'square' },
     make('div', { class: 'up' }, ...ends().reverse()),
-    svg('svg', size, frame, truth, ...dots),
+    svg('svg', size, frame, truth, ...points),
     make('div', { class: 'along' }, ...ends()),
   );
   const words = make(
@@ -79,76 +80,76 @@ export function reliabilityChart(reliability) {
     make('p', { class: 'quiet' }, t('models_reliability_says', { answers: count(answers), area: area.toFixed(2) })),
     plain ? sentences(plain) : null,
   );
-  const stated = curve.map(([, probability, right]) => `${percent(probability)} → ${percent(right)}`).join(', ');
-  const alternative = t('models_reliability_alt', { points: stated });
+  const pointTexts = curve.map(([, probability, right]) => `${percent(probability)} → ${percent(right)}`).join(', ');
+  const alternative = t('models_reliability_alt', { points: pointTexts });
   return make(
     'figure',
     { class: 'reliability' },
     make('figcaption', {}, make('b', {}, t('models_picture_reliability'))),
-    make('div', { class: 'beside' }, make('div', { role: 'img', 'aria-label': alternative }, picture), words),
+    make('div', { class: 'beside' }, make('div', { role: 'img', 'aria-label': alternative }, plot), words),
   );
 }
 
-/** A square per plain sentence; the incorrect ones come last and are filled. */
+/** Square per plain sentence. The incorrect sentences are last and filled. */
 function sentences({ right, read }) {
-  const squares = Array.from({ length: read }, (_, place) => make('i', { class: place < right ? '' : 'wrong' }));
-  const says = t('models_plain_says', { right, read });
+  const squares = Array.from({ length: read }, (_, index) => make('i', { class: index < right ? '' : 'wrong' }));
+  const description = t('models_plain_says', { right, read });
   return make(
     'div',
     { class: 'sentences' },
-    make('div', { class: 'squares', role: 'img', 'aria-label': says }, ...squares),
-    make('p', {}, says),
+    make('div', { class: 'squares', role: 'img', 'aria-label': description }, ...squares),
+    make('p', {}, description),
   );
 }
 
 // ---------------------------------------------------------------- curves
 
 const [WIDTH, HEIGHT, LINE] = [180, 120, 16]; // pixels
-/** A small chart per measure: "loss multi30k" and "loss pud" are lines of the chart "loss". */
+/** Small chart per measure: "loss multi30k" and "loss pud" are lines in the chart "loss". */
 export function curves({ steps, series }) {
   const groups = new Map();
   for (const { name, values } of series) {
-    const [measure, ...set_] = name.split(' ');
-    groups.set(measure, [...(groups.get(measure) ?? []), { of: set_.join(' '), values }]);
+    const [measure, ...words] = name.split(' ');
+    groups.set(measure, [...(groups.get(measure) ?? []), { of: words.join(' '), values }]);
   }
   return [...groups].map(([measure, lines]) => curve(measure, steps, lines));
 }
 
 function curve(measure, steps, lines) {
   const name = hasPhrase(`models_curve_${measure}`) ? t(`models_curve_${measure}`) : measure;
-  const all = lines.flatMap(({ values }) => values);
-  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const allValues = lines.flatMap(({ values }) => values);
+  const [low, high] = [Math.min(...allValues), Math.max(...allValues)];
   const [first, last] = [steps[0], steps.at(-1)];
   const x = (step) => ((step - first) / (last - first || 1)) * WIDTH;
   const y = (value) => 8 + (1 - (value - low) / (high - low || 1)) * (HEIGHT - 16);
-  const picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, 'aria-hidden': 'true' });
+  const plot = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, 'aria-hidden': 'true' });
   const labels = [];
-  for (const { of, values } of [...lines].sort((one, other) => other.values.at(-1) - one.values.at(-1))) {
-    const points = values.map((value, place) => `${x(steps[place]).toFixed(1)},${y(value).toFixed(1)}`);
-    picture.append(svg('polyline', { points: points.join(' '), fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 }));
-    picture.append(svg('circle', { cx: WIDTH, cy: y(values.at(-1)).toFixed(1), r: 2.5, fill: 'currentColor' }));
-    const top = Math.max(y(values.at(-1)) - LINE / 2, labels.length ? labels.at(-1).top + LINE : 0); // no overlap
+  for (const { of, values } of [...lines].sort((a, b) => b.values.at(-1) - a.values.at(-1))) {
+    const points = values.map((value, index) => `${x(steps[index]).toFixed(1)},${y(value).toFixed(1)}`);
+    plot.append(svg('polyline', { points: points.join(' '), fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 }));
+    plot.append(svg('circle', { cx: WIDTH, cy: y(values.at(-1)).toFixed(1), r: 2.5, fill: 'currentColor' }));
+    const top = Math.max(y(values.at(-1)) - LINE / 2, labels.length ? labels.at(-1).top + LINE : 0); // so that labels do not overlap
     labels.push({ top, text: `${of || t('models_curve_all')} `, value: values.at(-1) });
   }
   const label = ({ top, text, value }) => make('span', { style: `top:${top.toFixed(0)}px` }, text, make('b', {}, value));
-  const plot = make(
+  const labelledPlot = make(
     'div',
     { class: 'plot', style: `height:${Math.max(HEIGHT, labels.at(-1).top + LINE)}px` },
-    picture,
+    plot,
     ...labels.map(label),
   );
-  const below = make(
+  const stepLabels = make(
     'div',
     { class: 'steps' },
     make('span', {}, first.toLocaleString(state.language)),
     make('span', {}, last.toLocaleString(state.language)),
   );
-  const says = t('models_curve_alt', { name, first, last });
+  const description = t('models_curve_alt', { name, first, last });
   return make(
     'figure',
-    { role: 'img', 'aria-label': says },
+    { role: 'img', 'aria-label': description },
     make('figcaption', {}, make('b', {}, name), ` ${t('models_curve_by')}`),
-    plot,
-    below,
+    labelledPlot,
+    stepLabels,
   );
 }

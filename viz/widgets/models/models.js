@@ -1,4 +1,4 @@
-// The Models tab: a table of models; each row expands to its model card. Cards arrive as plain nodes, never as HTML.
+// The Models tab: a table of models whose rows expand to model cards. The server sends cards as nodes, never as HTML.
 
 import { callLatest, tables } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
@@ -10,7 +10,7 @@ import { byPair, kindName, pairName, formatSize } from '../parts/model-names.js'
 import { curves, plainSentencesBar, reliabilityChart, scoresChart } from './charts.js';
 
 const TAGS = new Set('h4 p ul ol li table thead tbody tr th td strong em code pre a blockquote hr'.split(' '));
-// Known section titles and their keys in the phrase table. Sections in `OPEN` are expanded.
+// Translated section titles with their keys in the phrase table. Sections in `OPEN` are expanded.
 const SECTIONS = {
   Scores: 'scores',
   'What it cannot do': 'limits',
@@ -64,25 +64,25 @@ class ModelsTab {
   }
 
   draw() {
-    const here = this.cards.filter(({ downloaded }) => downloaded);
-    const rest = this.cards.filter(({ downloaded }) => !downloaded);
-    replace(this.list, here.length ? this.table(here) : null, rest.length ? this.hub(rest) : null);
+    const installed = this.cards.filter(({ downloaded }) => downloaded);
+    const downloadable = this.cards.filter(({ downloaded }) => !downloaded);
+    replace(this.list, installed.length ? this.table(installed) : null, downloadable.length ? this.hub(downloadable) : null);
     if (!this.cards.length) this.list.textContent = t('models_none');
     this.mark();
   }
 
-  /** Marks the model of the current translation. */
+  /** Mark the model of the current translation. */
   mark() {
-    for (const line of this.list.querySelectorAll('tr.model')) {
-      const used = line.dataset.model === state.translation?.model.name;
-      line.classList.toggle('used', used);
-      line.querySelector('.in-use').textContent = used ? t('models_in_use') : '';
-      const button = line.querySelector('.use');
-      if (button && line.dataset.kind === 'transformer') button.hidden = used;
+    for (const row of this.list.querySelectorAll('tr.model')) {
+      const isUsed = row.dataset.model === state.translation?.model.name;
+      row.classList.toggle('used', isUsed);
+      row.querySelector('.in-use').textContent = isUsed ? t('models_in_use') : '';
+      const button = row.querySelector('.use');
+      if (button && row.dataset.kind === 'transformer') button.hidden = isUsed;
     }
   }
 
-  /** A row per installed model; its card expands below it. */
+  /** Table with a row per installed model; its card expands below. */
   table(cards) {
     const names = [
       'models_column_model',
@@ -92,25 +92,25 @@ class ModelsTab {
       'models_fact_size',
       'models_fact_licence',
     ];
-    const head = make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, t(name))), make('td', {}));
-    return make('table', { class: 'models' }, make('thead', {}, head), make('tbody', {}, ...cards.flatMap((card) => this.lines(card))));
+    const headRow = make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, t(name))), make('td', {}));
+    return make('table', { class: 'models' }, make('thead', {}, headRow), make('tbody', {}, ...cards.flatMap((card) => this.lines(card))));
   }
 
   lines(card) {
     const id = `card-${card.name}`;
-    const whole = make('tr', { class: 'whole', id, hidden: !this.unfolded.has(card.name) });
-    const fold = make(
+    const cardRow = make('tr', { class: 'whole', id, hidden: !this.unfolded.has(card.name) });
+    const cardButton = make(
       'button',
       { type: 'button', class: 'link card', 'aria-controls': id, 'aria-label': t('models_show_card', { model: card.name }) },
       t('models_card'),
     );
     const draw = () => {
-      const open = this.unfolded.has(card.name);
-      fold.setAttribute('aria-expanded', String(open));
-      whole.hidden = !open;
-      replace(whole, open ? make('td', { colspan: 7 }, this.card(card)) : null);
+      const isOpen = this.unfolded.has(card.name);
+      cardButton.setAttribute('aria-expanded', String(isOpen));
+      cardRow.hidden = !isOpen;
+      replace(cardRow, isOpen ? make('td', { colspan: 7 }, this.card(card)) : null);
     };
-    fold.addEventListener('click', () => {
+    cardButton.addEventListener('click', () => {
       if (!this.unfolded.delete(card.name)) this.unfolded.add(card.name);
       draw();
     });
@@ -124,37 +124,37 @@ class ModelsTab {
       make('td', { class: 'numeric' }, formatSize(card.bytes)),
       make('td', { class: 'licence', title: licence }, make('span', {}, licence)),
     ];
-    const line = make(
+    const row = make(
       'tr',
       { class: 'model', data: { model: card.name, kind: card.kind } },
       name,
       ...facts,
-      make('td', { class: 'acts' }, this.button(card), fold),
+      make('td', { class: 'acts' }, this.button(card), cardButton),
     );
-    return [line, whole];
+    return [row, cardRow];
   }
 
   card(card) {
     const facts = make('dl', {}, ...this.facts(card).flatMap(([term, value]) => [make('dt', {}, term), value]));
     const side = make('div', { class: 'side' }, facts);
     const summary = make('div', { class: 'summary', lang: 'en' }, ...card.summary.map(renderNode));
-    const sections = OPEN.map((title) => card.sections.find((each) => each.title === title)).filter(Boolean);
-    const rest = card.sections.filter((each) => !sections.includes(each));
-    const pictures = [scoresChart(card.scores), reliabilityChart(card.reliability)].filter(Boolean);
-    const seen = pictures.length ? make('div', { class: 'pictures' }, ...pictures) : null;
-    const told = sections.map((each) => cardSection(each, each.title === 'Scores' && Boolean(card.scores)));
-    const body = make('div', { class: 'body' }, summary, seen, ...told, this.more(card, rest));
-    for (const [place, table] of body.querySelectorAll('[role=region]').entries()) {
-      table.setAttribute('aria-label', t('models_table', { number: place + 1, model: card.name }));
+    const sections = OPEN.map((title) => card.sections.find((section) => section.title === title)).filter(Boolean);
+    const otherSections = card.sections.filter((section) => !sections.includes(section));
+    const charts = [scoresChart(card.scores), reliabilityChart(card.reliability)].filter(Boolean);
+    const chartGroup = charts.length ? make('div', { class: 'pictures' }, ...charts) : null;
+    const sectionElements = sections.map((section) => cardSection(section, section.title === 'Scores' && Boolean(card.scores)));
+    const body = make('div', { class: 'body' }, summary, chartGroup, ...sectionElements, this.more(card, otherSections));
+    for (const [index, table] of body.querySelectorAll('[role=region]').entries()) {
+      table.setAttribute('aria-label', t('models_table', { number: index + 1, model: card.name }));
     }
     return make('article', { 'aria-labelledby': `model-${card.name}`, data: { model: card.name, kind: card.kind } }, side, body);
   }
 
   /** List of models that can be downloaded. */
   hub(cards) {
-    const named = cards.map((card) => ({ ...card, source: card.languages[0] ?? '', target: card.languages[1] ?? '' }));
-    named.sort(byPair);
-    const line = (card) => {
+    const sorted = cards.map((card) => ({ ...card, source: card.languages[0] ?? '', target: card.languages[1] ?? '' }));
+    sorted.sort(byPair);
+    const item = (card) => {
       const id = `model-${card.name}`;
       const name = make(
         'div',
@@ -162,22 +162,22 @@ class ModelsTab {
         make('b', {}, card.kind === 'classifier' ? modelDescription(card) : pairName(card) || kindName(card)),
         make('span', { class: 'quiet', lang: 'en' }, card.name),
       );
-      const fetch = make(
+      const downloadButton = make(
         'button',
         { type: 'button', class: 'link', 'aria-describedby': id, onclick: () => useModel(card) },
         t('models_download'),
       );
       const size = make('span', { class: 'quiet numeric' }, card.bytes ? formatSize(card.bytes) : '');
-      return make('li', {}, name, size, state.hubAway ? null : fetch);
+      return make('li', {}, name, size, state.hubAway ? null : downloadButton);
     };
-    const list = make('ul', {}, ...named.map(line));
+    const list = make('ul', {}, ...sorted.map(item));
     this.away.draw();
     const byHand = make('p', { class: 'quiet' }, t('hub_by_hand'));
-    const shown = state.hubAway
+    const content = state.hubAway
       ? [this.away.element, make('details', {}, make('summary', {}, t('hub_details')), byHand, list)]
       : [make('p', { class: 'quiet' }, t('models_hub_says')), list];
     const title = make('h2', { id: 'models-hub' }, t('models_hub'));
-    return make('section', { class: 'hub', 'aria-labelledby': 'models-hub' }, title, ...shown);
+    return make('section', { class: 'hub', 'aria-labelledby': 'models-hub' }, title, ...content);
   }
 
   facts(card) {
@@ -204,27 +204,27 @@ class ModelsTab {
   more(card, rest) {
     if (!card.introduction.length && !rest.length) return null;
     const introduction = make('div', { class: 'prose', lang: 'en' }, ...card.introduction.map(renderNode));
-    return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map((each) => cardSection(each)));
+    return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map((section) => cardSection(section)));
   }
 }
 
-/** Parameter count in millions: "9.7 M". */
+/** Format a parameter count in millions: "9.7 M". */
 const millions = (count) => t('models_millions', { count: (count / 1e6).toLocaleString(state.language, { maximumFractionDigits: 1 }) });
 
-/** Opens the model in the Heads tab, which offers to download a missing one. */
+/** Open the model in the Heads tab, which offers the download of a missing model. */
 function useModel({ name }) {
   dispatchEvent(new CustomEvent('headlight-model', { detail: { name } }));
   set({ tab: 'heads' });
   document.getElementById('sentence')?.scrollIntoView({ block: 'center' });
 }
 
-/** Opens the Sentiment tab with this classifier. */
+/** Open the Sentiment tab with this classifier. */
 function openClassifier({ name, languages: [source = ''], where, linear }) {
   dispatchEvent(new CustomEvent('headlight-classifier', { detail: { name, source, where, linear, downloaded: true } }));
   set({ tab: 'sentiment' });
 }
 
-/** The licence's name, untranslated; only the restriction in our own cards is translated. */
+/** Name of the licence. Only the restriction in the shipped models' cards is translated. */
 function licenceSays({ licence }) {
   if (!licence) return t('models_no_licence');
   return licence === tables.words.en.models_licence_restricted ? t('models_licence_restricted') : licence;
@@ -237,10 +237,10 @@ function modelDescription({ kind, languages }) {
   return target ? t('models_pair', { source, target }) : (source ?? t('models_translates'));
 }
 
-/** A section of a card. Known titles are translated, the text is not. `folded` collapses it below its chart. */
+/** Section of a card. Titles in `SECTIONS` are translated, the text is not. `folded` collapses the section below its chart. */
 function cardSection({ title, blocks, curve }, folded = false) {
-  const known = SECTIONS[title];
-  const heading = known ? make('h3', {}, t(`models_section_${known}`)) : make('h3', { lang: 'en' }, title);
+  const phrase = SECTIONS[title];
+  const heading = phrase ? make('h3', {}, t(`models_section_${phrase}`)) : make('h3', { lang: 'en' }, title);
   const prose = make('div', { class: 'prose', lang: 'en' }, ...blocks.map(renderNode));
   if (!curve && !folded) return make('section', {}, heading, prose);
   const numbers = make('details', {}, make('summary', {}, t('models_numbers')), prose);
@@ -248,13 +248,13 @@ function cardSection({ title, blocks, curve }, folded = false) {
   return make('section', {}, heading, make('div', { class: 'curves' }, ...curves(curve)), numbers);
 }
 
-/** Converts a node of a card to an element. Unknown tags become `span`. */
+/** Convert a node of a card to an element. Unknown tags become `span`. */
 function renderNode(node) {
   if (typeof node === 'string') return node;
-  const inside = (node.inside ?? []).map(renderNode);
-  if (!TAGS.has(node.tag)) return make('span', {}, ...inside);
+  const children = (node.inside ?? []).map(renderNode);
+  if (!TAGS.has(node.tag)) return make('span', {}, ...children);
   const link = node.tag === 'a' ? { href: node.href, target: '_blank', rel: 'noopener noreferrer' } : {};
-  const element = make(node.tag, { class: node.end ? 'end' : null, ...link }, ...inside);
+  const element = make(node.tag, { class: node.end ? 'end' : null, ...link }, ...children);
   if (node.tag === 'table') return make('div', { class: 'wide', tabindex: 0, role: 'region' }, element);
   return element;
 }

@@ -1,4 +1,4 @@
-// Compares two recordings of the same tokens: one head of each, and the difference. Both views share one selection.
+// Comparison of two recordings of the same tokens: one head of each, and the difference. Both share one selection.
 
 import { make, replace } from '../core/dom.js';
 import { on as onPage } from '../core/state.js';
@@ -13,7 +13,7 @@ import { RecordingSource } from '../recording/recording-source.js';
 const SHOWN = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'arrived'];
 
 export class RecordingComparison {
-  /** `alike(yes)` is called on each draw: true if both have the same tokens, so that the maps can be compared. */
+  /** `alike(yes)` is called on each draw, with true if both recordings have the same tokens and can be compared. */
   constructor(element, recordings, store, alike) {
     element.classList.add('explorer', 'both');
     this.alike = alike;
@@ -32,11 +32,11 @@ export class RecordingComparison {
     };
     this.comparison = new Comparison(canvasPlotly(), store.state);
     replace(this.maps, ...this.comparison.elements);
-    const where = (event) =>
+    const cellAt = (event) =>
       this.views &&
       (this.comparison.maps.find(({ plane }) => plane.contains(event.target))?.cellAt(event) ??
         cellOfElement(this.sources[0], this.views[0], event.target));
-    mountPointer(this.head, where, {
+    mountPointer(this.head, cellAt, {
       onHover: (hoverRow, hoverColumn) => store.set({ hoverRow, hoverColumn }),
       onPin: (row, column) => store.set({ row, column }),
     });
@@ -52,17 +52,18 @@ export class RecordingComparison {
     const { kind } = state;
     this.width = this.maps.clientWidth;
     this.title.textContent = t('compare_both');
-    const found = this.recordings.every((each) => each.kinds.includes(kind));
-    const names = found && this.recordings.map((each) => JSON.stringify(Object.values(axes(each, kind, state)).map(labels)));
+    const haveKind = this.recordings.every((recording) => recording.kinds.includes(kind));
+    const labelTexts =
+      haveKind && this.recordings.map((recording) => JSON.stringify(Object.values(axes(recording, kind, state)).map(labels)));
     this.views = null;
-    this.maps.hidden = !found || names[0] !== names[1];
+    this.maps.hidden = !haveKind || labelTexts[0] !== labelTexts[1];
     this.says.textContent = this.maps.hidden ? t('compare_other_tokens') : '';
     this.alike(!this.maps.hidden);
     if (this.maps.hidden) return;
-    const looked = state.preview ?? state;
-    this.views = this.recordings.map((each, of) => {
-      const { layer, head } = nearestHead(each, kind, looked);
-      return { ...view(each, kind, layer, head, state), of };
+    const visibleHead = state.preview ?? state;
+    this.views = this.recordings.map((recording, index) => {
+      const { layer, head } = nearestHead(recording, kind, visibleHead);
+      return { ...view(recording, kind, layer, head, state), of: index };
     });
     const [first, second] = this.views;
     this.maps.style.setProperty('--plane', `${this.comparison.show(this.source, first, second, this.width || 780)}px`);

@@ -1,8 +1,8 @@
-// The notebook around the iframe: follows its theme and fits the iframe's height to the view.
+// The notebook around the iframe: follows its theme, and fits the iframe's height to the view.
 
 import { make } from '../core/dom.js';
 
-/** Our iframe element in the notebook's page, or null if the page has another origin. */
+/** The iframe element in the notebook's page, or null if the page has another origin. */
 export function frameOf() {
   try {
     return window.frameElement;
@@ -11,7 +11,7 @@ export function frameOf() {
   }
 }
 
-/** Whether the notebook is dark: by the first opaque background behind the iframe, else by the theme's name. */
+/** Whether the notebook is dark, by the first opaque background behind the iframe, else by the theme's name. */
 export function isDark(frame, preferred) {
   for (let element = frame; element; element = element.parentElement ?? element.getRootNode?.().host) {
     const [red, green, blue, opacity] = pixelOf(getComputedStyle(element).backgroundColor);
@@ -27,11 +27,11 @@ function pixelOf(colour) {
     const [red, green, blue, opacity = 1] = (numbers.match(/[\d.]+/g) ?? []).map(Number);
     return [red, green, blue, 255 * opacity];
   }
-  // A canvas converts every other notation, such as `color(srgb 1 1 1)` and `oklch(…)`.
-  const paint = /** @type {CanvasRenderingContext2D} */ (make('canvas', { width: 1, height: 1 }).getContext('2d'));
-  paint.fillStyle = colour;
-  paint.fillRect(0, 0, 1, 1);
-  return paint.getImageData(0, 0, 1, 1).data;
+  // A canvas converts other notations, such as `color(srgb 1 1 1)` and `oklch(…)`.
+  const context = /** @type {CanvasRenderingContext2D} */ (make('canvas', { width: 1, height: 1 }).getContext('2d'));
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 1, 1);
+  return context.getImageData(0, 0, 1, 1).data;
 }
 
 /** Whether VS Code, JupyterLab or Colab declares a dark theme, for notebooks with transparent backgrounds. */
@@ -44,19 +44,19 @@ function themeByName(page) {
   return theme ? theme === 'dark' : undefined;
 }
 
-/** Follows the notebook's theme, and resizes the iframe with the view. */
+/** Follow the notebook's theme, and resize the iframe with the view. */
 export function followNotebook(frame, root) {
   const preference = matchMedia('(prefers-color-scheme: dark)');
-  const show = () => document.body.classList.toggle('dark', isDark(frame, preference.matches));
-  preference.addEventListener('change', show);
-  show();
+  const applyTheme = () => document.body.classList.toggle('dark', isDark(frame, preference.matches));
+  preference.addEventListener('change', applyTheme);
+  applyTheme();
   if (!frame) return;
-  const watch = new MutationObserver(show);
+  const observer = new MutationObserver(applyTheme);
   for (const element of [frame.ownerDocument.documentElement, frame.ownerDocument.body]) {
-    watch.observe(element, { attributes: true });
-    element.addEventListener('transitionend', show);
+    observer.observe(element, { attributes: true });
+    element.addEventListener('transitionend', applyTheme);
   }
-  addEventListener('pagehide', () => watch.disconnect());
+  addEventListener('pagehide', () => observer.disconnect());
   const fit = () => (frame.style.height = `${Math.ceil(root.getBoundingClientRect().height)}px`);
   new ResizeObserver(fit).observe(root);
 }

@@ -1,5 +1,5 @@
-// A head view in a notebook or in a standalone page. A standalone page contains its data; in a notebook the data comes
-// from the widget's model (`widget-host.js`).
+// A head view in a notebook or on a standalone page. A standalone page contains its data; in a notebook, the widget's model
+// provides the data (`widget-host.js`).
 
 import { make } from '../core/dom.js';
 import { followTheme } from '../core/theme.js';
@@ -41,40 +41,43 @@ export async function open(root) {
 
 async function openRecordings(root, views, maps, host) {
   const recordings = [];
-  for (const [place, values] of views.entries()) {
+  for (const [index, values] of views.entries()) {
     const numbers = {};
     for (const kind of Object.keys(values.kinds)) {
-      const bytes = maps[`${place} ${kind}`];
+      const bytes = maps[`${index} ${kind}`];
       if (bytes) numbers[kind] = await inflated(bytes);
     }
-    const ask = host.ask && ((asked) => requestHeads(host, { ...asked, place }));
-    recordings.push(new Recording(values, numbers, ask));
+    const requestMaps = host.ask && ((request) => requestHeads(host, { ...request, place: index }));
+    recordings.push(new Recording(values, numbers, requestMaps));
   }
   const [recording] = recordings;
   const store = initialState(recording);
   store.set(parseSelection(recording, store.state, host.look()));
-  const part = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
-  const shown = recordings.map((each, place) => {
-    const name = recordings.length > 1 ? `${'AB'[place]}${each.model.name ? ` · ${each.model.name}` : ''}` : each.model.name;
-    return new RecordingView(part('headlight-recorded'), each, { store, name, keys: () => place === 0 });
+  const addSection = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
+  const recordingViews = recordings.map((recordingOfView, index) => {
+    const name =
+      recordings.length > 1
+        ? `${'AB'[index]}${recordingOfView.model.name ? ` · ${recordingOfView.model.name}` : ''}`
+        : recordingOfView.model.name;
+    return new RecordingView(addSection('headlight-recorded'), recordingOfView, { store, name, keys: () => index === 0 });
   });
   if (recordings.length > 1) {
-    const alike = (yes) => root.classList.toggle('alike', yes);
-    new RecordingComparison(part('headlight-both'), recordings, store, alike);
+    const toggleAlike = (isAlike) => root.classList.toggle('alike', isAlike);
+    new RecordingComparison(addSection('headlight-both'), recordings, store, toggleAlike);
   }
   host.answers(async (message, buffers) => {
     if (message.what !== 'maps') return;
     const numbers = await inflated(bytesIn(buffers[0]));
     const { place, heads } = message;
     recordings[place].receive(message, heads, numbers, LEVEL_OF_ONE);
-    shown[place].onMaps(message);
+    recordingViews[place].onMaps(message);
   });
   syncSelection(store, recording, host);
 }
 
 const waiting = new Map();
 
-/** Requests maps. Requests of one microtask are batched into a message per layer. */
+/** Request maps. Requests within one microtask are batched into one message per layer. */
 function requestHeads(host, { place, kind, heads, small }) {
   const [{ layer }] = heads;
   const key = `${place} ${kind} ${layer} ${small}`;

@@ -1,4 +1,4 @@
-// A translation in a notebook: the Heads tab, as in a saved page.
+// A translation in a notebook: the Heads tab, as on a saved page.
 
 import { Translation } from '../core/translation.js';
 import { make } from '../core/dom.js';

@@ -1,5 +1,5 @@
-// The widget's front end in the notebook's page: an iframe with the view, and the messages between the view and Python.
-// The iframe isolates the view's keys, style and width from the notebook.
+// The widget in the notebook's page: an iframe with the view, and the messages between the view and Python. The iframe
+// isolates the view's keyboard shortcuts, styles and width from the notebook.
 
 const PAGE = ''; // HTML of the iframe, inserted by `viz/notebook/iframe.py`
 
@@ -7,14 +7,14 @@ const SYNCED = ['kind', 'layer', 'head', 'row', 'column'];
 
 /** The host interface of the view in the iframe, backed by the widget's model. */
 function hostOf(model) {
-  const left = new AbortController();
-  const hear = (name, listener) => {
+  const abortController = new AbortController();
+  const listen = (name, listener) => {
     model.on(name, listener);
-    left.signal.addEventListener('abort', () => model.off(name, listener));
+    abortController.signal.addEventListener('abort', () => model.off(name, listener));
   };
-  const look = () => Object.fromEntries(SYNCED.map((name) => [name, model.get(name)]));
+  const selection = () => Object.fromEntries(SYNCED.map((name) => [name, model.get(name)]));
   return {
-    look,
+    look: selection,
     shown: () => JSON.parse(model.get('_shown')),
     maps: () => model.get('_maps'),
     tell(changes) {
@@ -22,12 +22,12 @@ function hostOf(model) {
       model.save_changes();
     },
     hear(listener) {
-      for (const name of SYNCED) hear(`change:${name}`, () => listener(look()));
+      for (const name of SYNCED) listen(`change:${name}`, () => listener(selection()));
     },
-    ask: (asked) => model.send(asked),
-    answers: (listener) => hear('msg:custom', listener),
-    /** Removes the listeners when the iframe's page is unloaded. */
-    leave: () => left.abort(),
+    ask: (request) => model.send(request),
+    answers: (listener) => listen('msg:custom', listener),
+    /** Remove the listeners when the iframe's page unloads. */
+    leave: () => abortController.abort(),
   };
 }
 

@@ -1,6 +1,6 @@
-"""Engines to compare with: one module each, loaded in its own process.
+"""Engines of the comparison: one module per engine, which a separate process loads.
 
-Every engine takes a model folder and work, and returns jobs by row name: the timed functions, without arguments.
+An engine loads a model folder and returns, for a workload, its jobs by row name: the functions to time.
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-Job = Callable[[], list[list[int]]]  # does the work, and gives the tokens of each sentence
+Job = Callable[[], list[list[int]]]  # runs the workload and returns the tokens of each sentence
 
 
 @dataclass(frozen=True)
 class Workload:
     """A batch of sentences; each output has as many tokens as its input."""
 
-    ids: list[list[int]]  # with the end token
-    texts: list[str]  # the same
-    length: int  # tokens to write
+    ids: list[list[int]]  # source ids, with the end token
+    texts: list[str]  # the same sentences as text
+    length: int  # tokens to generate
 
 
 class Engine(Protocol):
-    """A loaded model that can be set to work."""
+    """A loaded model."""
 
     def jobs(self, work: Workload) -> dict[str, Job]:
-        """By the name of their row, everything to time for this work."""
+        """Return the jobs to time for a workload, by row name."""
 
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """How one engine is started."""
+    """The module and options of one engine."""
 
-    module: str  # has `load(folder, *, threads, **options) -> Engine`
-    package: str = ""  # a package that may be absent
+    module: str  # defines `load(folder, *, threads, **options) -> Engine`
+    package: str = ""  # an optional package that the engine needs
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def unavailable_reason(self) -> str:
-        """Why it cannot run here; empty if it can."""
+        """Why the engine cannot run here; empty if it can."""
         if self.package and importlib.util.find_spec(self.package) is None:
             return f"{self.package} is not installed (pip install -r requirements-bench.txt)"
         return ""
 
     def load(self, folder: Path, threads: int) -> Engine:
-        """The engine with the model of this folder."""
+        """Load the engine with the model of a folder."""
         options = {"threads": threads} | self.options
         engine: Engine = importlib.import_module(self.module).load(folder, **options)
         return engine

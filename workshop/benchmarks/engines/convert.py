@@ -1,4 +1,4 @@
-"""Our models in CTranslate2's format: the same numbers under other names."""
+"""Conversion of Headlight models to CTranslate2's format: the same weights under other names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "silu": 
 
 
 def convert(model: Transformer, folder: Path) -> None:
-    """Write a model of ours as they want it."""
+    """Write a model in CTranslate2's format. Raise a `ValueError` if CTranslate2 has no such model."""
     from ctranslate2.specs import TransformerSpec
     from ctranslate2.specs.common_spec import Activation
 
@@ -29,15 +29,15 @@ def convert(model: Transformer, folder: Path) -> None:
         pre_norm=config.norm_first,
         activation=Activation[ACTIVATIONS[config.activation]],
     )
-    for theirs, ours in ((spec.encoder, model.encoder), (spec.decoder, model.decoder)):
-        embeddings = theirs.embeddings[0] if isinstance(theirs.embeddings, list) else theirs.embeddings
-        embeddings.weight = _array(ours.embedding.table.weight)
-        theirs.scale_embeddings = ours.embedding.scale
-        theirs.position_encodings.encodings = _array(ours.embedding.positions.as_array(config.max_length))
+    for target, source in ((spec.encoder, model.encoder), (spec.decoder, model.decoder)):
+        embeddings = target.embeddings[0] if isinstance(target.embeddings, list) else target.embeddings
+        embeddings.weight = _array(source.embedding.table.weight)
+        target.scale_embeddings = source.embedding.scale
+        target.position_encodings.encodings = _array(source.embedding.positions.as_array(config.max_length))
         if config.norm_first:
-            _norm(theirs.layer_norm, ours.final_norm)
-        for their_layer, our_layer in zip(theirs.layer, ours.layers, strict=True):
-            _layer(their_layer, our_layer)
+            _norm(target.layer_norm, source.final_norm)
+        for target_layer, source_layer in zip(target.layer, source.layers, strict=True):
+            _layer(target_layer, source_layer)
     _linear(spec.decoder.projection, model.decoder.output.words)
     for register, size in (
         (spec.register_source_vocabulary, config.source_vocabulary),

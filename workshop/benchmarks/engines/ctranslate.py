@@ -1,4 +1,4 @@
-"""CTranslate2, the fastest engine at hand: our weights in its own format, no maps. Runs without PyTorch."""
+"""CTranslate2, the fastest alternative: the same weights in its format, without attention maps or PyTorch."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from workshop.benchmarks.engines import Job, Workload
 
 
 class CTranslate:
-    """A translator of theirs; their words are our ids."""
+    """A CTranslate2 translator whose tokens are ids as text."""
 
     def __init__(self, translator: Any, row: str) -> None:
         self.translator = translator
         self.row = row
 
     def jobs(self, work: Workload) -> dict[str, Job]:
-        """Greedy, as many tokens as the limit says."""
+        """Return a job that decodes greedily up to the workload's length."""
         tokens = ids_to_tokens(work.ids)
 
         def translate() -> list[list[int]]:
             result = self.translator.translate_batch(tokens, beam_size=1, max_decoding_length=work.length)
-            return [[int(token) for token in one.hypotheses[0]] for one in result]
+            return [[int(token) for token in output.hypotheses[0]] for output in result]
 
         return {self.row: translate}
 
 
 def ids_to_tokens(ids: list[list[int]]) -> list[list[str]]:
-    """Sentences as this engine wants them."""
+    """Return sentences as CTranslate2's tokens."""
     return [[str(token_id) for token_id in sentence] for sentence in ids]
 
 
 def converted_folder(folder: Path) -> Path:
-    """The path of a converted model folder."""
+    """Return the path of a converted model folder."""
     return folder.with_name(f"{folder.name}.ctranslate2")
 
 
 def load(folder: Path, *, row: str = "ctranslate2", compute_type: str = "float32", threads: int) -> CTranslate:
-    """The converted form of the folder; `convert.convert` wrote it."""
+    """Load the converted model of a folder, which `convert.convert` has written."""
     import ctranslate2
 
     translator = ctranslate2.Translator(

@@ -1,4 +1,4 @@
-"""Ours: once on the level of the model, and once from text to `Translation`."""
+"""Headlight, from ids to ids and from text to `Translation`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from workshop.benchmarks.engines import Job, Workload
 
 
 class Headlight:
-    """The translator of the app."""
+    """The translator that the page uses."""
 
     def __init__(self, translator: Translator, row: str) -> None:
         self.translator = translator
         self.row = row
 
     def jobs(self, work: Workload) -> dict[str, Job]:
-        """What `Translator` does without words and records; with the default weights, `Translator` itself, too."""
+        """Return the job from ids to ids and, with the default weights, that from text to `Translation`."""
         jobs: dict[str, Job] = {self.row: model_level(self.translator, work)}
         if self.row == "headlight":
             jobs["translator"] = lambda: self.translate(work)
         return jobs
 
     def translate(self, work: Workload) -> list[list[int]]:
-        """Text in, `Translation` out."""
+        """Translate texts to `Translation` records and return their target ids."""
         if len(work.texts) == 1:
             results = [self.translator.translate(work.texts[0], max_length=work.length)]
         else:
@@ -40,10 +40,10 @@ class Headlight:
 
 
 def model_level(translator: Translator, work: Workload) -> Job:
-    """Ids in; out come all tokens, all maps, the probability of each token and its best alternatives.
+    """Return a job from ids to ids that computes all maps, token probabilities and best alternatives.
 
-    This is the translator's own way, whatever that may be, between two things that are left out: the job is cut into
-    tokens beforehand, and where a record would be made, the ids alone come out.
+    The job runs the translator's code without its two ends: the texts are tokenised in advance, and the result is ids
+    instead of a record.
     """
     requests = [translator.request(text, max_length=work.length) for text in work.texts]
     job = translator.checker.prepare(requests)
@@ -53,11 +53,11 @@ def model_level(translator: Translator, work: Workload) -> Job:
     def ids_alone(job: Any, sentence: int, written: SearchResult, *others: Any) -> Any:
         return written.candidates[0].ids
 
-    bare = copy.copy(translator)
-    bare.checker = copy.copy(translator.checker)
-    bare.checker.prepare = lambda requests: job  # type: ignore[method-assign]
-    bare._make_translation = ids_alone  # type: ignore[assignment, method-assign]
-    return lambda: bare._translate_batch(requests)  # type: ignore[return-value]
+    reduced = copy.copy(translator)
+    reduced.checker = copy.copy(translator.checker)
+    reduced.checker.prepare = lambda requests: job  # type: ignore[method-assign]
+    reduced._make_translation = ids_alone  # type: ignore[assignment, method-assign]
+    return lambda: reduced._translate_batch(requests)  # type: ignore[return-value]
 
 
 def load(
@@ -69,7 +69,7 @@ def load(
     step_weights: StepWeights = "float16",
     threads: int,
 ) -> Headlight:
-    """Load the folder as the app does, but on a device of our choice."""
+    """Load a folder as the page does, but on a given device."""
     torch.set_num_threads(threads)
     choice = DeviceChoice(torch.device(device), getattr(torch, dtype), "chosen for a measurement.")
     loaded = load_checkpoint(folder, device=choice.device, dtype=choice.dtype)

@@ -1,4 +1,4 @@
-"""Hugging Face `transformers`: `MarianMTModel.generate` with all attentions, as a user of that library gets them."""
+"""Hugging Face `transformers`: `MarianMTModel.generate` with all attentions, through its public interface."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ DECODER_LAYER = ENCODER_LAYER | {
 
 
 class Marian:
-    """A Marian model with our weights."""
+    """A Marian model with the weights of a Headlight model."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
     def jobs(self, work: Workload) -> dict[str, Job]:
-        """Greedy, exactly `length` tokens, attentions returned."""
+        """Return a job that decodes exactly `length` tokens greedily and returns attentions."""
         ids = torch.tensor(work.ids, device=self.model.device)
         options = {
             "attention_mask": torch.ones_like(ids),
@@ -57,14 +57,14 @@ class Marian:
 
 
 def load(folder: Path, *, device: str = "cpu", dtype: str = "float32", threads: int) -> Marian:
-    """Our folder as a Marian model."""
+    """Load a Headlight folder as a Marian model."""
     torch.set_num_threads(threads)
     from transformers import MarianConfig, MarianMTModel
     from transformers.utils import logging
 
     logging.set_verbosity_error()
-    ours = load_checkpoint(folder).model
-    config = ours.config
+    transformer = load_checkpoint(folder).model
+    config = transformer.config
     model = MarianMTModel(
         MarianConfig(
             vocab_size=config.source_vocabulary,
@@ -85,31 +85,31 @@ def load(folder: Path, *, device: str = "cpu", dtype: str = "float32", threads: 
             attn_implementation="eager",
         )
     )
-    answer = model.load_state_dict(marian_state(ours), strict=False)
-    left = [name for name in answer.missing_keys if "embed_" not in name and name != "lm_head.weight"]
-    if left or answer.unexpected_keys:
-        raise RuntimeError(f"Marian's weights have other names now: {left or answer.unexpected_keys}")
+    loaded = model.load_state_dict(marian_state(transformer), strict=False)
+    missing_names = [name for name in loaded.missing_keys if "embed_" not in name and name != "lm_head.weight"]
+    if missing_names or loaded.unexpected_keys:
+        raise RuntimeError(f"Marian's weights have other names now: {missing_names or loaded.unexpected_keys}")
     model.tie_weights()
     return Marian(model.to(device, getattr(torch, dtype)).eval())
 
 
 def marian_state(ours: Transformer) -> dict[str, Tensor]:
-    """Our weights by Marian's names."""
-    mine = ours.state_dict()
+    """Return the weights by Marian's names."""
+    our_state = ours.state_dict()
     state = {
-        "model.shared.weight": mine["encoder.embedding.table.weight"],
-        "final_logits_bias": mine["decoder.output.words.bias"][None],
+        "model.shared.weight": our_state["encoder.embedding.table.weight"],
+        "final_logits_bias": our_state["decoder.output.words.bias"][None],
     }
     for side, layers, names in (
         ("encoder", ours.config.encoder_layers, ENCODER_LAYER),
         ("decoder", ours.config.decoder_layers, DECODER_LAYER),
     ):
         for layer in range(layers):
-            here = f"{side}.layers.{layer}"
-            for theirs, own in names.items():
-                parts = ATTENTION if theirs.endswith("attn") else {"": ""}
-                for their_part, own_part in parts.items():
+            layer_path = f"{side}.layers.{layer}"
+            for their_module, our_module in names.items():
+                parts = ATTENTION if their_module.endswith("attn") else {"": ""}
+                for their_part, our_part in parts.items():
                     for kind in ("weight", "bias"):
-                        their_name = ".".join(filter(None, ("model", here, theirs, their_part, kind)))
-                        state[their_name] = mine[".".join(filter(None, (here, own, own_part, kind)))]
+                        their_name = ".".join(filter(None, ("model", layer_path, their_module, their_part, kind)))
+                        state[their_name] = our_state[".".join(filter(None, (layer_path, our_module, our_part, kind)))]
     return state

@@ -1,7 +1,7 @@
-"""The tutorial baseline: `torch.nn.Transformer`, run again over everything written for each next word.
+"""Tutorial baseline: `torch.nn.Transformer`, rerun over the whole prefix for each next token.
 
-It has its own weights in the same shape, and returns no attention maps. Two ways of tutorials are measured: the whole
-model for each word, and the encoder once with the decoder for each word.
+It has random weights of the same shape and returns no attention maps. Two variants are measured: the whole model for
+each token, and the encoder once with the decoder for each token.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workshop.benchmarks.engines import Job, Workload
 
 
 class PositionalEncoding(nn.Module):
-    """The table that every tutorial adds."""
+    """The sinusoidal table that tutorials add to embeddings."""
 
     def __init__(self, d_model: int, max_length: int = 512) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class PositionalEncoding(nn.Module):
         self.table = nn.Buffer(table)
 
     def forward(self, x: Tensor) -> Tensor:
-        """`[batch, tokens, d_model]` → the same shape."""
+        """Add the positions to `[batch, tokens, d_model]`."""
         return x + self.table[: x.size(1)]
 
 
@@ -49,12 +49,12 @@ class TutorialModel(nn.Module):
         self.words = nn.Linear(config.d_model, config.target_vocabulary)
 
     def embed(self, table: nn.Embedding, ids: Tensor) -> Tensor:
-        """`[batch, tokens]` → `[batch, tokens, d_model]`."""
+        """Embed ids `[batch, tokens]` as `[batch, tokens, d_model]`."""
         embedded: Tensor = self.positions(table(ids) * self.scale)
         return embedded
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Logits of every word of the target."""
+        """Return the logits of every target token, `[batch, tokens, vocabulary]`."""
         mask = nn.Transformer.generate_square_subsequent_mask(target.size(1))
         decoded = self.transformer(
             self.embed(self.source, source), self.embed(self.target, target), tgt_mask=mask, tgt_is_causal=True
@@ -64,14 +64,14 @@ class TutorialModel(nn.Module):
 
 
 class Tutorial:
-    """Greedy decoding as it is taught."""
+    """Greedy decoding as in tutorials."""
 
     def __init__(self, model: TutorialModel, config: TransformerConfig) -> None:
         self.model = model
         self.config = config
 
     def jobs(self, work: Workload) -> dict[str, Job]:
-        """The whole model for each word, and the decoder for each word."""
+        """Return both variants as jobs."""
         source = torch.tensor(work.ids)
         return {
             "tutorial": lambda: self.encode_once(source, work.length),
@@ -80,7 +80,7 @@ class Tutorial:
 
     @torch.no_grad()
     def rerun(self, source: Tensor, length: int) -> list[list[int]]:
-        """`model(source, written)` for each word."""
+        """Decode with the whole model for each token."""
         written = torch.full((len(source), 1), self.config.start_id)
         for _ in range(length):
             logits = self.model(source, written)[:, -1]
@@ -90,7 +90,7 @@ class Tutorial:
 
     @torch.no_grad()
     def encode_once(self, source: Tensor, length: int) -> list[list[int]]:
-        """The better tutorials keep the encoder's output, and project only the last word."""
+        """Decode with a cached encoder output, and project only the last token."""
         model = self.model
         memory = model.transformer.encoder(model.embed(model.source, source))
         written = torch.full((len(source), 1), self.config.start_id)
@@ -106,7 +106,7 @@ class Tutorial:
 
 
 def load(folder: Path, *, threads: int) -> Tutorial:
-    """A randomly initialised model of the same shape."""
+    """Return a randomly initialised model of the same shape."""
     torch.set_num_threads(threads)
     config = load_checkpoint(folder).config
     torch.manual_seed(0)

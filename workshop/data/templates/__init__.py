@@ -1,5 +1,5 @@
-"""Parallel sentences made by rule: numbers, prices, times, dates, names, places, units, telephone numbers.
+"""Parallel sentences from templates: numbers, prices, times, dates, names, places, units and telephone numbers.
 
-A frame is one sentence in German, English and Chinese with slots; a slot draws a value that every language writes its
-own way. A translator that learns from them keeps the number, the hour and the name that a person typed.
+A frame is one sentence with slots in German, English and Chinese. A slot draws a value and formats it for each
+language. A model that trains on the sentences learns to preserve numbers, times and names.
 """

@@ -1,4 +1,4 @@
-"""Numbers in digits and words, counted things, prices, measures, shares, telephone numbers."""
+"""Numbers in digits and words, counted things, prices, measures, percentages and telephone numbers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ SIGNS = read_table(
 
 def _digits(number: int) -> Value:
     grouped = f"{number:,}"
-    if number < 10_000:  # four digits are written with and without a mark
+    if number < 10_000:  # the thousands separator is optional up to four digits
         return {"de": (grouped.replace(",", "."), str(number)), "en": (grouped, str(number)), "zh": (str(number),)}
     return {
         "de": (grouped.replace(",", "."), grouped.replace(",", " ")),
@@ -102,36 +102,38 @@ def _words(number: int, *, counting: bool = False) -> Value:
 
 
 def _join(*parts: Value) -> Value:
-    """Values side by side: every form of the first, the first form of the others with it, and one of their others."""
+    """Join values: all forms of the first with the first forms of the others, and one join with their last forms."""
     joined: dict[str, tuple[str, ...]] = {}
     for language in parts[0]:
         if all(language in part for part in parts):
-            gap = "" if language == "zh" else " "
-            main = [gap.join((form, *(part[language][0] for part in parts[1:]))) for form in parts[0][language]]
-            other = [gap.join((parts[0][language][0], *(part[language][-1] for part in parts[1:])))]
-            joined[language] = tuple(dict.fromkeys(main + other))
+            separator = "" if language == "zh" else " "
+            main_forms = [
+                separator.join((form, *(part[language][0] for part in parts[1:]))) for form in parts[0][language]
+            ]
+            other_forms = [separator.join((parts[0][language][0], *(part[language][-1] for part in parts[1:])))]
+            joined[language] = tuple(dict.fromkeys(main_forms + other_forms))
     return joined
 
 
 def _size(random: Random) -> int:
-    """Small numbers often, large ones at times."""
+    """Draw a number up to 10,000; small numbers are more frequent."""
     return random.randint(2, random.choice((12, 30, 100, 1000, 10_000)))
 
 
 def number_digits(random: Random, languages: Languages) -> Value:
-    """`3.521`, `3,521`, `3521`."""
+    """Draw a number in digits: `3.521`, `3,521`, `3521`."""
     return _digits(random.randint(2, random.choice((100, 1000, 10_000, 100_000, 10_000_000))))
 
 
 def number_words(random: Random, languages: Languages) -> Value:
-    """`dreitausendfünfhunderteinundzwanzig`."""
+    """Draw a number in words: `dreitausendfünfhunderteinundzwanzig`."""
     return _words(random.randint(2, random.choice((30, 100, 100, 1000, 10_000, 100_000))))
 
 
 def _equation(random: Random, numbers: tuple[int, int, int], signs: Value) -> Value:
-    """`zwölf plus drei ist fünfzehn`, or the same in digits."""
+    """Format an equation with numbers in words or digits: `zwölf plus drei ist fünfzehn`."""
     values = [_words(number) if random.random() < 0.5 else _digits(number) for number in numbers]
-    if random.random() < 0.8:  # most people spell all three the same way
+    if random.random() < 0.8:  # usually all three numbers have the same format
         values = [_words(number) if numbers[2] % 2 else _digits(number) for number in numbers]
     result = {}
     for language in ("de", "en", "zh"):
@@ -141,27 +143,27 @@ def _equation(random: Random, numbers: tuple[int, int, int], signs: Value) -> Va
 
 
 def addition(random: Random, languages: Languages) -> Value:
-    """`zwölf plus drei ist fünfzehn`, and it is."""
+    """Draw a correct sum: `zwölf plus drei ist fünfzehn`."""
     first, second = random.randint(2, 60), random.randint(2, 60)
     return _equation(random, (first, second, first + second), SIGNS[0])
 
 
 def product(random: Random, languages: Languages) -> Value:
-    """`sechs mal sieben ist zweiundvierzig`."""
+    """Draw a correct product: `sechs mal sieben ist zweiundvierzig`."""
     first, second = random.randint(2, 12), random.randint(2, 20)
     return _equation(random, (first, second, first * second), SIGNS[1])
 
 
 def small_digits(random: Random, languages: Languages) -> Value:
-    """From 2 to 999: rooms, lines, platforms."""
+    """Draw a number from 2 to 999, for rooms, lines and platforms."""
     return _digits(random.randint(2, random.choice((20, 99, 999))))
 
 
 def decimal(random: Random, languages: Languages) -> Value:
-    """`3,5`, `3.5`."""
-    whole = random.randint(0, random.choice((9, 99, 400)))
-    rest = random.choice((str(random.randint(1, 9)), f"{random.randint(1, 99):02}"))
-    text = f"{whole}.{rest}"
+    """Draw a decimal number: `3,5`, `3.5`."""
+    integer = random.randint(0, random.choice((9, 99, 400)))
+    decimals = random.choice((str(random.randint(1, 9)), f"{random.randint(1, 99):02}"))
+    text = f"{integer}.{decimals}"
     return {"de": (text.replace(".", ","),), "en": (text,), "zh": (text,)}
 
 
@@ -174,17 +176,17 @@ def _counted(random: Random, units: tuple[Value, ...], languages: Languages) -> 
 
 
 def things(random: Random, languages: Languages) -> Value:
-    """`sieben Stühle`, `seven chairs`, `七把椅子`."""
+    """Draw counted things: `sieben Stühle`, `seven chairs`, `七把椅子`."""
     return _counted(random, THINGS, languages)
 
 
 def span(random: Random, languages: Languages) -> Value:
-    """`drei Wochen`, `three weeks`, `三个星期`."""
+    """Draw a duration: `drei Wochen`, `three weeks`, `三个星期`."""
     return _counted(random, SPANS, languages)
 
 
 def _measure(units: tuple[Value, ...]) -> Draw:
-    """`3,5 Kilometer`, `zwölf Liter`."""
+    """Return a slot that draws a measure: `3,5 Kilometer`, `zwölf Liter`."""
 
     def draw(random: Random, languages: Languages) -> Value:
         if random.random() < 0.3:
@@ -195,7 +197,7 @@ def _measure(units: tuple[Value, ...]) -> Draw:
 
 
 def _symbol_measure(*symbols: str) -> Draw:
-    """`350 km`: the same everywhere, but for the comma."""
+    """Return a slot that draws a measure with a unit symbol: `350 km`. Only the decimal mark varies by language."""
 
     def draw(random: Random, languages: Languages) -> Value:
         unit = random.choice(symbols)
@@ -206,25 +208,25 @@ def _symbol_measure(*symbols: str) -> Draw:
 
 
 def price(random: Random, languages: Languages) -> Value:
-    """`4,50 Euro`, `zwanzig Dollar`, `12,99 €`."""
-    coin, way = random.choice(COINS), random.random()
+    """Draw a price: `4,50 Euro`, `zwanzig Dollar`, `12,99 €`."""
+    coin, variant = random.choice(COINS), random.random()
     number = random.randint(1, random.choice((20, 100, 1000)))
-    if way < 0.35:
+    if variant < 0.35:
         return _join(_words(max(2, number), counting=True), coin)
-    if way < 0.55:
+    if variant < 0.55:
         return _join(_digits(max(2, number)), coin)
     cents = random.choice((50, 99, 95, 20, random.randint(1, 99)))
-    if way < 0.75:
+    if variant < 0.75:
         text = f"{number}.{cents:02}"
         return _join({"de": (text.replace(".", ","),), "en": (text,), "zh": (text,)}, coin)
     sign = random.choice("€$£")
-    text = f"{number}.{cents:02}" if way < 0.9 else str(number)
+    text = f"{number}.{cents:02}" if variant < 0.9 else str(number)
     comma = text.replace(".", ",")
     return {"de": (f"{comma} {sign}", f"{comma}{sign}"), "en": (sign + text,), "zh": (sign + text,)}
 
 
 def share(random: Random, languages: Languages) -> Value:
-    """`25 %`, `fünfundzwanzig Prozent`."""
+    """Draw a percentage: `25 %`, `fünfundzwanzig Prozent`."""
     number = random.randint(2, 99)
     if random.random() < 0.5:
         return {
@@ -240,31 +242,31 @@ def share(random: Random, languages: Languages) -> Value:
 
 
 def degrees(random: Random, languages: Languages) -> Value:
-    """`minus fünf Grad`, `minus five degrees`, `零下五度`."""
+    """Draw a temperature: `minus fünf Grad`, `minus five degrees`, `零下五度`."""
     number = random.randint(2, 39)
     value = _digits(number) if random.random() < 0.5 else _words(number, counting=True)
     zh = "两" if value["zh"] == ("两",) else value["zh"][0]
-    cold = random.random() < 0.4
-    sign = "minus " if cold else ""
+    is_negative = random.random() < 0.4
+    sign = "minus " if is_negative else ""
     return {
         "de": (f"{sign}{value['de'][0]} Grad",),
         "en": (f"{sign}{value['en'][0]} degrees",),
-        "zh": (f"{'零下' if cold else ''}{zh}度",),
+        "zh": (f"{'零下' if is_negative else ''}{zh}度",),
     }
 
 
 def telephone(random: Random, languages: Languages) -> Value:
-    """Ten or so digits, grouped in some way: copied."""
+    """Draw a telephone number of 6 to 11 digits in one of several formats. All languages copy it."""
     digits = "".join(random.choice("0123456789") for _ in range(random.randint(6, 11)))
-    first = random.randint(2, 5)
-    number = random.choice((digits, f"0{digits[:first]} {digits[first:]}", f"0{digits[:first]}/{digits[first:]}"))
+    split = random.randint(2, 5)
+    number = random.choice((digits, f"0{digits[:split]} {digits[split:]}", f"0{digits[:split]}/{digits[split:]}"))
     if random.random() < 0.2:
-        number = f"+{random.choice((49, 44, 1, 86, 41, 43))} {digits[:first]} {digits[first:]}"
+        number = f"+{random.choice((49, 44, 1, 86, 41, 43))} {digits[:split]} {digits[split:]}"
     return dict.fromkeys(("de", "en", "zh"), (number,))
 
 
 def age(random: Random, languages: Languages) -> Value:
-    """A number of years, digits or words, for `34 Jahre alt`."""
+    """Draw a number of years in digits or words, for `34 Jahre alt`."""
     number = random.randint(2, 99)
     value = _digits(number) if random.random() < 0.5 else _words(number, counting=True)
     return {**value, "zh": (value["zh"][0],)}

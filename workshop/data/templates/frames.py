@@ -1,4 +1,4 @@
-"""A frame and its slots: one sentence in several languages, filled with values that each writes its own way."""
+"""Frames and slots: a sentence in several languages, filled with values in the format of each language."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from headlight.model.training.corpora import Pair
 
 LANGUAGES = ("de", "en", "zh")
-HELD_OUT = 10  # one in this many filled frames is held out for the test
-SLOT = re.compile(r"\{([a-z_]+)(\d?)\}")  # {time}, or {name1} and {name2} for two of a kind
+HELD_OUT = 10  # one in 10 filled frames is held out for the test set
+SLOT = re.compile(r"\{([a-z_]+)(\d?)\}")  # {time}, or {name1} and {name2} for two names
 
-EqualForms = tuple[str, ...]  # a translation uses the first; a source uses any of them
-Value = Mapping[str, EqualForms]  # language → forms; a language that cannot say it is missing
+EqualForms = tuple[str, ...]  # the target uses the first form, the source a random one
+Value = Mapping[str, EqualForms]  # forms by language; a language without a form is missing
 Languages = tuple[str, str]  # source and target
 Draw = Callable[[Random, Languages], Value]
 
@@ -29,7 +29,7 @@ class SentenceFrame:
 
     @property
     def slots(self) -> tuple[str, ...]:
-        """The slots in order, each once."""
+        """The distinct slots, sorted."""
         return tuple(
             sorted({match.group() for text in next(iter(self.texts.values())) for match in SLOT.finditer(text)})
         )
@@ -45,7 +45,7 @@ class FrameGroup:
 
 
 class GeneratedPair(NamedTuple):
-    """A pair made by rule, and whether it belongs to the test."""
+    """A pair from a template; `held_out` pairs belong to the test set."""
 
     pair: Pair
     kind: str
@@ -53,7 +53,7 @@ class GeneratedPair(NamedTuple):
 
 
 def read_table(table: str) -> tuple[Value, ...]:
-    """Values from lines `German | English | Chinese`; `//` separates equivalent forms, `-` marks a missing language."""
+    """Parse values from lines `German | English | Chinese`. `//` separates forms, and `-` marks a missing language."""
     values: list[Value] = []
     for line in table.strip().splitlines():
         columns = [column.strip() for column in line.split("|")]
@@ -70,17 +70,17 @@ def read_table(table: str) -> tuple[Value, ...]:
 
 
 def read_words(text: str) -> tuple[str, ...]:
-    """Words parted by spaces and line ends."""
+    """Split a text into words at whitespace."""
     return tuple(text.split())
 
 
 def read_frames(table: str) -> tuple[SentenceFrame, ...]:
-    """Frames from such lines."""
+    """Parse frames from lines in the format of `read_table`."""
     return tuple(SentenceFrame(value) for value in read_table(table))
 
 
 def pick_from(values: tuple[Value, ...]) -> Draw:
-    """A slot that takes one of a table's values that both languages have."""
+    """Return a slot that draws a value from a table, among those that both languages have."""
 
     def draw(random: Random, languages: Languages) -> Value:
         return random.choice([value for value in values if set(languages) <= value.keys()])
@@ -91,21 +91,21 @@ def pick_from(values: tuple[Value, ...]) -> Draw:
 def fill(
     kind: FrameGroup, frame: SentenceFrame, slots: Mapping[str, Draw], random: Random, languages: Languages
 ) -> GeneratedPair:
-    """A pair of sentences: the source in any of its forms, the target in the one that a translation uses."""
+    """Fill a frame to a pair of sentences: a random form for the source, the first form for the target."""
     source, target = languages
     values = {slot: slots[SLOT.sub(r"\1", slot)](random, languages) for slot in frame.slots}
     key = "\t".join((frame.texts[target][0], *(values[slot][target][0] for slot in frame.slots)))
-    number = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
-    chosen = random.choice(frame.texts[source])
+    hash_value = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
+    template = random.choice(frame.texts[source])
     pair = Pair(
-        finish(SLOT.sub(lambda match: random.choice(values[match.group()][source]), chosen), source),
+        finish(SLOT.sub(lambda match: random.choice(values[match.group()][source]), template), source),
         finish(SLOT.sub(lambda match: values[match.group()][target][0], frame.texts[target][0]), target),
     )
-    return GeneratedPair(pair, kind.name, number % HELD_OUT == 0)
+    return GeneratedPair(pair, kind.name, hash_value % HELD_OUT == 0)
 
 
 def finish(text: str, language: str) -> str:
-    """A capital at the start; one full stop where an abbreviation ends the sentence; no spaces around Chinese."""
+    """Capitalise the first letter, merge double full stops, and remove spaces next to Chinese characters."""
     text = text.replace("..", ".")
     if language == "zh":
         text = re.sub(r"(?<=[^\x00-\x7f]) | (?=[^\x00-\x7f])", "", text)

@@ -1,4 +1,4 @@
-"""Writes the sentences made by rule: for each pair of languages a file to train on and one to test with."""
+"""Writes sentence pairs from templates: a training set and a test set per language pair."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ from workshop.data.templates.frames import LANGUAGES, GeneratedPair, Languages, 
 
 SLOTS = times.SLOTS | amounts.SLOTS | names.SLOTS | sentences.SLOTS
 PAIRS: tuple[Languages, ...] = tuple(pair for pair in permutations(LANGUAGES, 2) if "en" in pair)
-TRIES = 50  # for one new sentence: some frames have few
+TRIES = 50  # draws of one new sentence; some frames have few variants
 
 
 def generate_pairs(languages: Languages, seed: int) -> Iterator[GeneratedPair]:
-    """Pairs without end, no source twice, no source with two targets: the same ones for the same seed."""
+    """Yield pairs with distinct sources, until 50 draws in a row find no new source. Equal seeds give equal pairs.
+
+    Raises:
+        TrainingError: there are no templates for these languages.
+    """
     if languages not in PAIRS:
-        known = ", ".join("-".join(pair) for pair in PAIRS)
-        raise TrainingError(f"There are no templates for {'-'.join(languages)}. There are some for: {known}.")
+        choices = ", ".join("-".join(pair) for pair in PAIRS)
+        raise TrainingError(f"There are no templates for {'-'.join(languages)}. There are some for: {choices}.")
     random = Random(f"{seed} {'-'.join(languages)}")  # noqa: S311  (nothing secret)
     kinds = [
         (kind, [frame for frame in kind.frames if set(languages) <= frame.texts.keys()]) for kind in sentences.KINDS
@@ -33,33 +37,33 @@ def generate_pairs(languages: Languages, seed: int) -> Iterator[GeneratedPair]:
     while True:
         for _ in range(TRIES):
             kind, frames = random.choices(kinds, shares)[0]
-            made = fill(kind, random.choice(frames), SLOTS, random, languages)
-            if made.pair.source not in seen:
+            generated = fill(kind, random.choice(frames), SLOTS, random, languages)
+            if generated.pair.source not in seen:
                 break
         else:
             return
-        seen.add(made.pair.source)
-        yield made
+        seen.add(generated.pair.source)
+        yield generated
 
 
 def split_pairs(
     languages: Languages, count: int, seed: int, apart: Set[str] = frozenset()
 ) -> tuple[list[Pair], list[Pair]]:
-    """`count` pairs, split into training and a tenth for testing, without those that have a side in `apart`."""
+    """Return training pairs and test pairs, about a tenth of `count`, without pairs that have a side in `apart`."""
     train: list[Pair] = []
     test: list[Pair] = []
     targets: set[str] = set()
-    for made in generate_pairs(languages, seed):
+    for generated in generate_pairs(languages, seed):
         if len(train) + len(test) == count:
             break
-        if apart and not apart.isdisjoint(map(text_fingerprint, made.pair)):
+        if apart and not apart.isdisjoint(map(text_fingerprint, generated.pair)):
             continue
-        if made.held_out:
-            test.append(made.pair)
+        if generated.held_out:
+            test.append(generated.pair)
         else:
-            train.append(made.pair)
-            targets.add(made.pair.target)
-    # Two values can read the same in one language; such a pair is not a test.
+            train.append(generated.pair)
+            targets.add(generated.pair.target)
+    # Two values can have the same form in one language; such a pair is not a valid test.
     sources = {pair.source for pair in train}
     return train, [pair for pair in test if pair.target not in targets and pair.source not in sources]
 
@@ -67,14 +71,16 @@ def split_pairs(
 def write_templates(
     folder: Path, pairs: tuple[Languages, ...], count: int, seed: int, apart: Set[str] = frozenset()
 ) -> list[str]:
-    """Write `FOLDER/de-en/train.de`, `train.en`, `test.de`, `test.en` and so on; a report, one line a pair."""
+    """Write `FOLDER/de-en/train.de`, `train.en`, `test.de`, `test.en` and so on. Return one line per language pair."""
     report: list[str] = []
     for languages in pairs:
-        parts = dict(zip(("train", "test"), split_pairs(languages, count, seed, apart), strict=True))
-        place = folder / "-".join(languages)
-        place.mkdir(parents=True, exist_ok=True)
-        for name, made in parts.items():
+        splits = dict(zip(("train", "test"), split_pairs(languages, count, seed, apart), strict=True))
+        pair_folder = folder / "-".join(languages)
+        pair_folder.mkdir(parents=True, exist_ok=True)
+        for name, side_pairs in splits.items():
             for side, language in enumerate(languages):
-                write_text(place / f"{name}.{language}", "".join(f"{pair[side]}\n" for pair in made))
-        report.append(f"{place}: {len(parts['train']):,} pairs to train on, {len(parts['test']):,} to test with")
+                write_text(pair_folder / f"{name}.{language}", "".join(f"{pair[side]}\n" for pair in side_pairs))
+        report.append(
+            f"{pair_folder}: {len(splits['train']):,} pairs to train on, {len(splits['test']):,} to test with"
+        )
     return report

@@ -1,4 +1,4 @@
-"""Names of people, towns, streets and countries: copied, known in another form, or written in pinyin."""
+"""Names of people, towns, streets and countries: copied, translated, or transcribed in pinyin."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ STREET_ENDS = read_words(
     """
 )
 
-# Foreign names as Chinese newspapers write them.
+# Foreign names with their usual Chinese transcription.
 TRANSCRIBED = read_table(
     """
     Tom | Tom | 汤姆
@@ -243,23 +243,26 @@ def _same(name: str) -> Value:
 
 
 def _han(random: Random, *, whole: bool) -> Value:
-    """A Chinese name, its pinyin as German and English write it."""
+    """Draw a Chinese name with its pinyin. Without `whole`, draw only the surname."""
     surname = random.choice(HAN_SURNAMES)
-    value = random.sample(HAN_GIVEN, random.choice((1, 2, 2, 2))) if whole else []
-    han, pinyin = surname[0] + "".join(each[0] for each in value), "".join(each[1:] for each in value).capitalize()
+    syllables = random.sample(HAN_GIVEN, random.choice((1, 2, 2, 2))) if whole else []
+    characters, pinyin = (
+        surname[0] + "".join(part[0] for part in syllables),
+        "".join(part[1:] for part in syllables).capitalize(),
+    )
     latin = f"{surname[1:]} {pinyin}".strip()
-    return {"de": (latin,), "en": (latin,), "zh": (han,)}
+    return {"de": (latin,), "en": (latin,), "zh": (characters,)}
 
 
 def first_name(random: Random, languages: Languages) -> Value:
-    """A first name."""
+    """Draw a first name."""
     if "zh" in languages:
         return random.choice(TRANSCRIBED)
     return _same(random.choice(GIVEN))
 
 
 def surname(random: Random, languages: Languages) -> Value:
-    """A surname after Herr or Mr.; half of the German ones are made of two parts, so that the list never ends."""
+    """Draw a surname. Half of the German surnames are composed of two parts, for more variety than a list."""
     if "zh" in languages:
         return _han(random, whole=False)
     if random.random() < 0.5:
@@ -268,7 +271,7 @@ def surname(random: Random, languages: Languages) -> Value:
 
 
 def full(random: Random, languages: Languages) -> Value:
-    """A given name and a surname, or a Chinese name. From pinyin no character can be told, so not into Chinese."""
+    """Draw a full name. Translations into Chinese have no Chinese names, because pinyin is ambiguous."""
     if languages[1] == "zh":
         return random.choice(TRANSCRIBED)
     if "zh" in languages:
@@ -279,18 +282,18 @@ def full(random: Random, languages: Languages) -> Value:
 
 
 def town(random: Random, languages: Languages) -> Value:
-    """A city, or a German town that may not exist."""
+    """Draw a city, or a German town that may not exist."""
     if "zh" in languages or random.random() < 0.5:
         return random.choice(CITIES)
     return _same(random.choice(FIRST_PARTS) + random.choice(TOWN_ENDS))
 
 
 def street(random: Random, languages: Languages) -> Value:
-    """A street with its number, as it is on the house."""
-    first = random.choice(
+    """Draw a German street name with a house number."""
+    stem = random.choice(
         (*FIRST_PARTS, *SURNAMES[:60], "Goethe", "Schiller", "Beethoven", "Bahnhof", "Garten", "Haupt")
     )
-    name = f"{first}{random.choice(STREET_ENDS)} {random.randint(1, 199)}{random.choice(('', '', '', 'a', 'b'))}"
+    name = f"{stem}{random.choice(STREET_ENDS)} {random.randint(1, 199)}{random.choice(('', '', '', 'a', 'b'))}"
     return _same(name)
 
 

@@ -1,4 +1,4 @@
-"""Whole numbers in words: German, English and Chinese, each with the other ways to say them."""
+"""Integers, ordinals and years as German, English and Chinese words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EN_ORDINALS = {
 
 
 def german(number: int, *, final: bool = True) -> str:
-    """`siebenundvierzig`; a final one is `eins` if nothing follows, else `ein`. Up to 999,999."""
+    """Spell a number up to 999,999: `siebenundvierzig`. A final 1 is `eins`, or `ein` if a word follows."""
     ones, tens = SMALL["de"].split(), TENS["de"].split()
     if number == 1:
         return "eins" if final else "ein"
@@ -24,14 +24,14 @@ def german(number: int, *, final: bool = True) -> str:
         return (german(unit, final=False) + "und" if unit else "") + tens[number // 10 - 2]
     for size, name in ((1000, "tausend"), (100, "hundert")):
         if number >= size:
-            many, rest = divmod(number, size)
-            head = "" if many == 1 else german(many, final=False)
-            return head + name + (german(rest, final=final) if rest else "")
+            count, rest = divmod(number, size)
+            prefix = "" if count == 1 else german(count, final=False)
+            return prefix + name + (german(rest, final=final) if rest else "")
     raise AssertionError(number)
 
 
 def english(number: int, *, joined: bool = True) -> str:
-    """`one hundred and five`; without the "and" if not `joined`. Up to 999,999."""
+    """Spell a number up to 999,999: `one hundred and five`. Without `joined`, omit "and"."""
     ones, tens = SMALL["en"].split(), TENS["en"].split()
     if number < 20:
         return ones[number]
@@ -41,15 +41,15 @@ def english(number: int, *, joined: bool = True) -> str:
     if number < 1000:
         rest = number % 100
         return f"{ones[number // 100]} hundred" + (link + english(rest) if rest else "")
-    many, rest = divmod(number, 1000)
-    head = f"{english(many, joined=joined)} thousand"
+    thousands, rest = divmod(number, 1000)
+    prefix = f"{english(thousands, joined=joined)} thousand"
     if not rest:
-        return head
-    return head + (link if rest < 100 else " ") + english(rest, joined=joined)
+        return prefix
+    return prefix + (link if rest < 100 else " ") + english(rest, joined=joined)
 
 
 def chinese(number: int, *, counting: bool = False) -> str:
-    """`三千零五十`; 2 is 两 before a measure word. Up to 99,999,999."""
+    """Spell a number up to 99,999,999: `三千零五十`. With `counting`, before a measure word, 2 is 两."""
     if number == 2 and counting:
         return "两"
     if number < 10:
@@ -58,28 +58,28 @@ def chinese(number: int, *, counting: bool = False) -> str:
         return "十" + (DIGITS[number % 10] if number % 10 else "")
     for size, name in ((10_000, "万"), (1000, "千"), (100, "百"), (10, "十")):
         if number >= size:
-            many, rest = divmod(number, size)
-            head = chinese(many, counting=size > 10) + name
+            count, rest = divmod(number, size)
+            prefix = chinese(count, counting=size > 10) + name
             if not rest:
-                return head
-            gap = "零" if rest < size // 10 else ""
-            tail = ("一" if 10 <= rest < 20 else "") + chinese(rest)
-            return head + gap + tail
+                return prefix
+            zero = "零" if rest < size // 10 else ""
+            suffix = ("一" if 10 <= rest < 20 else "") + chinese(rest)
+            return prefix + zero + suffix
     raise AssertionError(number)
 
 
 def chinese_digits(text: str) -> str:
-    """`1987` → `一九八七`, as years are read."""
+    """Spell a number digit by digit, as in years: `1987` → `一九八七`."""
     return "".join(DIGITS[int(digit)] for digit in text)
 
 
 def german_ordinal(number: int) -> str:
-    """`dritten`, as after "am". Up to 99."""
+    """Return the dative ordinal of a number up to 99: `dritten`."""
     return DE_ORDINALS.get(number) or german(number) + ("ten" if number < 20 else "sten")
 
 
 def english_ordinal(number: int) -> str:
-    """`twenty-first`. Up to 99."""
+    """Return the ordinal of a number up to 99: `twenty-first`."""
     if number in EN_ORDINALS:
         return EN_ORDINALS[number]
     if number < 20:
@@ -88,7 +88,7 @@ def english_ordinal(number: int) -> str:
 
 
 def english_year(year: int) -> str:
-    """`nineteen eighty-seven`, `two thousand and five`; 1100 to 2099."""
+    """Spell a year from 1100 to 2099: `nineteen eighty-seven`, `two thousand and five`."""
     century, rest = divmod(year, 100)
     if 2000 <= year < 2010:
         return "two thousand" + (f" and {english(rest)}" if rest else "")
@@ -98,7 +98,7 @@ def english_year(year: int) -> str:
 
 
 def german_year(year: int) -> str:
-    """`neunzehnhundertsiebenundachtzig`, `zweitausendfünf`; 1100 to 2099."""
+    """Spell a year from 1100 to 2099: `neunzehnhundertsiebenundachtzig`, `zweitausendfünf`."""
     if year >= 2000:
         return german(year)
     century, rest = divmod(year, 100)
@@ -106,7 +106,7 @@ def german_year(year: int) -> str:
 
 
 def english_suffix(number: int) -> str:
-    """`1st`, `22nd`, `13th`."""
+    """Return a number with its ordinal suffix: `1st`, `22nd`, `13th`."""
     if 10 <= number % 100 <= 20:
         return f"{number}th"
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"

@@ -1,7 +1,7 @@
-"""Short film reviews made by rule, with their verdicts: denied faults, denied merits, "but", and how much.
+"""Short film reviews from templates, with their verdicts: negation, contrast and intensity.
 
-The same words praise in one sentence and complain in another, so that counting words does not help: who wants to be
-right must learn which word meets which. `{clause}` and the like are filled by one polarity, the one the line names.
+The same words praise in one review and complain in another, so a bag-of-words classifier fails: a classifier has to
+learn which words are combined. A slot such as `{clause+}` is filled with words of the polarity that its sign names.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from headlight.model.training.corpora import read_lines
 from headlight.model.training.files import write_text
 from workshop.data.new_lines import text_fingerprint
 
-SLOT = re.compile(r"\{([a-z]+)([+-]?)\}")  # {subject}, or {adjective+} for one that praises
+SLOT = re.compile(r"\{([a-z]+)([+-]?)\}")  # {subject}, or {adjective+} for an adjective that praises
 HEADER = "label\ttext\n"
-TRIES = 100  # for one new text
-IDIOM_SHARE = 0.12  # of all texts
-# So many of the others are single clauses, and so many clauses deny nothing: else a word that complains would stand in
-# texts of praise most of the time, and a new sentence would be judged by the contrary of its words.
+TRIES = 100  # draws of one new text
+IDIOM_SHARE = 0.12  # share of all texts
+# The share of single clauses among the other texts, and of clauses without a negation. With fewer of these, most
+# negative words would appear in positive texts, and a classifier would learn the opposite of what a word means.
 PLAIN_SHARE = 0.75
 
 Words = tuple[str, ...]
 
 
 def _words(text: str) -> Words:
-    return tuple(" ".join(each.split()) for each in text.split(","))
+    return tuple(" ".join(phrase.split()) for phrase in text.split(","))
 
 
-# What fills a slot: first words without a polarity, then those that praise (+) and those that complain (-).
+# Words by slot: without polarity, with praise (+), and with complaint (-).
 WORDS: Mapping[str, Words] = {
     "subject": _words("""
         film, movie, story, plot, script, acting, cast, ending, dialogue, humour, direction, picture, camera
@@ -109,7 +109,7 @@ WORDS: Mapping[str, Words] = {
     """),
 }
 
-# Clauses of a polarity, without capital letter and full stop.
+# Clauses with a polarity, without a capital letter and full stop.
 PLAIN = """
     the {subject} is {adjective=}
     the {subject} is {very} {adjective=}
@@ -270,7 +270,7 @@ WHOLE = """
     don't believe those who say that {clause!}
     it is not true that {clause!}
 """
-# Ways of speaking whose verdict no word of theirs tells; a third of them with a clause of the same verdict.
+# Idioms whose words do not show the verdict. A third of them get a clause with the same verdict.
 IDIOMS = {
     "+": """
     I can't wait to see it again
@@ -334,13 +334,13 @@ def _lines(table: str) -> Words:
 
 
 class ReviewGenerator:
-    """Draws texts and fills them; `=` in a line stands for its verdict, `!` for the other one."""
+    """Draws and fills templates. In a template, `=` stands for the verdict and `!` for the opposite."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(f"{seed} reviews")  # noqa: S311  (nothing secret)
 
     def draw(self) -> tuple[str, str]:
-        """A text, and `+` or `-`."""
+        """Draw a text and its verdict, `+` or `-`."""
         verdict = self.random.choice("+-")
         if self.random.random() < IDIOM_SHARE:
             text = self._fill(self.random.choice(_lines(IDIOMS[verdict])), verdict)
@@ -353,7 +353,7 @@ class ReviewGenerator:
         return self._finish(text), verdict
 
     def clause(self, verdict: str) -> str:
-        """States it, or negates the opposite."""
+        """Draw a clause that states the verdict or negates the opposite."""
         return self._fill(self.random.choice(_lines(PLAIN if self.random.random() < PLAIN_SHARE else DENIED)), verdict)
 
     def _fill(self, line: str, verdict: str) -> str:
@@ -371,37 +371,37 @@ class ReviewGenerator:
         return SLOT.sub(value, line)
 
     def _finish(self, text: str) -> str:
-        """Articles before vowels, and a person's ways of ending a line."""
+        """Correct "a" and "an", capitalise the first letter, and add a full stop, an exclamation mark or nothing."""
         text = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", re.sub(r"\b([Aa])n (?=[^aeiou\s])", r"\1 ", text))
         stop = self.random.choices([".", "!", ""], [8, 1, 1])[0]
         return text[0].upper() + text[1:] + stop
 
 
 def reviews(count: int, seed: int, apart: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
-    """`count` distinct texts with `1` or `0`, without those whose letters are in `apart`."""
-    drawn, seen = ReviewGenerator(seed), set(apart)
+    """Yield `count` distinct texts with `1` or `0`, without those whose fingerprints are in `apart`."""
+    generator, seen = ReviewGenerator(seed), set(apart)
     for _ in range(count):
         for _ in range(TRIES):
-            text, verdict = drawn.draw()
-            if (known := text_fingerprint(text)) not in seen:
+            text, verdict = generator.draw()
+            if (fingerprint := text_fingerprint(text)) not in seen:
                 break
         else:
             return
-        seen.add(known)
+        seen.add(fingerprint)
         yield text, "1" if verdict == "+" else "0"
 
 
 def review_fingerprints(files: Sequence[Path]) -> set[str]:
-    """The texts of tables like reviews.tsv, the second column below the header, as `letters` writes them."""
+    """Return the fingerprints of the texts in tables such as reviews.tsv: the second column below the header."""
     lines = (line for path in files for line in islice(read_lines(path), 1, None))
     return {text_fingerprint(line.split("\t")[1]) for line in lines if "\t" in line}
 
 
 def write_reviews(folder: Path, count: int, seed: int, apart: Set[str] = frozenset()) -> str:
-    """Write `FOLDER/train.tsv` and `test.tsv` (a tenth) and return a report."""
+    """Write `FOLDER/train.tsv` and `test.tsv` (a tenth). Return a summary."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"{label}\t{text}\n" for text, label in reviews(count, seed, apart)]
-    test = len(lines) // 10
-    write_text(folder / "test.tsv", HEADER + "".join(lines[:test]))
-    write_text(folder / "train.tsv", HEADER + "".join(lines[test:]))
-    return f"{folder}: {len(lines) - test:,} reviews to train on, {test:,} to test with"
+    test_count = len(lines) // 10
+    write_text(folder / "test.tsv", HEADER + "".join(lines[:test_count]))
+    write_text(folder / "train.tsv", HEADER + "".join(lines[test_count:]))
+    return f"{folder}: {len(lines) - test_count:,} reviews to train on, {test_count:,} to test with"

@@ -1,7 +1,7 @@
-"""The frames: what people say with times, dates, numbers, amounts and names. Columns: German, English, Chinese.
+"""Frames with times, dates, numbers, amounts and names. Columns: German, English, Chinese.
 
-`//` parts forms that mean the same; the first is what a translation says. `-` marks what a language leaves out because
-its other languages do not decide it.
+`//` separates forms with the same meaning; the first is the target of a translation. `-` marks a language without a
+form, because the other languages do not determine one.
 """
 
 from __future__ import annotations

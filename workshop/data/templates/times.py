@@ -55,16 +55,16 @@ PARTS_OF_DAY = read_table(
     """
 )
 PERIODS = ((5, "凌晨"), (9, "早上"), (12, "上午"), (13, "中午"), (18, "下午"), (24, "晚上"))
-LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of each month
+LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # maximum days per month
 
 
 def clock_words(random: Random, languages: Languages) -> Value:
-    """`Viertel vor acht`, `a quarter to eight`, `七点四十五分`: steps of five minutes, hours of a half day."""
+    """Draw a time in words: `Viertel vor acht`, `a quarter to eight`, `七点四十五分`, in steps of five minutes."""
     hour, minute = random.randint(1, 12), random.randrange(0, 60, 5)
-    after = hour % 12 + 1
-    de_hour, de_after = german(hour), german(after)
-    en_hour, en_after = english(hour), english(after)
-    zh_hour, zh_after = chinese(hour, counting=True) + "点", chinese(after, counting=True) + "点"
+    next_hour = hour % 12 + 1
+    de_hour, de_next = german(hour), german(next_hour)
+    en_hour, en_next = english(hour), english(next_hour)
+    zh_hour, zh_next = chinese(hour, counting=True) + "点", chinese(next_hour, counting=True) + "点"
     de_minutes, en_minutes = german(minute % 30 if minute < 30 else 60 - minute), english(min(minute, 60 - minute))
     if minute == 0:
         forms = f"{german(hour, final=False)} Uhr | {en_hour} o'clock | {zh_hour} // {zh_hour}钟 // {zh_hour}整"
@@ -74,25 +74,25 @@ def clock_words(random: Random, languages: Languages) -> Value:
             f" {zh_hour}一刻 // {zh_hour}十五分"
         )
     elif minute == 30:
-        forms = f"halb {de_after} | half past {en_hour} | {zh_hour}半 // {zh_hour}三十分"
+        forms = f"halb {de_next} | half past {en_hour} | {zh_hour}半 // {zh_hour}三十分"
     elif minute == 45:
         forms = (
-            f"Viertel vor {de_after} // viertel vor {de_after} // drei viertel {de_after} |"
-            f" a quarter to {en_after} // quarter to {en_after} |"
-            f" {zh_hour}四十五分 // {zh_hour}三刻 // 差一刻{zh_after}"
+            f"Viertel vor {de_next} // viertel vor {de_next} // drei viertel {de_next} |"
+            f" a quarter to {en_next} // quarter to {en_next} |"
+            f" {zh_hour}四十五分 // {zh_hour}三刻 // 差一刻{zh_next}"
         )
     else:
         past = minute < 30
-        near_half = {25: f"fünf vor halb {de_after}", 35: f"fünf nach halb {de_after}"}.get(minute)
-        de = near_half or f"{de_minutes} {'nach ' + de_hour if past else 'vor ' + de_after}"
-        en = f"{en_minutes} {'past ' + en_hour if past else 'to ' + en_after}"
+        near_half = {25: f"fünf vor halb {de_next}", 35: f"fünf nach halb {de_next}"}.get(minute)
+        de = near_half or f"{de_minutes} {'nach ' + de_hour if past else 'vor ' + de_next}"
+        en = f"{en_minutes} {'past ' + en_hour if past else 'to ' + en_next}"
         zh = f"{zh_hour}{'零' if minute < 10 else ''}{chinese(minute)}分"
-        forms = f"{de} | {en} | {zh}" + ("" if past else f" // 差{chinese(60 - minute)}分{zh_after}")
+        forms = f"{de} | {en} | {zh}" + ("" if past else f" // 差{chinese(60 - minute)}分{zh_next}")
     return read_table(forms)[0]
 
 
 def clock_of_day(random: Random, languages: Languages) -> Value:
-    """`drei Uhr nachmittags`, `three o'clock in the afternoon`, `下午三点`."""
+    """Draw an hour with its part of the day: `drei Uhr nachmittags`, `three o'clock in the afternoon`, `下午三点`."""
     first, last, de, en, zh = random.choice(
         [
             (6, 11, "morgens", "in the morning", "早上"),
@@ -109,12 +109,12 @@ def clock_of_day(random: Random, languages: Languages) -> Value:
 
 
 def clock_digits(random: Random, languages: Languages) -> Value:
-    """`7:45 Uhr`, `7:45`, `7点45分`; of the other half of the day `19:45 Uhr`, `7:45 p.m.`, `晚上7点45分`."""
+    """Draw a time in digits: `7:45 Uhr`, `7:45`, `7点45分`, or `19:45 Uhr`, `7:45 p.m.`, `晚上7点45分`."""
     hour, minute = random.randint(0, 23), random.choice((0, 5, 10, 15, 20, 30, 30, 40, 45, random.randint(1, 59)))
-    half, small = "a.m." if hour < 12 else "p.m.", (hour - 1) % 12 + 1
-    plain = half.replace(".", "")
+    am_or_pm, hour_of_half = "a.m." if hour < 12 else "p.m.", (hour - 1) % 12 + 1
+    undotted = am_or_pm.replace(".", "")
     minutes, zh_minutes = (f":{minute:02}", f"{minute}分") if minute else ("", "")
-    exact = tuple(f"{small}{minutes} {name}" for name in (half, plain, plain.upper()))
+    twelve_hour_forms = tuple(f"{hour_of_half}{minutes} {name}" for name in (am_or_pm, undotted, undotted.upper()))
     de = (f"{hour}:{minute:02} Uhr", f"{hour}.{minute:02} Uhr", f"{hour} Uhr {minute}")
     if not minute:
         de = (f"{hour} Uhr", f"{hour}:00 Uhr", f"{hour}.00 Uhr")
@@ -122,17 +122,17 @@ def clock_digits(random: Random, languages: Languages) -> Value:
         en = (f"{hour}{minutes}" if minute else f"{hour} o'clock",)
         return {
             "de": de,
-            "en": en + exact * ("de" in languages),
+            "en": en + twelve_hour_forms * ("de" in languages),
             "zh": (f"{hour}点{zh_minutes}", f"{hour}:{minute:02}"),
         }
     period = next(name for end, name in PERIODS if hour < end)
-    zh = (f"{period}{small}点{zh_minutes}", f"{period}{small}:{minute:02}")
-    return {"de": de, "en": exact, "zh": zh + (f"{hour}:{minute:02}",) * (hour > 12)}
+    zh = (f"{period}{hour_of_half}点{zh_minutes}", f"{period}{hour_of_half}:{minute:02}")
+    return {"de": de, "en": twelve_hour_forms, "zh": zh + (f"{hour}:{minute:02}",) * (hour > 12)}
 
 
 def clock_spoken(random: Random, languages: Languages) -> Value:
-    """`sieben Uhr siebzehn`, `seven seventeen`, `七点十七分`: minutes that no quarter or five is near."""
-    hour, minute = random.randint(1, 12), random.choice([each for each in range(1, 60) if each % 5])
+    """Draw a time with minutes that five does not divide: `sieben Uhr siebzehn`, `seven seventeen`, `七点十七分`."""
+    hour, minute = random.randint(1, 12), random.choice([number for number in range(1, 60) if number % 5])
     gap = "oh " if minute < 10 else ""
     return {
         "de": (f"{german(hour, final=False)} Uhr {german(minute)}",),
@@ -142,9 +142,9 @@ def clock_spoken(random: Random, languages: Languages) -> Value:
 
 
 def clock(random: Random, languages: Languages) -> Value:
-    """A time in any of these ways."""
-    ways = (clock_words, clock_words, clock_words, clock_digits, clock_digits, clock_of_day, clock_spoken)
-    return random.choice(ways)(random, languages)
+    """Draw a time in one of the formats above."""
+    slots = (clock_words, clock_words, clock_words, clock_digits, clock_digits, clock_of_day, clock_spoken)
+    return random.choice(slots)(random, languages)
 
 
 def _near_weekday(table: str) -> Draw:
@@ -161,11 +161,11 @@ def _near_weekday(table: str) -> Draw:
 
 
 def part_of_weekday(random: Random, languages: Languages) -> Value:
-    """`am Montagabend`, `on Monday evening`, `星期一晚上`."""
-    several = [part for part in PARTS_OF_DAY if set(languages) <= part.keys()]
+    """Draw a part of a weekday: `am Montagabend`, `on Monday evening`, `星期一晚上`."""
+    parts = [part for part in PARTS_OF_DAY if set(languages) <= part.keys()]
     if languages[0] == "en":
-        several = [part for part in several if part["de"] != ("am {}vormittag",)]  # "morning" is said one way
-    part, day = random.choice(several), random.choice(WEEKDAYS[:5])
+        parts = [part for part in parts if part["de"] != ("am {}vormittag",)]  # English "morning" has one translation
+    part, day = random.choice(parts), random.choice(WEEKDAYS[:5])
     return {language: tuple(part[language][0].format(name) for name in day[language]) for language in languages}
 
 
@@ -175,7 +175,7 @@ def _day_and_month(random: Random) -> tuple[int, int]:
 
 
 def date_digits(random: Random, languages: Languages) -> Value:
-    """`3. Mai 2024`, `May 3, 2024`, `2024年5月3日`; half of them without the year."""
+    """Draw a date in digits: `3. Mai 2024`, `May 3, 2024`, `2024年5月3日`. Half of the dates have no year."""
     day, month = _day_and_month(random)
     de, en = MONTHS[month - 1]["de"][0], MONTHS[month - 1]["en"][0]
     if random.random() < 0.5:
@@ -193,7 +193,7 @@ def date_digits(random: Random, languages: Languages) -> Value:
 
 
 def date_words(random: Random, languages: Languages) -> Value:
-    """`dritten Mai`, `the third of May`, `五月三日`."""
+    """Draw a date in words: `dritten Mai`, `the third of May`, `五月三日`."""
     day, month = _day_and_month(random)
     return {
         "de": (f"{german_ordinal(day)} {MONTHS[month - 1]['de'][0]}",),
@@ -203,30 +203,30 @@ def date_words(random: Random, languages: Languages) -> Value:
 
 
 def date(random: Random, languages: Languages) -> Value:
-    """A date in digits or words."""
+    """Draw a date in digits or words."""
     return random.choice((date_digits, date_digits, date_words))(random, languages)
 
 
 def weekday_and_date(random: Random, languages: Languages) -> Value:
-    """`Montag, dem 3. Mai`, `Monday, May 3`, `5月3日星期一`."""
+    """Draw a weekday with a date: `Montag, dem 3. Mai`, `Monday, May 3`, `5月3日星期一`."""
     day, month = _day_and_month(random)
-    week = random.choice(WEEKDAYS)
+    weekday = random.choice(WEEKDAYS)
     de, en = MONTHS[month - 1]["de"][0], MONTHS[month - 1]["en"][0]
     return {
-        "de": tuple(f"{name}, {article} {day}. {de}" for name in week["de"] for article in ("dem", "den")),
-        "en": (f"{week['en'][0]}, {en} {day}", f"{week['en'][0]}, {en} {english_suffix(day)}"),
-        "zh": tuple(f"{month}月{day}日{name}" for name in week["zh"]),
+        "de": tuple(f"{name}, {article} {day}. {de}" for name in weekday["de"] for article in ("dem", "den")),
+        "en": (f"{weekday['en'][0]}, {en} {day}", f"{weekday['en'][0]}, {en} {english_suffix(day)}"),
+        "zh": tuple(f"{month}月{day}日{name}" for name in weekday["zh"]),
     }
 
 
 def year(random: Random, languages: Languages) -> Value:
-    """A year in digits."""
+    """Draw a year in digits."""
     number = str(random.choice((random.randint(1100, 2090), random.randint(1900, 2030))))
     return dict.fromkeys(("de", "en", "zh"), (number,))
 
 
 def year_words(random: Random, languages: Languages) -> Value:
-    """A year in words."""
+    """Draw a year in words."""
     number = random.choice((random.randint(1101, 1999), random.randint(2000, 2040)))
     return {
         "de": (german_year(number),),
