@@ -47,14 +47,9 @@ class Theme:
     head_a: str  # the first head of a comparison
     head_b: str  # the second head of a comparison
     error: str
-<<<<<<< HEAD
     right: str  # an answer that is probably right
-    masked: str  # cells where no look is possible
-    hatch: str  # the lines across them
-=======
     masked: str  # masked cells
     hatch: str  # hatching of masked cells
->>>>>>> prose
 
 
 THEMES: dict[ThemeName, Theme] = {

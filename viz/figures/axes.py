@@ -51,24 +51,14 @@ class AxisLabels:
         return -0.5, max(1, len(self.labels)) - 0.5
 
     def name(self, place: int) -> str:
-<<<<<<< HEAD
-        """One written label, plain; where few are written, with its number."""
+        """Return the name of a visible label; with its number if only every tenth is visible."""
         text = self.labels[place].read + self.labels[place].text
-=======
-        """Return the text of a visible label; with its number if only every tenth is visible."""
-        text = self.labels[place].text
->>>>>>> prose
         return text if len(self.labels) <= DENSE_FROM else f"{place + 1} {text}"
 
 
 def axis_labels(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> AxisLabels:
-<<<<<<< HEAD
-    """An axis for these tokens within `pixels`."""
-    return _edge(token_labels(tokens), len(tokens), most, largest)
-=======
     """Return an axis for the tokens. `most` is its largest length in pixels, `largest` that of a cell."""
-    return _edge(tokens, len(tokens), most, largest)
->>>>>>> prose
+    return _edge(token_labels(tokens), len(tokens), most, largest)
 
 
 def map_axes(
@@ -76,30 +66,18 @@ def map_axes(
     most: float = WIDEST_MAP,
     largest: float = LARGEST_CELL,
 ) -> tuple[AxisLabels, AxisLabels]:
-<<<<<<< HEAD
-    """Row and column axes of one map with square cells, within the given pixels."""
-    longer = max(len(map.rows), len(map.columns))
-    rows, columns = row_labels(map), token_labels(map.columns)
-    return _edge(rows, longer, most, largest), _edge(columns, longer, most, largest)
-=======
     """Return the row and column axes of a map with square cells, with limits in pixels as in `axis_labels`."""
     longest_side = max(len(map.rows), len(map.columns))
-    return _edge(map.rows, longest_side, most, largest), _edge(map.columns, longest_side, most, largest)
->>>>>>> prose
+    rows, columns = row_labels(map), token_labels(map.columns)
+    return _edge(rows, longest_side, most, largest), _edge(columns, longest_side, most, largest)
 
 
 def _edge(labels: tuple[TokenLabel, ...], fitting: int, most: float, largest: float) -> AxisLabels:
     cell = min(largest, most / max(1, fitting))
     cell = math.floor(cell) if cell >= 12 else cell
-<<<<<<< HEAD
-    room = cell if len(labels) <= DENSE_FROM else 10 * cell  # where few are named, each has the room of ten
-    size = LABEL if room >= 20 else max(MIN_FONT_PIXELS, min(LABEL - 2, room - 1))
-    return AxisLabels(labels, cell, size)
-=======
-    label_space = cell if len(tokens) <= DENSE_FROM else 10 * cell  # one label per ten cells
+    label_space = cell if len(labels) <= DENSE_FROM else 10 * cell  # one label per ten cells
     size = LABEL if label_space >= 20 else max(MIN_FONT_PIXELS, min(LABEL - 2, label_space - 1))
-    return AxisLabels(token_labels(tokens), cell, size)
->>>>>>> prose
+    return AxisLabels(labels, cell, size)
 
 
 def rows_axis(edge: AxisLabels, theme: Theme) -> dict[str, Any]:

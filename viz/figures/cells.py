@@ -49,13 +49,8 @@ def hover_texts(
     words: Mapping[str, str],
     sign: str = "",
 ) -> list[list[str]]:
-<<<<<<< HEAD
-    """Hover text, `[rows][columns]`: "saw → yesterday attends to gestern: 0.8230"; empty if masked."""
+    """Return hover texts, `[rows][columns]`: "saw → yesterday attends to gestern: 0.8230"; empty if masked."""
     row_names = [label.plotly_row_name for label in rows.labels]
-=======
-    """Return hover texts, `[rows][columns]`, such as "query → key: 0.8230"; empty if masked."""
-    row_names = [label.plotly_full for label in rows.labels]
->>>>>>> prose
     column_names = [label.plotly_full for label in columns.labels]
     template = words["cell"]
     return [

@@ -43,21 +43,12 @@ def lines(
     texts = map_titles.figure_text("lines", words)
     left_labels, right_labels = row_labels(first), token_labels(first.columns)
     figure = go.Figure()
-<<<<<<< HEAD
-    for map, colour in maps:  # noqa: A001 (the field's own word)
-        _add_head(figure, map, colour, threshold, left_labels, right_labels, texts)
-    most = max(len(left_labels), len(right_labels), 1)
-    row = ROW if most <= 44 else TIGHT_ROW
-    size = LABEL if row == ROW else LABEL - 2
-    left, right = (_side_width(side, size) for side in (left_labels, right_labels))
-=======
     for map, colour in maps:  # noqa: A001 (the usual term)
-        _add_head(figure, map, colour, threshold, row_labels, column_labels, texts)
-    rows = max(len(row_labels), len(column_labels), 1)
+        _add_head(figure, map, colour, threshold, left_labels, right_labels, texts)
+    rows = max(len(left_labels), len(right_labels), 1)
     row_height = ROW if rows <= 44 else TIGHT_ROW
     size = LABEL if row_height == ROW else LABEL - 2
-    left, right = (_side_width(side, size) for side in (row_labels, column_labels))
->>>>>>> prose
+    left, right = (_side_width(side, size) for side in (left_labels, right_labels))
     width = int(left + MIDDLE_WIDTH + right)
     subtitle = texts["says"].format(row=map_titles.axis_sentence(first.kind, texts), threshold=f"{threshold:g}")
     name = map_titles.map_name(first, texts) if len(maps) == 1 else texts["title"]
@@ -75,17 +66,10 @@ def lines(
         xaxis={"range": [0, 1], "visible": False, "fixedrange": True},
         yaxis={"range": [rows - 0.5, -0.5], "visible": False},
         annotations=[
-<<<<<<< HEAD
-            caption(texts["rows"], theme, x=0, xanchor="right", xshift=-10, **sides),
-            caption(texts["columns"], theme, x=1, xanchor="left", xshift=10, **sides),
-            *_side(left_labels, 0, size, theme),
-            *_side(right_labels, 1, size, theme),
-=======
             caption(texts["rows"], theme, x=0, xanchor="right", xshift=-10, **position),
             caption(texts["columns"], theme, x=1, xanchor="left", xshift=10, **position),
-            *_side(row_labels, 0, size, theme),
-            *_side(column_labels, 1, size, theme),
->>>>>>> prose
+            *_side(left_labels, 0, size, theme),
+            *_side(right_labels, 1, size, theme),
         ],
         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top"},
         showlegend=len(maps) > 1,
