@@ -45,7 +45,7 @@ export class LogitLens {
     }
     this.latest.load(
       key,
-      () => callLatest(this.server.look_inside, asked),
+      (signal) => callLatest(this.server.look_inside, asked, null, null, signal),
       (told) => {
         [this.key, this.told] = [key, told];
         this.draw(translation, asked.token);

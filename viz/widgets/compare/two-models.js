@@ -106,7 +106,7 @@ class TwoModelsTab {
     this.draw();
     this.latest.load(
       key,
-      () => this.ask(asked),
+      (signal) => this.ask(asked, signal),
       (told) => this.onAnswer(told, key),
     );
   }
@@ -116,10 +116,10 @@ class TwoModelsTab {
     return { request: state.translation.requestValues(), other: secondRequest(this.config, state.translation, this.second), back };
   }
 
-  async ask(asked) {
+  async ask(asked, signal) {
     const { turn } = this.latest;
     try {
-      return { ...(await callLatest(this.server.answer_beside, asked)), back: asked.back };
+      return { ...(await callLatest(this.server.answer_beside, asked, null, null, signal)), back: asked.back };
     } catch (error) {
       if (turn === this.latest.turn) {
         this.second = null;

@@ -72,11 +72,15 @@ export const queueStatus = {
  * Calls a server function and shows the queue status. Retries while the cluster is unreachable or the server is busy.
  * Other errors of the server are thrown with `fault`, which selects the phrase. Background calls pass `wanted()`: they
  * show no status and resolve to `null` once it is false. `refused(answer)` is called before the pause of each retry.
+ * An aborted `signal` ends the call and its turn in the queue: the promise is rejected.
  *
  * @template Result
  * @overload
  * @param {import('messages').Call<Result>} ask
  * @param {object} values
+ * @param {null} [wanted]
+ * @param {null} [refused]
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Result>}
  */
 /**
@@ -94,11 +98,13 @@ export const queueStatus = {
  * @param {object} values
  * @param {(() => boolean) | null} wanted
  * @param {((answer: ErrorMessage) => void) | null} refused
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Result | null>}
  */
-export async function callLatest(ask, values, wanted = null, refused = null) {
+export async function callLatest(ask, values, wanted = null, refused = null, signal = undefined) {
   const patience = new Retry();
-  let answer = await ask(values);
+  const options = signal && { signal };
+  let answer = await ask(values, undefined, options);
   try {
     while (isMessage(answer, 'waiting') || patience.shouldRetry(answer)) {
       if (wanted && !wanted()) return null;
@@ -108,7 +114,7 @@ export async function callLatest(ask, values, wanted = null, refused = null) {
       }
       if (answer.what === 'waiting') {
         if (!wanted) queueStatus.again(patience, null);
-        answer = await ask(values, answer.ticket); // a queued request keeps its place
+        answer = await ask(values, answer.ticket, options); // a queued request keeps its place
         continue;
       }
       const pause = patience.pause(answer);
@@ -116,7 +122,8 @@ export async function callLatest(ask, values, wanted = null, refused = null) {
       refused?.(answer);
       await rest(pause, wanted);
       if (wanted && !wanted()) return null;
-      answer = await ask(values);
+      signal?.throwIfAborted();
+      answer = await ask(values, undefined, options);
     }
   } finally {
     patience.finish();

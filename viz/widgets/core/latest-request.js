@@ -1,7 +1,8 @@
-// Keeps only the latest request; stale answers are ignored.
+// Keeps only the latest request: an earlier one is aborted, as is one whose view the visitor leaves.
 
 import { faultOf } from './boot.js';
 import { faultText } from './i18n.js';
+import { on, state } from './state.js';
 
 export class LatestRequest {
   /** `waits` is dimmed while loading; errors appear in `error`, with the phrase `otherwise` as the default. */
@@ -9,24 +10,33 @@ export class LatestRequest {
     this.waits = waits;
     this.error = error;
     this.otherwise = otherwise;
+    /** @type {AbortController | null} */
+    this.pending = null;
     this.cancel();
+    this.tab = ''; // where the request began
+    on(['tab'], () => this.pending && this.tab !== state.tab && this.cancel());
   }
 
-  /** Discards the pending request. */
+  /** Aborts the pending request. */
   cancel() {
     this.turn = (this.turn ?? 0) + 1;
+    this.pending?.abort();
+    this.pending = null;
     this.shown = '';
     this.waits.classList.remove('waits');
   }
 
-  /** Request `key` unless it is loaded or pending; `draw` renders the response. */
+  /** Request `key` unless it is loaded or pending: `ask(signal)` asks, `draw` renders the response. */
   async load(key, ask, draw) {
     if (key === this.shown) return;
+    this.pending?.abort();
     this.shown = key;
     const turn = ++this.turn;
+    const pending = new AbortController();
+    Object.assign(this, { pending, tab: state.tab });
     this.waits.classList.add('waits');
     try {
-      const answer = await ask();
+      const answer = await ask(pending.signal);
       if (turn !== this.turn) return;
       this.error.textContent = '';
       draw(answer);
@@ -36,7 +46,10 @@ export class LatestRequest {
       this.error.textContent = faultText(error, this.otherwise);
       if (!faultOf(error)) console.warn(error);
     } finally {
-      if (turn === this.turn) this.waits.classList.remove('waits');
+      if (turn === this.turn) {
+        this.pending = null;
+        this.waits.classList.remove('waits');
+      }
     }
   }
 }

@@ -55,7 +55,8 @@ async function call(name, values, ticket = '', options = {}) {
     const response = await post(`call/${name}`, { session, values, ticket }, options);
     if (response.ok) return await response.json();
     return { what: 'error', field: 'data', ...(await faultOf(response)) };
-  } catch {
+  } catch (error) {
+    if (options.signal?.aborted) throw error; // the caller has no use for an answer any more
     return { what: 'error', field: 'data', word: 'unreachable', values: {} };
   }
 }

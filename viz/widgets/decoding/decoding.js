@@ -68,8 +68,10 @@ class DecodingTab {
       this.search.title.textContent = t('decoding_search');
       this.search.says.textContent = t('decoding_loading');
     }
-    const ask = (server, request) => callLatest(server, { request, ...look });
-    const both = () => Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, asked), loadPlotly()]);
+    const both = (signal) => {
+      const ask = (server, request) => callLatest(server, { request, ...look }, null, null, signal);
+      return Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, asked), loadPlotly()]);
+    };
     this.latest
       .load(JSON.stringify([origin, asked, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure))
       .then(() => {

@@ -68,7 +68,7 @@ export class HeadExplanation {
     if (this.known.has(name)) return;
     this.latest.load(
       name,
-      () => callLatest(this.server.kept_roles, { model: name }),
+      (signal) => callLatest(this.server.kept_roles, { model: name }, null, null, signal),
       (told) => {
         this.known.set(name, told.roles);
         this.write();

@@ -40,7 +40,7 @@ export class HeadNeeded extends Question {
     const places = cell ? shown.rows[cell.row].places : translation.target.map((_, place) => place);
     this.load(
       key,
-      () => callLatest(this.server.answer_changed, { request, interventions: [this.change] }),
+      (signal) => callLatest(this.server.answer_changed, { request, interventions: [this.change] }, null, null, signal),
       (answer) => this.show(answer, places),
       t('needed_waits', { head: shortName({ layer, head }) }),
     );

@@ -25,7 +25,7 @@ export class Question {
    * Ask for the answer to `key` if the question is open.
    * @template Answer
    * @param {string} key
-   * @param {() => Promise<Answer>} ask
+   * @param {(signal: AbortSignal) => Promise<Answer>} ask
    * @param {(answer: Answer) => void} show
    * @param {string} waits what is being computed
    */

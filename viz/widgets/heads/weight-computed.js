@@ -36,7 +36,7 @@ export class WeightComputed extends Question {
     const wanted = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
     this.load(
       JSON.stringify(wanted),
-      () => callLatest(this.server.explain_row, wanted),
+      (signal) => callLatest(this.server.explain_row, wanted, null, null, signal),
       (answer) => this.show(answer, translation.columns(kind), column),
       t('computed_waits'),
     );

@@ -154,12 +154,12 @@ class WhatIfTab {
     const key = JSON.stringify([request, changes]);
     this.latest.load(
       key,
-      async () => {
+      async (signal) => {
         const { turn } = this.latest;
         await new Promise((done) => setTimeout(done, PAUSE)); // debounce slider drags
         if (turn !== this.latest.turn) return null;
         try {
-          return await callLatest(this.server.answer_changed, { request, interventions: changes });
+          return await callLatest(this.server.answer_changed, { request, interventions: changes }, null, null, signal);
         } catch (error) {
           if (turn === this.latest.turn) {
             this.refused = true;

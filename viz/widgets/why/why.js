@@ -93,12 +93,12 @@ class WhyTab {
     const at = { translation, kind, row, column };
     this.row.load(
       key,
-      () => callLatest(this.server.explain_row, wanted),
+      (signal) => callLatest(this.server.explain_row, wanted, null, null, signal),
       (told) => this.drawRow(told, at),
     );
     this.written.load(
       key,
-      () => callLatest(this.server.explain_stream, wanted),
+      (signal) => callLatest(this.server.explain_stream, wanted, null, null, signal),
       (told) => this.drawStream(told, at),
     );
   }
