@@ -1,4 +1,5 @@
-// The desk: sentence and translation above the views. See fills its headline, its ribbons and its player.
+// The desk: sentence and translation above the views. See fills its headline, ribbons and player; Change fills a headline and
+// the translation before and after.
 
 import { make } from '../core/dom.js';
 
@@ -16,6 +17,9 @@ function build() {
     headline: make('p', { class: 'headline' }),
     ribbons: make('div', { class: 'ribbons', 'aria-hidden': 'true' }),
     player: make('div', { class: 'player-place' }),
+    change: make('p', { class: 'headline change', 'aria-live': 'polite' }),
+    before: make('p', { class: 'before-change' }),
+    after: make('p', { class: 'after-change' }),
     /** The root of the translate form; null on a page without it. @type {HTMLElement | null} */
     root: null,
     /** The element with a sentence's words. @type {{ source: HTMLElement | null, target: HTMLElement | null }} */

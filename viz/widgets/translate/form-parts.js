@@ -55,7 +55,19 @@ export function buildForm(widget, server) {
   const fields = new RequestForm({ sentence: field, chooser, options, unfold: () => reading.unfold(true) });
   const collapsed = new CollapsedForm(root, () => field.focus());
   Object.assign(desk(), { root, field: field.element, sentences: { source: field.shades, target: written.text } });
-  root.append(desk().headline, reading.element, desk().ribbons, written.element, options.element, collapsed.element, written.popup);
+  const { headline, change, ribbons, before, after } = desk();
+  root.append(
+    headline,
+    change,
+    reading.element,
+    ribbons,
+    before,
+    written.element,
+    after,
+    options.element,
+    collapsed.element,
+    written.popup,
+  );
   const follow = () => (root.dataset.tab = state.tab);
   on(['tab'], follow);
   follow();

@@ -170,12 +170,23 @@ export function interventionText(made, sentence) {
 
 /** Text of the active interventions: "without Cross L1·H4", or the chip texts; only the first few of a long list. */
 export function changesSay(list, sentence) {
+  const off = list.every((each) => each.action === 'remove');
+  return t(off ? 'whatif_without' : 'whatif_with', { changes: namesOf(list, sentence) });
+}
+
+/** The interventions as the subject of a sentence: "Cross L1·H4 off". */
+export function changesText(list, sentence) {
+  const off = list.every((each) => each.action === 'remove');
+  const changes = namesOf(list, sentence);
+  return off ? t('change_off', { changes }) : changes;
+}
+
+function namesOf(list, sentence) {
   const named = list.slice(0, MOST_NAMED);
   const off = list.every((each) => each.action === 'remove');
   const says = named.map((each) => (off ? placeSays(each) : interventionText(each, sentence))).join(t('list_comma'));
   const more = list.length - named.length;
-  const all = more ? t('whatif_and_more', { changes: says, count: more }) : says;
-  return t(off ? 'whatif_without' : 'whatif_with', { changes: all });
+  return more ? t('whatif_and_more', { changes: says, count: more }) : says;
 }
 
 /** The effect on a head in words. */

@@ -13,6 +13,7 @@ import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
 import { mountKeyboard } from '../headview/keyboard.js';
 import { TranslationSource } from '../headview/translation-source.js';
+import { ChangedSentence } from './changed-sentence.js';
 import { WordComparison } from './word-comparison.js';
 import {
   BRUSHES,
@@ -78,6 +79,7 @@ class WhatIfTab {
       pageStore,
     );
     this.board = new WordComparison();
+    this.sentence = new ChangedSentence();
     this.chips = new InterventionChips(() => exampleInterventions(state.translation, this.before));
     this.refusal = new ErrorNote((action) => this.fieldOf(action));
     this.alone = make('p', { class: 'quiet' });
@@ -151,6 +153,7 @@ class WhatIfTab {
     }
     this.drawControls();
     this.board.wait(changes, translation);
+    this.sentence.wait(changes, translation);
     const key = JSON.stringify([request, changes]);
     this.latest.load(
       key,
@@ -196,6 +199,7 @@ class WhatIfTab {
   draw() {
     if (this.base !== state.translation) return; // wait for the result
     this.board.draw(this.told, this.before, { changes: interventions(), refused: this.refused });
+    this.sentence.draw(this.told, this.before, interventions());
     this.drawControls();
     const buttons = SIDES.map((side) => {
       const pressed = side === (this.told ? this.store.state.side : 'before');

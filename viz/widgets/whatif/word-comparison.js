@@ -4,6 +4,7 @@
 import { make, replace } from '../core/dom.js';
 import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
+import { factorText } from './changed-sentence.js';
 import { changesSay } from './interventions.js';
 
 const MAX_BAR_HEIGHT = 44; // pixels of a bar for probability 1
@@ -47,8 +48,7 @@ export class WordComparison {
   }
 
   lossSays(before, after, loss) {
-    const factor = Math.exp(Math.abs(loss));
-    const times = factor >= 1e6 ? factor.toExponential(0).replace('e+', ' · 10^') : factor < 10 ? factor.toFixed(1) : Math.round(factor);
+    const times = factorText(loss);
     const key = Math.abs(loss) < 0.005 ? 'whatif_as_likely' : loss < 0 ? 'whatif_less_likely' : 'whatif_more_likely';
     return t(key, { before: formatSigned(before, 2), after: formatSigned(after, 2), times });
   }

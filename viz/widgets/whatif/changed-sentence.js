@@ -1,0 +1,72 @@
+// The outcome of the interventions on the desk: a headline, and the translation before and after in large letters.
+
+import { make, replace } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { desk } from '../parts/desk.js';
+import { changesSay, changesText } from './interventions.js';
+
+const AS_LIKELY = 0.005; // nats
+const EXPONENT_FROM = 1e6; // larger factors are shown as powers of ten
+const NO_SPACE_BEFORE = /^[.,!?;:…%)\]’'。，！？；：、）]/u;
+const WITHOUT_SPACES = /^(zh|ja|th)/;
+
+/** "52", "1.3" or "2 · 10^7": the factor by which a probability changed. */
+export function factorText(loss) {
+  const factor = Math.exp(Math.abs(loss));
+  if (factor >= EXPONENT_FROM) return factor.toExponential(0).replace('e+', ' · 10^');
+  return factor < 10 ? factor.toFixed(1) : String(Math.round(factor));
+}
+
+export class ChangedSentence {
+  /** The model computes: the outcome of the last changes stays until the new one is there. */
+  wait(changes, translation) {
+    if (!changes.length) return this.clear();
+    desk().change.textContent = changesSay(changes, translation.source_text);
+    desk().root?.classList.add('changing');
+    return undefined;
+  }
+
+  clear() {
+    desk().change.textContent = t('change_question');
+    this.setLines([], []);
+  }
+
+  /** The server's result for some interventions; without one, nothing is changed. */
+  draw(told, translation, changes) {
+    desk().root?.classList.remove('changing');
+    if (!told || !changes.length) return this.clear();
+    const other = told.words.some((word) => word.before !== word.after);
+    const swapped = changes.some(({ action }) => action === 'swap'); // of another source the old translation is wrong
+    const loss = told.after - told.before;
+    const likely = Math.abs(loss) < AS_LIKELY ? 'as' : loss < 0 ? 'less' : 'more';
+    const values = { changes: changesText(changes, translation.source_text), sentence: t(other ? 'change_other' : 'change_same') };
+    const tail = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(loss) });
+    desk().change.textContent = t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: tail });
+    if (!other) return this.setLines([], []);
+    const { target } = translation.model;
+    const of = (side, rest, look) =>
+      told.words
+        .filter((word) => word[side] !== null && !isEnd(word, translation))
+        .map((word) => [word[side], word[side] === word[rest] ? '' : look]);
+    return this.setLines(lineOf(of('before', 'after', 'gone'), target), lineOf(of('after', 'before', 'new'), target));
+  }
+
+  setLines(before, after) {
+    replace(desk().before, ...before);
+    replace(desk().after, ...after);
+    desk().root?.classList.toggle('changed', after.length > 0);
+  }
+}
+
+/** Whether a word is the end token, which is no word of the sentence. */
+const isEnd = ({ places, before, after }, { target }) =>
+  places ? places.every((place) => target[place]?.special) : target.some(({ special, label }) => special && label === (after ?? before));
+
+/** Words with spaces between them, as their language writes it. */
+function lineOf(words, language) {
+  const spaced = !WITHOUT_SPACES.test(language);
+  return words.flatMap(([word, look], place) => {
+    const space = spaced && place > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';
+    return [space, make('bdi', { lang: language || null, class: look }, word)];
+  });
+}
