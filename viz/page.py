@@ -26,7 +26,7 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.garbage_collection import freeze_heap
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings, check_can_bind, read_settings
-from headlight.viz.tabs import TABS, Tab, views_of
+from headlight.viz.tabs import TABS, Tab, panels_by_view
 from headlight.viz.tabs.download import MAX_DOWNLOADS, Downloads
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.theme import FONT, THEMES
@@ -51,7 +51,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
     service = Service(settings, choose_backend)
     page = Page(service, title="Headlight", analytics_enabled=False, fill_width=True)
     with page:
-        views = json.dumps(views_of(tabs))
+        views = json.dumps(panels_by_view(tabs))
         widget("layout/header", value=views)
         translate_widget = TranslateWidget(service)
         translate_widget.build(page.calls)

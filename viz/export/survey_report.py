@@ -1,6 +1,6 @@
 """The report of a survey as one HTML file: role, measures, importance and alignment of every head.
 
-The file is self-contained and has no scripts. Its colours follow the light or dark mode of the browser.
+The file is self-contained, without scripts. Its colours follow the light or dark mode of the browser.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
 }
 
 
-def views_of(panels: Collection[str]) -> dict[str, list[str]]:
-    """The views that have any of these panels, with those they have."""
+def panels_by_view(panels: Collection[str]) -> dict[str, list[str]]:
+    """Group the panels of a page by view; views without panels are left out."""
     views = {view: [name for name in names if name in panels] for view, names in VIEWS.items()}
     return {view: names for view, names in views.items() if names}
