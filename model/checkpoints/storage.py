@@ -53,20 +53,20 @@ def write_weights(folder: Path, tensors: Mapping[str, Tensor], storage: Storage,
     """Write `model.safetensors`, or shards of at most `shard_bytes` with their index. The files are deterministic."""
     if storage not in get_args(Storage):
         raise CheckpointError(f"Weights cannot be stored as {storage!r}; choose {', '.join(get_args(Storage))}.")
-    written: list[tuple[Path, list[str]]] = []
+    shard_files: list[tuple[Path, list[str]]] = []
     total = 0
     for shard in _shards(tensors, storage, shard_bytes):
-        path = folder / f"{len(written)}.part"  # final names contain the number of shards, known only at the end
+        path = folder / f"{len(shard_files)}.part"  # final names contain the number of shards, known only at the end
         # `save_file` would write a file that only its owner may read.
         path.write_bytes(save(shard, metadata={"format": "pt"}))
-        written.append((path, list(shard)))
+        shard_files.append((path, list(shard)))
         total += sum(piece.nbytes for piece in shard.values())
-    if len(written) == 1:
-        written[0][0].rename(folder / WEIGHTS)
+    if len(shard_files) == 1:
+        shard_files[0][0].rename(folder / WEIGHTS)
         return
     weight_map: dict[str, str] = {}
-    for shard_number, (path, names) in enumerate(written, start=1):
-        shard_name = f"model-{shard_number:05d}-of-{len(written):05d}.safetensors"
+    for shard_number, (path, names) in enumerate(shard_files, start=1):
+        shard_name = f"model-{shard_number:05d}-of-{len(shard_files):05d}.safetensors"
         path.rename(folder / shard_name)
         weight_map |= dict.fromkeys(names, shard_name)
     index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(weight_map.items()))}

@@ -27,7 +27,7 @@ FEATURES = (  # in the order of a rule's weights
     "unseen",  # share of source words with hardly any attention
     "left_out",  # number of source words with hardly any attention, without frequent words
     "least_seen",  # attention of the least attended source word
-    "numbers",  # number of numbers without a counterpart
+    "numbers",  # count of numbers without a counterpart
     "names",  # number of names that are spelled differently
     "length",  # deviation of the log ratio of both lengths from the usual one
     "rare",  # share of source words with at least three pieces, which are rare in the training text
@@ -41,7 +41,7 @@ FEATURES = (  # in the order of a rule's weights
 BACK_TRANSLATION_FEATURES = (  # with back-translation
     *FEATURES,
     "back",  # chrF of the back-translation and the source
-    "back_numbers",  # number of numbers that differ in the back-translation
+    "back_numbers",  # count of numbers that differ in the back-translation
     "recovered",  # mean log probability of the source tokens, given the translation
     "least_recovered",  # log probability of the least likely source word
     "second_recovered",
@@ -53,7 +53,7 @@ POSITIVE_FEATURES = frozenset(  # higher values indicate a right answer; for all
 ATTENDED_FROM = 0.25  # minimum attention of an attended source word
 UNSURE_BELOW = math.log(0.25)  # log probability below which a word is unlikely
 MAX_UNSURE_WORDS = 2  # maximum number of reasons of the kind "unsure"
-SHORT_WORD_LETTERS = 4  # words with fewer letters are equal by chance
+SHORT_WORD_LETTERS = 4  # words with fewer letters may be equal by chance
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 MIN_LOG_PROBABILITY = -12.0  # lower log probabilities are clamped
 

@@ -152,7 +152,9 @@ def pack_int8(weight: Tensor, bias: Tensor | None) -> Linear:
     lowest, highest = weight.aminmax(dim=1)  # `abs` would need a second large tensor
     scales = torch.maximum(-lowest, highest).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # deprecated: without quantized tensors there are no 8-bit drafts
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # PyTorch has deprecated quantized tensors, which 8-bit drafts need
         rounded = torch.quantize_per_channel(weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8)
     kernel = _raw_operator(torch.ops.quantized.linear_dynamic)
     return partial(_linear_int8, kernel, torch.ops.quantized.linear_prepack(rounded, bias))

@@ -109,9 +109,9 @@ class RequestChecker:
         """Create decoding options from names and values. An unknown name raises an error with all names and `also`."""
         unknown = sorted(set(options) - set(OPTION_NAMES))
         if unknown:
-            known = ", ".join([*OPTION_NAMES, *also])
+            names = ", ".join([*OPTION_NAMES, *also])
             raise RequestError(
-                "unknown_name", field="options", given=", ".join(map(repr_short, unknown)), choices=known
+                "unknown_name", field="options", given=", ".join(map(repr_short, unknown)), choices=names
             )
         return self.generation_defaults.options(options)
 
