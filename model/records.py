@@ -79,7 +79,7 @@ class DecodingOptions:
 
     @property
     def samples(self) -> bool:
-        """Whether decoding samples."""
+        """Whether tokens are sampled."""
         return self.temperature > 0
 
 
@@ -383,8 +383,8 @@ class Judgement:
     def verdicts(self) -> tuple[str, ...]:
         """The classes that apply: the most probable one if exclusive, else all with a probability above one half."""
         if self.exclusive:
-            likeliest = max(range(len(self.classes)), key=self.class_log_odds.__getitem__)
-            return (self.classes[likeliest],)
+            best = max(range(len(self.classes)), key=self.class_log_odds.__getitem__)
+            return (self.classes[best],)
         return tuple(name for name, odds in zip(self.classes, self.class_log_odds, strict=True) if odds > 0)
 
     @property
@@ -398,7 +398,7 @@ class Progress:
     """Progress of a running translation, without tensors. Only the last one has a `translation`."""
 
     step: int
-    decode: Callable[[], tuple[str, tuple[Token, ...]]] = field(repr=False)  # text so far
+    decode: Callable[[], tuple[str, tuple[Token, ...]]] = field(repr=False)  # text so far, with its tokens
     translation: Translation | None = None
 
     @property

@@ -1,1 +1,1 @@
-"""Files ↔ a model: checkpoints, storage, checksums, and a translation as files."""
+"""Model folders and files: checkpoints, storage of weights, checksums, reports, exported translations."""

@@ -1,4 +1,4 @@
-"""Measured facts on a model's cross-attention heads: word alignment and importance."""
+"""Measurements of a model's cross-attention heads from its folder: word alignment and importance."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from headlight.model.measures.alignment_head import AlignmentHead, CrossHeads
 
 
 def best_head(folder: Path) -> AlignmentHead | None:
-    """The head that aligns words best; None if it was not measured on these weights."""
+    """Return the head that aligns words best, or None if it was not measured on these weights."""
     return cross_heads(folder).best
 
 
 def cross_heads(folder: Path) -> CrossHeads:
-    """All that was measured on these weights."""
+    """Return all measurements of cross-attention heads on these weights."""
     aligning = read_report(folder, HEADS) or {}
     pruning = read_report(folder, PRUNING) or {}
     return CrossHeads(_readings(aligning.get("heads", [])), _losses(pruning))
 
 
 def _readings(ranked: list[dict[str, Any]]) -> tuple[AlignmentHead, ...]:
-    """The best reading of each head: a file may rank both of one."""
+    """Return each head with its better row shift. A file may rank both shifts of a head."""
     results: dict[tuple[int, int], AlignmentHead] = {}
-    for each in ranked:
-        head = AlignmentHead(*(int(each[name]) for name in AlignmentHead._fields))
+    for entry in ranked:
+        head = AlignmentHead(*(int(entry[name]) for name in AlignmentHead._fields))
         results.setdefault((head.layer, head.head), head)
     return tuple(results.values())
 
@@ -34,4 +34,4 @@ def _readings(ranked: list[dict[str, Any]]) -> tuple[AlignmentHead, ...]:
 def _losses(pruning: dict[str, Any]) -> dict[tuple[int, int], float]:
     ranked = zip(pruning.get("order", []), pruning.get("losses", []), strict=True)
     results = {(int(layer), int(head)): float(loss) for (kind, layer, head), loss in ranked if kind == "cross"}
-    return {place: loss for place, loss in results.items() if math.isfinite(loss)}
+    return {position: loss for position, loss in results.items() if math.isfinite(loss)}

@@ -1,4 +1,4 @@
-"""Arrays as they travel to the browser, where every digit counts; `core/base64-arrays.js` reads them."""
+"""Encoding of arrays for the browser without loss of precision; `core/base64-arrays.js` decodes them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import numpy.typing as npt
 
 
 def encode_array(tensor: npt.NDArray[Any]) -> dict[str, Any]:
-    """Float32 in base64, little-endian, and the shape."""
+    """Encode an array as its shape and its little-endian float32 numbers in base64."""
     numbers = np.ascontiguousarray(tensor, dtype="<f4")
     return {"shape": list(tensor.shape), "numbers": base64.b64encode(numbers.tobytes()).decode("ascii")}

@@ -1,14 +1,15 @@
-"""A model folder ↔ a model.
+"""Headlight's model folders: saving and loading.
 
     config.json        {"format": "headlight", "kind": "transformer", "version": 1, "config": {…}}
     model.safetensors  or model-00001-of-0000N.safetensors, each below 10 MB, and model.safetensors.index.json
     tokenizer.json     or source_tokenizer.json and target_tokenizer.json
-    languages.json     if a model has several; habits.json: its generation defaults
+    languages.json     if a model has several languages
+    habits.json        the generation defaults
     README.md          the model card
-    SHA256SUMS         of all of them, for `sha256sum -c` too
+    SHA256SUMS         checksums of all files, also for `sha256sum -c`
 
-Another kind of model is one line in `KINDS`. `families/loading.py` loads any folder, ours or third-party.
-Of our own folders only safetensors and JSON are read: a pickle could run any code.
+To add a kind of model, add a line to `KINDS`. `families/loading.py` loads any folder, Headlight's or third-party. From
+Headlight's folders, only safetensors and JSON are read, because a pickle could run any code.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ class Checkpoint(Generic[ModelType]):
     """A loaded model folder, ready to run: the model is in evaluation mode, without gradients."""
 
     model: ModelType
-    config: Any  # the model's own: a TransformerConfig, …
+    config: Any  # the model's configuration, such as a TransformerConfig
     source_tokenizer: Vocabulary
-    target_tokenizer: Vocabulary  # the same object where both languages share one vocabulary
+    target_tokenizer: Vocabulary  # the same object if both languages share one vocabulary
     folder: Path
     fingerprint: str  # changes with config, weights and vocabulary; empty without SHA256SUMS
     languages: Languages = field(default_factory=Languages)
@@ -73,11 +74,11 @@ class Checkpoint(Generic[ModelType]):
 
 
 class ModelKind(NamedTuple):
-    """One kind of model that our own folders can hold."""
+    """A kind of model in Headlight's folders."""
 
     config: type[Config]
     build: Callable[[Any], nn.Module]
-    vocabularies: Callable[[Any], tuple[int, int]]  # sizes: source, target
+    vocabularies: Callable[[Any], tuple[int, int]]  # sizes of the source and the target vocabulary
 
 
 KINDS: dict[str, ModelKind] = {
@@ -88,7 +89,7 @@ KINDS: dict[str, ModelKind] = {
 
 
 class HeadlightReader(FolderReader):
-    """Our own folders."""
+    """Reader of Headlight's folders."""
 
     requires_checksums = True
 
@@ -144,9 +145,9 @@ def save_checkpoint(
     others: Mapping[str, str] | None = None,
     shard_bytes: int = 9_500_000,
 ) -> None:
-    """Write a model folder, completely or not at all. Other files of an earlier folder stay.
+    """Write a model folder, completely or not at all. Other files of an existing folder are kept.
 
-    `others` are small text files that belong to the model, by name: they get checksums like the rest.
+    `others` are additional small text files by name. They get checksums like all other files.
     """
     folder = Path(folder).resolve()
     if folder.exists() and not (folder.is_dir() and (_is_ours(folder) or not any(folder.iterdir()))):
@@ -184,7 +185,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def model_kind(config: object) -> tuple[str, ModelKind]:
-    """The kind of model that a configuration describes, with its name."""
+    """Return the name and the kind of model that a configuration describes."""
     for name, kind in KINDS.items():
         if type(config) is kind.config:
             return name, kind
@@ -199,7 +200,7 @@ def _write_config(path: Path, kind: str, config: Any) -> None:
 
 
 def _replace_folder(part: Path, folder: Path) -> None:
-    """Rename the new folder to its name. The old one is deleted only after that."""
+    """Rename the new folder to its final name. The old folder is deleted only after that."""
     if not folder.exists():
         part.rename(folder)
         return
@@ -217,11 +218,11 @@ def _replace_folder(part: Path, folder: Path) -> None:
 
 
 def unique_tensors(model: nn.Module) -> dict[str, tuple[Tensor, list[str]]]:
-    """Each tensor once, by the first of its names, with all its names: a tied tensor has several."""
+    """Return each tensor once, by the first of its names, with all its names. A tied tensor has several."""
     by_identity: dict[int, tuple[Tensor, list[str]]] = {}
-    for place, tensor in model.state_dict(keep_vars=True).items():
-        by_identity.setdefault(id(tensor), (tensor, []))[1].append(place)
-    return {places[0]: (tensor, places) for tensor, places in by_identity.values()}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        by_identity.setdefault(id(tensor), (tensor, []))[1].append(name)
+    return {names[0]: (tensor, names) for tensor, names in by_identity.values()}
 
 
 # ------------------------------------------------------------ checks

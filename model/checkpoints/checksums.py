@@ -1,4 +1,4 @@
-"""SHA256SUMS of a model folder, in the format of the `sha256sum` tool: written, verified, summarised."""
+"""SHA256SUMS of a model folder, in the format of the `sha256sum` tool: writing, verification and digests."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from headlight.model.errors import CheckpointError
 CHECKSUMS_FILE = "SHA256SUMS"
 CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 CARD_FILE = "README.md"  # an edited card does not change the model
-WEIGHTS = (".safetensors", ".bin")  # ends of the names of files with weights
+WEIGHTS = (".safetensors", ".bin")  # endings of the names of weight files
 DESCRIPTIVE_FILES = (CARD_FILE, "pruning.json")  # files that describe a model without changing its answers
 
 
 def write_checksums(folder: Path) -> None:
-    """A line for every file of the folder."""
+    """Write a line for every file of the folder."""
     lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(folder.iterdir()) if path.name != CHECKSUMS_FILE]
     (folder / CHECKSUMS_FILE).write_text("".join(lines), encoding="utf-8")
 
 
 def markdown_file_list(folder: Path) -> str:
-    """The list of files for a model card: size and SHA-256 of each."""
+    """Return the list of files for a model card, with sizes and SHA-256 checksums."""
     rows = [
         f"| {path.name} | {path.stat().st_size:,} | `{_digest(path)}` |\n"
         for path in sorted(folder.iterdir())
@@ -45,8 +45,8 @@ def _digest(path: Path) -> str:
 
 
 def _read_checksums(folder: Path) -> dict[str, str]:
-    """File names and their checksums, without the card."""
-    from headlight.model.checkpoints.storage import is_file_name  # late: model cards load no PyTorch
+    """Return file names and their checksums, without the card."""
+    from headlight.model.checkpoints.storage import is_file_name  # late, so that model cards do not load PyTorch
 
     lines = (folder / CHECKSUMS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     matches = [CHECKSUM_LINE.fullmatch(line) for line in lines]
@@ -61,7 +61,7 @@ def _read_checksums(folder: Path) -> dict[str, str]:
 
 def verify_checksums(folder: Path, needed: Iterable[str]) -> None:
     """Raise an error unless all listed and needed files have their checksums."""
-    from headlight.model.checkpoints.storage import refuse_pointer  # late: model cards load no PyTorch
+    from headlight.model.checkpoints.storage import refuse_pointer  # late, so that model cards do not load PyTorch
 
     require_file(folder, CHECKSUMS_FILE)
     sums = _read_checksums(folder)
@@ -79,16 +79,16 @@ def verify_checksums(folder: Path, needed: Iterable[str]) -> None:
 
 
 def fingerprint(folder: Path) -> str:
-    """A short name for the content of the folder: changes with config, weights and vocabulary; empty without sums."""
+    """Return a short digest that changes with config, weights and vocabulary; empty without SHA256SUMS."""
     if not (folder / CHECKSUMS_FILE).exists():
         return ""
     return hashlib.sha256(json.dumps(sorted(_read_checksums(folder).items())).encode()).hexdigest()[:16]
 
 
 def weights_digest(folder: Path) -> str:
-    """A short digest of the weights only, unaffected by other files of the folder; empty without weights.
+    """Return a short digest of only the weights, unaffected by other files of the folder; empty without weights.
 
-    Every report on what weights do is kept under it. Without SHA256SUMS the files of weights are read.
+    Every report on the weights is stored with it. Without SHA256SUMS, the weight files are read.
     """
     if (folder / CHECKSUMS_FILE).exists():
         sums = {name: digest for name, digest in _read_checksums(folder).items() if name.endswith(WEIGHTS)}
@@ -98,7 +98,7 @@ def weights_digest(folder: Path) -> str:
 
 
 def revision(folder: Path) -> str:
-    """A short name for everything in the folder that decides an answer or its roles; empty without sums."""
+    """Return a short digest of all files that affect an answer or its roles; empty without SHA256SUMS."""
     if not (folder / CHECKSUMS_FILE).exists():
         return ""
     lines = (folder / CHECKSUMS_FILE).read_text(encoding="utf-8", errors="replace").splitlines()

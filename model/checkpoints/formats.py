@@ -1,4 +1,4 @@
-"""A translation as NPZ, long CSV and JSON, in bytes for commands and the page."""
+"""Export of a translation as NPZ, long CSV and JSON, in bytes for commands and the page."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_npz(translation: Translation) -> bytes:
-    """Arrays `encoder`, `decoder`, `cross` [layer, head, query, key], and the tokens on their axes.
+    """Return the arrays `encoder`, `decoder`, `cross`, [layer, head, query, key], and the tokens on their axes.
 
     `decoder_tokens` are the keys of `decoder`: the start token, then the written tokens. `source` and `translation` are
-    the texts that the tokens stand in.
+    the texts of the tokens.
     """
     file = io.BytesIO()
     np.savez_compressed(
@@ -35,22 +35,24 @@ def to_npz(translation: Translation) -> bytes:
 
 
 def to_long_csv(translation: Translation) -> bytes:
-    """One row a weight: kind, layer, head, query and key with their places, weight. Masked cells are left out."""
+    """Return one row per weight: kind, layer, head, query and key with their indices, weight. Omit masked cells."""
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(["kind", "layer", "head", "query", "query_token", "key", "key_token", "weight"])
     for kind in KINDS:
         layers, heads = translation.attention.of(kind).shape[:2]
         for layer, head in np.ndindex(layers, heads):
-            one = translation.attention_map(kind, layer, head)
-            for row, column in zip(*np.nonzero(one.allowed), strict=True):
-                names = escape_formula(one.rows[row].text), escape_formula(one.columns[column].text)
-                writer.writerow([kind, layer, head, row, names[0], column, names[1], f"{one.weights[row, column]:.6g}"])
+            head_map = translation.attention_map(kind, layer, head)
+            for row, column in zip(*np.nonzero(head_map.allowed), strict=True):
+                names = escape_formula(head_map.rows[row].text), escape_formula(head_map.columns[column].text)
+                writer.writerow(
+                    [kind, layer, head, row, names[0], column, names[1], f"{head_map.weights[row, column]:.6g}"]
+                )
     return file.getvalue().encode()
 
 
 def to_json(translation: Translation) -> bytes:
-    """Text, tokens with probabilities, and the three arrays as nested lists."""
+    """Return text, tokens with probabilities, and the three arrays as nested lists."""
     content: dict[str, Any] = {
         "source": translation.source_text,
         "translation": translation.text,

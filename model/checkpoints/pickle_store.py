@@ -1,7 +1,7 @@
-"""Weights in PyTorch's own file, `pytorch_model.bin`: tensors alone, never the code that a pickle can hold.
+"""Weights in PyTorch's file format, `pytorch_model.bin`: only tensors, never the code that a pickle can contain.
 
-The file is memory-mapped and reopened now and then: closing releases the mapped pages, which count as our memory. Only
-the format from before 2020 must be read as a whole.
+The file is memory-mapped and reopened regularly: closing releases the mapped pages, which count as memory of the
+process. Only files in the format from before 2020 must be read as a whole.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ ZIP = b"PK\x03\x04"
 
 
 class PickledStore:
-    """The tensors of a folder's `pytorch_model.bin`, or of its shards, each read when it is asked for."""
+    """The tensors of a folder's `pytorch_model.bin` or of its shards, each read on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files = [PICKLED] if (folder / PICKLED).exists() else _shards(folder)
         self._mapped = {name: _is_zip(folder / name) for name in self.files}
-        self._tensors: dict[str, dict[str, Tensor]] = {}  # of each file that is open
-        self._places: dict[str, str] = {}  # the file of each tensor
+        self._tensors: dict[str, dict[str, Tensor]] = {}  # per open file
+        self._places: dict[str, str] = {}  # file of each tensor
         for name in self.files:
             self._places |= dict.fromkeys(self._open(name), name)
             if len(self.files) > 1:
                 del self._tensors[name]
-        self._read = 0  # bytes since a file was opened
+        self._read = 0  # bytes read since a file was opened
         self.unread = set(self._places)
 
     def _open(self, name: str) -> dict[str, Tensor]:
-        """The tensors of one file; only one file is open at a time."""
+        """Return the tensors of one file; only one file is open at a time."""
         if name not in self._tensors:
             self._tensors = {name: _load(self.folder / name, self._mapped[name])}
             self._read = 0
@@ -53,7 +53,7 @@ class PickledStore:
         return name in self._places
 
     def read(self, name: str) -> Tensor:
-        """One tensor on the CPU, in float32 whatever it is stored in."""
+        """Read a tensor to the CPU and convert it to float32."""
         if name not in self._places:
             raise MissingTensorError(f"{self.folder}: the weights lack {name}. Save or download the model again.")
         file = self._places[name]
@@ -65,32 +65,32 @@ class PickledStore:
         self._read += tensor.nbytes
         del tensor
         if self._mapped[file] and self._read > REMAP_BYTES:
-            self._tensors = {}  # closed; the next tensor reopens it
+            self._tensors = {}  # close the file; the next read reopens it
         return copy
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Of one tensor, before any of its numbers is read."""
+        """Return the shape of a tensor without reading its numbers."""
         return tuple(self._open(self._places[name])[name].shape)
 
     def are_equal(self, names: list[str]) -> bool:
-        """Whether all these tensors hold the same numbers."""
+        """Whether all these tensors are equal."""
         if len({self._places[name] for name in names}) == 1:
             tensors = self._open(self._places[names[0]])
-            first, *others = (tensors[name] for name in names)
-            return all(other.data_ptr() == first.data_ptr() or torch.equal(other, first) for other in others)
-        unread = set(self.unread)  # comparing is not using
-        held = self.read(names[0])
-        answer = all(torch.equal(self.read(name), held) for name in names[1:])
+            first, *remaining = (tensors[name] for name in names)
+            return all(tensor.data_ptr() == first.data_ptr() or torch.equal(tensor, first) for tensor in remaining)
+        unread = set(self.unread)  # a comparison does not count as reading
+        reference = self.read(names[0])
+        equal = all(torch.equal(self.read(name), reference) for name in names[1:])
         self.unread = unread
-        return answer
+        return equal
 
 
 def _shards(folder: Path) -> list[str]:
-    """The files that an index names: shards of the same folder, and nothing else."""
-    places = read_json(folder / PICKLED_INDEX).get("weight_map")
-    if not isinstance(places, dict) or not places:
+    """Return the files in an index, which must be shards of the same folder."""
+    weight_map = read_json(folder / PICKLED_INDEX).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
         raise CheckpointError(f"{folder}: {PICKLED_INDEX} has no weight_map. Download it again.")
-    for name in places.values():
+    for name in weight_map.values():
         if not isinstance(name, str) or SHARD.fullmatch(name) is None:
             raise CheckpointError(
                 f"{folder}: {PICKLED_INDEX} names {name!r}, but only pytorch_model-….bin files of the same folder may "
@@ -98,7 +98,7 @@ def _shards(folder: Path) -> list[str]:
             )
         if not (folder / name).exists():
             raise CheckpointError(f"{folder}: {name} is missing, but {PICKLED_INDEX} names it. Download it again.")
-    return sorted(set(places.values()))
+    return sorted(set(weight_map.values()))
 
 
 def _is_zip(path: Path) -> bool:
@@ -112,7 +112,7 @@ def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
         _refuse_compressed(path)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns about content that it then rejects
+            warnings.simplefilter("ignore")  # PyTorch warns about content that it then rejects
             content: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
@@ -135,18 +135,18 @@ def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
 
 
 def _refuse_compressed(path: Path) -> None:
-    """Refuse a compressed archive: numbers are read in place."""
+    """Raise an error for a compressed archive, which cannot be memory-mapped."""
     try:
         with zipfile.ZipFile(path) as archive:
-            packed = any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist())
+            compressed = any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return  # PyTorch raises
-    if packed:
+        return  # PyTorch reports the fault
+    if compressed:
         raise CheckpointError(f"{path.parent}: {path.name} is packed, unlike what PyTorch writes. Download it again.")
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    """Whether all numbers are in the file: a sparse, empty or stretched tensor is small there and huge in memory."""
+    """Whether the file has all numbers. A sparse, meta or expanded tensor is small in the file and huge in memory."""
     if tensor.layout is not torch.strided or tensor.is_meta:
         return False
     return tensor.untyped_storage().nbytes() >= tensor.nbytes

@@ -1,4 +1,4 @@
-"""The interface of readers of model folders: ours in `checkpoint.py`, one a family in `families/`."""
+"""The interface of readers of model folders: Headlight's in `checkpoint.py`, one per family in `families/`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ CONFIG = "config.json"
 
 
 class FolderReader:
-    """How the folders of one format become our models."""
+    """Base class of readers, which convert the folders of one format to Headlight's models."""
 
     requires_checksums = False  # whether a folder must have SHA256SUMS
 
     def convert_errors(self, folder: Path) -> AbstractContextManager[None]:
-        """A context around reading; a third-party format turns unexpected exceptions into a `CheckpointError` there."""
+        """Return a context for reading, which converts unexpected exceptions of third-party formats."""
         return nullcontext()
 
     def config(self, folder: Path, values: dict[str, Any]) -> Any:
-        """Our configuration, mapped from the folder's."""
+        """Convert the folder's configuration to Headlight's."""
         raise NotImplementedError
 
     def store(self, folder: Path) -> Weights:
-        """The folder's tensors."""
+        """Return the folder's tensors."""
         return TensorStore(folder)
 
     def complete_config(self, config: Any, store: Weights) -> Any:
@@ -38,15 +38,15 @@ class FolderReader:
         return config
 
     def build(self, config: Any) -> nn.Module:
-        """The model; called on the meta device, without memory for tensors."""
+        """Build the model. Called on the meta device, without memory for tensors."""
         raise NotImplementedError
 
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
-        """Source and target vocabulary."""
+        """Load the source and the target vocabulary."""
         raise NotImplementedError
 
     def load_weight(self, store: Weights, name: str) -> Tensor:
-        """The tensor that our model calls `name`; raises `MissingTensorError` if it is missing."""
+        """Read the tensor of the parameter `name`. Raise a `MissingTensorError` if it is missing."""
         return store.read(name)
 
     def is_optional(self, name: str) -> bool:
@@ -54,9 +54,9 @@ class FolderReader:
         return False
 
     def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
-        """The languages of the model."""
+        """Return the languages of the model."""
         return Languages()
 
     def generation_defaults(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
-        """The generation defaults of the model."""
+        """Return the generation defaults of the model."""
         return GenerationDefaults()

@@ -1,6 +1,7 @@
-"""Reports on a model in its folder: each names the weights that it was measured on, and those of others are not read.
+"""Reports on a model, stored in its folder.
 
-`"weights"` of a report is the `weights_digest` of its folder.
+The field `"weights"` of a report is the `weights_digest` of the weights that were measured. Reports on other weights
+are ignored.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from typing import Any
 from headlight.model.checkpoints.checksums import weights_digest
 
 KEY = "weights"
-LARGEST = 1_000_000  # bytes; the roles of 112 heads have 36,000
-HEADS = "heads.json"  # what `headlight heads` measured
-ROLES = "roles.json"  # what `headlight steadiness` measured
-PRUNING = "pruning.json"  # what `headlight importance --curve` measured
-RELIABILITY = "reliability.json"  # what `headlight reliability` fitted
+LARGEST = 1_000_000  # bytes; the roles of 112 heads take 36,000
+HEADS = "heads.json"  # written by `headlight heads`
+ROLES = "roles.json"  # written by `headlight steadiness`
+PRUNING = "pruning.json"  # written by `headlight importance --curve`
+RELIABILITY = "reliability.json"  # written by `headlight reliability`
 REPORTS = (HEADS, ROLES, PRUNING, RELIABILITY)
 
 
 def read_report(folder: Path, name: str) -> dict[str, Any] | None:
-    """The values of a report; None if it is missing or belongs to other weights.
+    """Return the values of a report, or None if it is missing or belongs to other weights.
 
-    A folder may be untrusted: a file that is not a JSON object, or is far too large, counts as missing.
+    A folder may be untrusted: a file that is not a JSON object or is too large is treated as missing.
     """
     path = folder / name
     if not path.is_file() or path.stat().st_size > LARGEST:
@@ -36,5 +37,5 @@ def read_report(folder: Path, name: str) -> dict[str, Any] | None:
 
 
 def is_current(values: dict[str, Any], folder: Path) -> bool:
-    """Whether a report speaks of the weights that a folder holds."""
+    """Whether a report was measured on the weights of a folder."""
     return bool(values.get(KEY)) and values[KEY] == weights_digest(folder)

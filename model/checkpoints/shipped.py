@@ -9,13 +9,13 @@ MODELS = ASSETS / "models"
 
 
 def shipped_models() -> list[str]:
-    """Their names."""
+    """Return the names of the shipped models."""
     return sorted(path.parent.name for path in MODELS.glob("*/config.json"))
 
 
 def find_folder(name: str | Path) -> Path:
-    """The folder at this path, else the shipped model of this name."""
+    """Return the folder at this path, else the shipped model of this name."""
     folder = Path(name)
     shipped = MODELS / folder
-    # Only a plain name: a longer path is meant as a path.
+    # Only a plain name can be a shipped model; a longer path is always a path.
     return shipped if len(folder.parts) == 1 and not folder.exists() and shipped.is_dir() else folder

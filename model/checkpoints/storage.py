@@ -1,4 +1,4 @@
-"""Tensors ↔ safetensors files: rounded or quantised, cut into shards, and read back one at a time.
+"""Tensors ↔ safetensors files: rounded or quantised, split into shards, and read back one at a time.
 
 A tensor `name` is stored as one of
 
@@ -26,16 +26,16 @@ Storage = Literal["float32", "float16", "int8"]
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-READABLE = ("F64", "F32", "F16", "BF16", "I8")  # safetensors' names of the types we read
-HEADER_ENTRY_BYTES = 256  # bytes that one tensor takes in a file's header, at most
-MAX_HEADER_BYTES = 100_000_000  # safetensors' own limit
-REMAP_BYTES = 8_000_000  # bytes of a file that reading keeps in memory
+READABLE = ("F64", "F32", "F16", "BF16", "I8")  # supported types, as safetensors names them
+HEADER_ENTRY_BYTES = 256  # maximum size of a tensor's entry in a file's header
+MAX_HEADER_BYTES = 100_000_000  # limit of safetensors
+REMAP_BYTES = 8_000_000  # bytes that are read before a file is reopened
 LFS_POINTER = b"version https://git-lfs"
 PICKLE_FILES = ("pytorch_model.bin", "model.pt", "model.pth", "model.ckpt")
 
 
 class MissingTensorError(CheckpointError):
-    """The files hold no tensor of this name."""
+    """A tensor name that the files do not contain."""
 
 
 class StoredTensor(NamedTuple):
@@ -50,26 +50,26 @@ class StoredTensor(NamedTuple):
 
 
 def write_weights(folder: Path, tensors: Mapping[str, Tensor], storage: Storage, shard_bytes: int) -> None:
-    """Write `model.safetensors`, or shards of at most `shard_bytes` with their index. Same tensors, same bytes."""
+    """Write `model.safetensors`, or shards of at most `shard_bytes` with their index. The files are deterministic."""
     if storage not in get_args(Storage):
         raise CheckpointError(f"Weights cannot be stored as {storage!r}; choose {', '.join(get_args(Storage))}.")
-    written: list[tuple[Path, list[str]]] = []
+    shard_files: list[tuple[Path, list[str]]] = []
     total = 0
     for shard in _shards(tensors, storage, shard_bytes):
-        path = folder / f"{len(written)}.part"  # the names need the number of shards, known only at the end
-        # Not `save_file`: it writes a file that only its owner may read.
+        path = folder / f"{len(shard_files)}.part"  # final names contain the number of shards, known only at the end
+        # `save_file` would write a file that only its owner may read.
         path.write_bytes(save(shard, metadata={"format": "pt"}))
-        written.append((path, list(shard)))
+        shard_files.append((path, list(shard)))
         total += sum(piece.nbytes for piece in shard.values())
-    if len(written) == 1:
-        written[0][0].rename(folder / WEIGHTS)
+    if len(shard_files) == 1:
+        shard_files[0][0].rename(folder / WEIGHTS)
         return
-    places: dict[str, str] = {}
-    for number, (path, names) in enumerate(written, start=1):
-        shard_name = f"model-{number:05d}-of-{len(written):05d}.safetensors"
+    weight_map: dict[str, str] = {}
+    for shard_number, (path, names) in enumerate(shard_files, start=1):
+        shard_name = f"model-{shard_number:05d}-of-{len(shard_files):05d}.safetensors"
         path.rename(folder / shard_name)
-        places |= dict.fromkeys(names, shard_name)
-    index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
+        weight_map |= dict.fromkeys(names, shard_name)
+    index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(weight_map.items()))}
     (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
 
 
@@ -87,7 +87,7 @@ def _shards(tensors: Mapping[str, Tensor], storage: Storage, limit: int) -> Iter
 
 
 def _stored_parts(name: str, tensor: Tensor, storage: Storage, limit: int) -> Iterator[tuple[str, Tensor]]:
-    """A tensor as it is stored: in one or in several pieces, in int8 with its scale."""
+    """Yield the stored parts of a tensor: one or several pieces, and for int8 the scale."""
     values, scale = encode_tensor(name, tensor, storage)
     if values.nbytes + HEADER_ENTRY_BYTES <= limit or values.ndim == 0:
         yield name, values
@@ -100,7 +100,7 @@ def _stored_parts(name: str, tensor: Tensor, storage: Storage, limit: int) -> It
 
 
 def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, Tensor | None]:
-    """Values as they are stored and, for int8, the scale of each row. Vectors stay in float32: they are small."""
+    """Return the stored values and, for int8, the scale of each row. Vectors are small, so they stay in float32."""
     exact = tensor.detach().to("cpu", torch.float32).contiguous()
     if not all_finite(exact):
         raise CheckpointError(f"{name} holds NaN or infinite numbers and is not saved. Go back to an earlier state.")
@@ -117,7 +117,7 @@ def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, 
 
 
 def all_finite(tensor: Tensor) -> bool:
-    """Whether no number is NaN or infinite, without a second tensor as large."""
+    """Whether no number is NaN or infinite, computed without a second tensor of this size."""
     return tensor.numel() == 0 or bool(torch.stack(tensor.aminmax()).isfinite().all())
 
 
@@ -129,27 +129,27 @@ def _column(tensor: Tensor) -> tuple[int, ...]:
 
 
 class Weights(Protocol):
-    """The tensors of a folder, whatever files they are in."""
+    """Interface of the tensors of a folder, in any file format."""
 
     folder: Path
     files: list[str]
-    unread: set[str]  # stored names that were not read yet
+    unread: set[str]  # stored names that have not been read
 
     def __contains__(self, name: str) -> bool:
         """Whether there is a tensor of this name."""
 
     def read(self, name: str) -> Tensor:
-        """One tensor on the CPU, in float32 whatever it is stored in."""
+        """Read a tensor to the CPU and convert it to float32."""
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Of one tensor, before any of its numbers is read."""
+        """Return the shape of a tensor without reading its numbers."""
 
     def are_equal(self, names: list[str]) -> bool:
-        """Whether all these tensors hold the same numbers."""
+        """Whether all these tensors are equal."""
 
 
 class TensorStore:
-    """The tensors in a folder's safetensors files. Files are checked at once, numbers read on demand."""
+    """The tensors in a folder's safetensors files. Headers are validated immediately, numbers are read on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -161,26 +161,26 @@ class TensorStore:
             self._read_index()
         else:
             raise CheckpointError(_no_weights_error(folder))
-        self.unread = set(self._entries)  # stored names that were not read yet
+        self.unread = set(self._entries)
 
     def _read_index(self) -> None:
         index = read_json(self.folder / INDEX)
-        places = index.get("weight_map")
-        if not isinstance(places, dict) or not places:
+        weight_map = index.get("weight_map")
+        if not isinstance(weight_map, dict) or not weight_map:
             raise CheckpointError(f"{self.folder}: {INDEX} has no weight_map. Download it again.")
-        for name in places.values():
-            # The index is third-party: it must not lead out of its folder.
+        for name in weight_map.values():
+            # The index is untrusted: it must not refer to other folders.
             if not isinstance(name, str) or not is_file_name(name) or not name.endswith(".safetensors"):
                 raise CheckpointError(
                     f"{self.folder}: {INDEX} names {name!r}, but only .safetensors files of the same folder may be "
                     "read. Get the model from a source that you trust."
                 )
-        self.files = sorted(set(places.values()))
+        self.files = sorted(set(weight_map.values()))
         for file in self.files:
             if not (self.folder / file).exists():
                 raise CheckpointError(f"{self.folder}: {file} is missing, but {INDEX} names it. Download it again.")
             self._entries |= read_header(self.folder / file)
-        for name, file in places.items():
+        for name, file in weight_map.items():
             if name not in self._entries or self._entries[name].path.name != file:
                 raise CheckpointError(f"{self.folder}: {file} lacks {name}, which {INDEX} places there. {_ADVICE}")
 
@@ -188,7 +188,7 @@ class TensorStore:
         return name in self._entries or f"{name}.rows.0" in self._entries
 
     def read(self, name: str) -> Tensor:
-        """One tensor on the CPU, in float32 whatever it is stored in."""
+        """Read a tensor to the CPU and convert it to float32."""
         parts = [name] if name in self._entries else self._parts(name)
         if not parts:
             raise MissingTensorError(f"{self.folder}: the weights lack {name}. Save or download the model again.")
@@ -205,17 +205,17 @@ class TensorStore:
         return self._scaled(name, parts[0], tensor)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Of one tensor, before any of its numbers is read."""
+        """Return the shape of a tensor without reading its numbers."""
         shapes = [self._entries[part].shape for part in ([name] if name in self._entries else self._parts(name))]
         return (sum(shape[0] for shape in shapes), *shapes[0][1:]) if len(shapes) > 1 else tuple(shapes[0])
 
     def are_equal(self, names: list[str]) -> bool:
-        """Whether all these tensors hold the same numbers."""
-        unread = set(self.unread)  # comparing is not using
+        """Whether all these tensors are equal."""
+        unread = set(self.unread)  # a comparison does not count as reading
         first = self.read(names[0])
-        answer = all(torch.equal(self.read(name), first) for name in names[1:])
+        equal = all(torch.equal(self.read(name), first) for name in names[1:])
         self.unread = unread
-        return answer
+        return equal
 
     def _parts(self, name: str) -> list[str]:
         numbered = (f"{name}.rows.{number}" for number in itertools.count())
@@ -235,7 +235,7 @@ class TensorStore:
             return
         rows = max(1, REMAP_BYTES * len(target) // max(1, target.nbytes))
         for start in range(0, len(target), rows):
-            # Reopened each time: closing releases the mapped pages, which count as our memory.
+            # Reopen the file each time: closing releases the mapped pages, which count as memory of the process.
             with safe_open(entry.path, framework="pt") as file:
                 target[start : start + rows].copy_(file.get_slice(name)[start : start + rows])
 
@@ -257,7 +257,7 @@ _ADVICE = "Save or download the model again."
 
 
 def read_header(path: Path) -> dict[str, StoredTensor]:
-    """Header of a safetensors file, after its size was checked."""
+    """Read the header of a safetensors file, and check the size of the file."""
     refuse_pointer(path)
     folder, name, size = path.parent, path.name, path.stat().st_size
     with path.open("rb") as file:
@@ -276,7 +276,7 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
         expected = 8 + length + max((entry["data_offsets"][1] for entry in header.values()), default=0)
         if size < expected:
             raise _truncated_error(path, expected, size)
-        with safe_open(path, framework="pt") as file:  # safetensors checks the rest
+        with safe_open(path, framework="pt") as file:  # safetensors validates the rest
             file.keys()
         return {key: StoredTensor(path, entry["dtype"], tuple(entry["shape"])) for key, entry in header.items()}
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError, SafetensorError) as error:
@@ -304,7 +304,7 @@ def _no_weights_error(folder: Path) -> str:
 
 
 def refuse_pointer(path: Path) -> None:
-    """Refuse the pointer file that git leaves where git-lfs did not run."""
+    """Raise an error for the pointer file that git leaves if git-lfs did not run."""
     with path.open("rb") as file:
         if file.read(len(LFS_POINTER)) == LFS_POINTER:
             raise CheckpointError(
@@ -313,7 +313,7 @@ def refuse_pointer(path: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file of the model folder."""
+    """Read a JSON object from a file of a model folder."""
     if not path.exists():
         raise CheckpointError(f"{path.parent}: {path.name} is missing. Download or save the model again.")
     refuse_pointer(path)
@@ -327,5 +327,5 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether this is the name of a file, and no way to another folder."""
+    """Whether this is a plain file name, not a path to another folder."""
     return name not in ("", ".", "..") and not set(name) & {"/", "\\", ":", "\0"}

@@ -1,4 +1,4 @@
-"""Recognises unsupported weight formats by file names, for the error message."""
+"""Recognition of unsupported weight formats by file names, for error messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-# A pattern of file names, and the format; the first match counts.
+# File name pattern → description of the format; the first match counts.
 FORMAT_PATTERNS = (
     (r"adapter_config\.json|adapter_model\.(safetensors|bin)", "an adapter, which changes another model and is none"),
     (r"tf_model.*\.h5|tf_model\.h5\.index\.json|saved_model\.pb", "weights of TensorFlow alone"),
@@ -25,16 +25,16 @@ READABLE = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.
 
 
 def unsupported_format(files: Path | Iterable[str]) -> str:
-    """The format of a list of file names without weights that we read; empty if unknown."""
+    """Return the format of files without readable weights; empty if it is unknown or some weights are readable."""
     if isinstance(files, Path):
         folder = files
-        listed = (path for pattern in ("*", "onnx/*") for path in folder.glob(pattern))
-        files = [path.relative_to(folder).as_posix() for path in listed if path.is_file()]
+        paths = (path for pattern in ("*", "onnx/*") for path in folder.glob(pattern))
+        files = [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
     names = sorted(files)
     if not set(names).isdisjoint(READABLE):
         return ""
-    for pattern, words in FORMAT_PATTERNS:
+    for pattern, description in FORMAT_PATTERNS:
         for name in names:
             if re.fullmatch(pattern, name.rpartition("/")[2]):
-                return f"it holds {words} ({name})."
+                return f"it holds {description} ({name})."
     return ""

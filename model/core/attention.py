@@ -76,7 +76,7 @@ def fused_attention(
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scale)
     if allowed is None:
         return mixed
-    # For fully masked rows, kernels return zeros, NaN or the mean, depending on the backend.
+    # For fully masked rows, kernels return zeros, NaN or the mean, depending on the backend. Return zeros.
     return mixed.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)
 
 

@@ -106,7 +106,7 @@ class SelfAttentionClassifier(Classifier):
 
 
 def classification_loss(log_odds: Tensor, positive: Tensor) -> Tensor:
-    """Sum the cross-entropy over texts. `positive`, `[batch]`, is the target probability of the positive class."""
+    """Sum the cross-entropy over texts. `log_odds` and `positive`, the target probability, are `[batch]`."""
     return nn.functional.binary_cross_entropy_with_logits(log_odds.float(), positive.float(), reduction="sum")
 
 

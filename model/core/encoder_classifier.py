@@ -54,7 +54,7 @@ def one_vs_rest_log_odds(logits: Tensor) -> Tensor:
     log_rest = torch.log1p(
         -log_p.exp()
     )  # ln (1 − p), inaccurate for the likeliest class, whose 1 − p may round to zero
-    likeliest = logits.argmax(dim=-1, keepdim=True)
-    others_logsumexp = logits.float().scatter(-1, likeliest, float("-inf")).logsumexp(dim=-1, keepdim=True)
-    log_rest = log_rest.scatter(-1, likeliest, others_logsumexp - logits.float().logsumexp(dim=-1, keepdim=True))
+    best_class = logits.argmax(dim=-1, keepdim=True)
+    others_logsumexp = logits.float().scatter(-1, best_class, float("-inf")).logsumexp(dim=-1, keepdim=True)
+    log_rest = log_rest.scatter(-1, best_class, others_logsumexp - logits.float().logsumexp(dim=-1, keepdim=True))
     return log_p - log_rest

@@ -65,8 +65,8 @@ class AddedPositions(Positions):
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
         batch, tokens, _ = embedded.shape
         if self.places.watched:
-            places = self.places(torch.arange(start, start + tokens, device=embedded.device))
-            rows = self.rows_at(places, max(start + tokens, self.most), embedded)
+            indices = self.places(torch.arange(start, start + tokens, device=embedded.device))
+            rows = self.rows_at(indices, max(start + tokens, self.most), embedded)
         else:
             rows = self.rows(start + self.offset, start + self.offset + tokens, embedded)
         if self.beside:
@@ -167,10 +167,10 @@ class RotaryPositions(Positions):
     def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
         if self.places.watched:
             end = start + vectors.shape[2]
-            places = self.places(torch.arange(start, end, device=vectors.device))
+            indices = self.places(torch.arange(start, end, device=vectors.device))
             count = max(end, self.most)
-            places = places.clamp(min=0, max=count - 1) + self.offset
-            cosines, sines = (table.to(vectors.device)[places] for table in self._cos_sin(self.offset + count))
+            indices = indices.clamp(min=0, max=count - 1) + self.offset
+            cosines, sines = (table.to(vectors.device)[indices] for table in self._cos_sin(self.offset + count))
             return _rotate_pairs(vectors, cosines, sines)
         start, end = start + self.offset, start + self.offset + vectors.shape[2]
         turns = self.turns

@@ -206,13 +206,13 @@ def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterato
     """
     if not patterns:
         raise ProbeError('Nothing to watch: name at least one probe or pattern; "**" is all of them.')
-    places = {probe: name for name, probe in matching_probes(model, *patterns).items()}
-    context = _WatchContext(places, edit)
+    names_by_probe = {probe: name for name, probe in matching_probes(model, *patterns).items()}
+    context = _WatchContext(names_by_probe, edit)
     handles = []
     token = _active_watches.set((*_active_watches.get(), context))
     try:
         with _registration_lock:
-            for probe, name in places.items():
+            for probe, name in names_by_probe.items():
                 handles.append(probe.register_forward_hook(_Hook(context, name)))
         yield context.seen
     finally:
@@ -245,10 +245,10 @@ def matching_probes(model: nn.Module, *patterns: str) -> dict[str, Probe]:
     matching: dict[str, Probe] = {}
     for pattern in patterns:
         matches = _compile_pattern(pattern).fullmatch
-        chosen = {name: probe for name, probe in probes.items() if matches(name)}
-        if not chosen:
+        matched = {name: probe for name, probe in probes.items() if matches(name)}
+        if not matched:
             raise ProbeError(_unknown_probe_error(pattern, list(probes)))
-        matching |= chosen
+        matching |= matched
     return matching
 
 

@@ -1,4 +1,4 @@
-"""The Transformer: an encoder reads a sentence, a decoder writes another token by token (Vaswani et al. 2017).
+"""The Transformer: an encoder reads a sentence, a decoder writes another, token by token (Vaswani et al. 2017).
 
     model = Transformer(TransformerConfig(source_vocabulary=8000, target_vocabulary=8000))
     logits = model(source_ids, target_ids)  # [batch, target, vocabulary]

@@ -1,6 +1,6 @@
 """Search algorithms that advance one token at a time.
 
-    search = Beam(...)
+    search = BeamSearch(...)
     while search.advance():
         ...                     # read search.best(0), or stop
     search.results[0]           # candidates of the first sentence, best first

@@ -148,9 +148,9 @@ class SpeculativeSearch:
         allowed = logits.clone()  # rules change it in place, and probabilities include forbidden tokens
         for rule in self.plan.rules:
             rule(allowed, prefixes)
-        chosen = choose_best(allowed, prefixes).tolist()
-        mismatch = next((index for index, token in enumerate(chosen) if token != row.ids[index]), None)
-        ids = row.ids if mismatch is None else [*row.ids[:mismatch], chosen[mismatch]]
+        exact_ids = choose_best(allowed, prefixes).tolist()
+        mismatch = next((index for index, token in enumerate(exact_ids) if token != row.ids[index]), None)
+        ids = row.ids if mismatch is None else [*row.ids[:mismatch], exact_ids[mismatch]]
         gains: list[float] = []
         if self.scored:
             log_probabilities = logits[: len(ids)].float().log_softmax(dim=-1)

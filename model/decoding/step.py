@@ -59,15 +59,15 @@ class NoRepeatNgrams:
         self.length = length
 
     def __call__(self, logits: Tensor, rows: Sequence[HypothesisState]) -> None:
-        before = self.length - 1
+        prefix_length = self.length - 1
         for position, row in enumerate(rows):
             ids = row.ids
             if len(ids) < self.length:
                 continue
-            tail = ids[len(ids) - before :]
-            for start in range(len(ids) - before):
-                if ids[start : start + before] == tail:
-                    logits[position, ids[start + before]] = FORBIDDEN
+            tail = ids[len(ids) - prefix_length :]
+            for start in range(len(ids) - prefix_length):
+                if ids[start : start + prefix_length] == tail:
+                    logits[position, ids[start + prefix_length]] = FORBIDDEN
 
 
 class ForbidSequences:

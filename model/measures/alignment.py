@@ -1,7 +1,7 @@
 """Word alignment: links from attention or from annotators, and the alignment error rate.
 
 A link is a pair (source word, target word), counted from 0. A head links each target word to the source word with the
-highest weight. The alignment error rate (Och and Ney 2003) measures such links:
+highest weight. The alignment error rate (Och and Ney 2003) compares these links with annotated ones. It is
 
     AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 

@@ -64,11 +64,14 @@ def rollout(mixing: MixingMatrices) -> tuple[Numbers, Numbers]:
     for layer in mixing.encoder:
         encoded = layer @ encoded
     targets = len(mixing.kept[0])
-    source, written = np.zeros((targets, len(encoded))), np.eye(targets)
+    source_shares, target_shares = np.zeros((targets, len(encoded))), np.eye(targets)
     for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
-        source, written = self_shares @ source, self_shares @ written
-        source, written = remainders[:, None] * source + cross @ encoded, remainders[:, None] * written
-    return source, written
+        source_shares, target_shares = self_shares @ source_shares, self_shares @ target_shares
+        source_shares, target_shares = (
+            remainders[:, None] * source_shares + cross @ encoded,
+            remainders[:, None] * target_shares,
+        )
+    return source_shares, target_shares
 
 
 def flow(mixing: MixingMatrices, row: int, groups: Sequence[Sequence[int]] | None = None, *, rows: int = 1) -> Numbers:
@@ -205,16 +208,16 @@ def _graph(mixing: MixingMatrices, row: int) -> _Graph:
     graph.sources = below
     for layer in mixing.encoder:
         below = _add_layer_edges(graph, layer, below)
-    written = [graph.node() for _ in range(row + 1)]  # later tokens do not contribute to this row
+    target_nodes = [graph.node() for _ in range(row + 1)]  # later tokens do not contribute to this row
     for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
-        written = _add_layer_edges(graph, self_shares[: row + 1, : row + 1], written)
-        mixed = [graph.node() for _ in written]
+        target_nodes = _add_layer_edges(graph, self_shares[: row + 1, : row + 1], target_nodes)
+        mixed = [graph.node() for _ in target_nodes]
         for position, node in enumerate(mixed):
-            graph.edge(node, written[position], remainders[position])
+            graph.edge(node, target_nodes[position], remainders[position])
             for source, end in enumerate(below):
                 graph.edge(node, end, cross[position, source])
-        written = mixed
-    graph.top = written[row]
+        target_nodes = mixed
+    graph.top = target_nodes[row]
     return graph
 
 

@@ -19,7 +19,7 @@ MERGED_ID = -1  # id of merged tokens, which are in no vocabulary
 NO_LAYER = -1  # layer of a map that combines several layers
 
 
-def merge_words(map: AttentionMap) -> AttentionMap:  # noqa: A002 (the field's own word)
+def merge_words(map: AttentionMap) -> AttentionMap:  # noqa: A002 (the usual name in the field)
     """Merge tokens into words. Special tokens do not change."""
     return _merge(map, lambda left, right: left.word is not None and left.word == right.word)
 

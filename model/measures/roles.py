@@ -219,6 +219,6 @@ def _words(tokens: Sequence[Token]) -> list[range]:
 def _attention_sinks(columns: Sequence[Token]) -> tuple[BoolArray, BoolArray]:
     """Return the special tokens before the sentence and those after it, `[columns]` each."""
     special = np.array([token.special for token in columns], dtype=np.bool_)
-    before = np.logical_and.accumulate(special)
-    after = np.logical_and.accumulate(special[::-1])[::-1] & ~before
-    return before, after
+    leading = np.logical_and.accumulate(special)
+    trailing = np.logical_and.accumulate(special[::-1])[::-1] & ~leading
+    return leading, trailing

@@ -33,10 +33,10 @@ def written_words(tokens: Sequence[Token], text: str) -> list[WrittenWord]:
 
     results = []
     for _, group in groupby(range(len(tokens)), key=key):
-        places = tuple(group)
-        first, last = tokens[places[0]], tokens[places[-1]]
+        indices = tuple(group)
+        first, last = tokens[indices[0]], tokens[indices[-1]]
         label = first.text if first.special else text[first.start : last.end].strip()
-        results.append(WrittenWord(label or first.text, places))
+        results.append(WrittenWord(label or first.text, indices))
     return results
 
 

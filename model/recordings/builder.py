@@ -1,4 +1,4 @@
-"""Building of a `Recording` from arrays and token names: validation, padding, remarks."""
+"""Construction of a `Recording` from arrays and token names: validation, padding, remarks."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _sides(axes: AxisTokens, sizes: Mapping[MapKind, tuple[int, ...]]) -> dict[s
         if value is not None:
             axis_counts = {f"names in {side}": len(value[0])} | axis_counts
         if len(set(axis_counts.values())) > 1:
-            listed = ", ".join(f"{count} {what}" for what, count in axis_counts.items())
+            listed = ", ".join(f"{count} {label}" for label, count in axis_counts.items())
             raise RecordingError(
                 f"The numbers of {side} tokens differ: {listed}. Give arrays and names of one sentence."
             )

@@ -122,12 +122,12 @@ def _require_one_shape(arrays: Sequence[np.ndarray], numbers: Sequence[int], wha
     shapes = [array.shape for array in arrays]
     if len(set(shapes)) == 1:
         return
-    different = next(place for place, shape in enumerate(shapes) if shape != shapes[0])
+    different = next(index for index, shape in enumerate(shapes) if shape != shapes[0])
     same_shape = [number for number, shape in zip(numbers, shapes, strict=True) if shape == shapes[0]]
 
-    def describe(place: int) -> str:
-        heads, rows, columns = shapes[place]
-        return f"layer {numbers[place] + 1} has {heads} heads of {rows} × {columns}"
+    def describe(index: int) -> str:
+        heads, rows, columns = shapes[index]
+        return f"layer {numbers[index] + 1} has {heads} heads of {rows} × {columns}"
 
     raise RecordingError(
         f"{what}: {describe(0)}, but {describe(different)}. A view shows layers of one shape, so name some that agree, "

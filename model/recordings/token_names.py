@@ -19,8 +19,8 @@ SPACE = "\u2581"  # SentencePiece: start of a word
 def _byte_letters() -> dict[str, int]:
     """Return the bytes of the letters in byte-level vocabularies: printable bytes are unchanged, others from U+0100."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + index): byte for index, byte in enumerate(others)}
+    remaining = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + index): byte for index, byte in enumerate(remaining)}
 
 
 BYTE_LETTERS = _byte_letters()

@@ -32,7 +32,7 @@ FREQUENT = {
     "tr": "ama ancak aynı bana bazı ben beni benim bir biz bize bu bunu da daha de değil diye en et gibi hem hep her hiç ile ise için kadar kendi ki kim mi mu mü mı nasıl ne neden nerede o olan olarak oldu olduğu onlar onu onun sana sen seni senin siz sonra tüm var ve veya ya yok çok şey şimdi şu",  # noqa: E501
     "vi": "anh bạn bị các cái cho chúng có con của cũng cô đã đang để đi đến được em gì hay họ khi không là làm lại mà mình một này nhưng những nó ở ông phải ra rất sẽ ta thì tôi trong từ và vào về với",  # noqa: E501
 }
-# Letters of few languages → these languages.
+# Letters that few of these languages use → the languages.
 LETTERS = {
     "ß": "de", "ä": "de sv fi", "ö": "de sv fi hu tr", "ü": "de tr hu", "ñ": "es", "¿": "es", "¡": "es", "å": "sv da",
     "ø": "da", "æ": "da", "ã": "pt", "õ": "pt", "ç": "fr pt tr", "ê": "fr pt vi", "è": "fr it", "ù": "fr it", "ò": "it",
@@ -49,7 +49,7 @@ ENDINGS = {
     "lijk": "nl", "heid": "nl", "tje": "nl", "ować": "pl", "ość": "pl", "ych": "pl cs", "lar": "tr", "ler": "tr",
     "yor": "tr", "ssa": "fi", "ssä": "fi", "lla": "fi", "een": "fi nl",
 }  # fmt: skip
-# Scripts with their characters. Most scripts decide the language; Cyrillic and Arabic need another test.
+# Scripts and their characters. Most scripts imply a language; Latin, Cyrillic and Arabic need another test.
 SCRIPTS = (
     ("ja", "\u3041-\u30ff\uff66-\uff9f"),
     ("ko", "\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e"),

@@ -1,1 +1,1 @@
-"""Text → `Translation`: requests checked, weights prepared, attention captured, results made."""
+"""Text → `Translation`: validation of requests, packing of weights, capture of attention, results."""

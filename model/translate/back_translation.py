@@ -11,33 +11,33 @@ from headlight.model.text.cleaning import is_blank
 from headlight.model.translate.reranking import reverse_request
 from headlight.model.translate.translator import Translator
 
-BACK_TRANSLATION_OPTIONS: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # as the page translates
+BACK_TRANSLATION_OPTIONS: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # as on the page
 
 
 def back_translate(reverse: Translator, translation: Translation) -> BackTranslation | None:
-    """The back-translation; None if the reverse model cannot read the text because it is empty or too long."""
+    """Return the back-translation, or None if the text is empty or too long for the reverse model."""
     return back_translate_batch(reverse, [translation])[0]
 
 
 def back_translate_batch(reverse: Translator, translations: Sequence[Translation]) -> list[BackTranslation | None]:
-    """Many, in as few passes as their lengths allow."""
+    """Back-translate several translations, in as few passes as their lengths allow."""
     results: list[BackTranslation | None] = [None] * len(translations)
-    places, requests = [], []
-    for place, translation in enumerate(translations):
+    indices, requests = [], []
+    for index, translation in enumerate(translations):
         if is_blank(translation.text):
             continue
         try:
             request, _ = reverse_request(reverse, translation.source_text, translation.text)
         except RequestError:
             continue
-        places.append(place)
+        indices.append(index)
         requests.append(request)
-    if not places:
+    if not indices:
         return results
-    scored = reverse.translate_batch(requests)
+    scores = reverse.translate_batch(requests)
     texts = reverse.translate_lines(
         [request.text for request in requests], on_refused=lambda *_: None, **BACK_TRANSLATION_OPTIONS
     )
-    for place, text, score in zip(places, texts, scored, strict=True):
-        results[place] = BackTranslation(text, score.target_tokens)
+    for index, text, score in zip(indices, texts, scores, strict=True):
+        results[index] = BackTranslation(text, score.target_tokens)
     return results

@@ -1,6 +1,6 @@
-"""Capture: one teacher-forced pass over a source and its translation records every attention map.
+"""Capture of attention: one teacher-forced pass over a source and its translation records every map.
 
-Decoding runs first and is not watched. The encoder runs once for both, and is watched if its maps are needed.
+Decoding runs first and is not watched. The encoder runs once for both and is watched.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Captured:
 
 @dataclass
 class TokenScores:
-    """Log probability of each output token, `[batch, token]`, and the most probable ones, `[batch, token, rank]`."""
+    """Log probabilities of output tokens, `[batch, token]`, and the top alternatives, `[batch, token, rank]`."""
 
     log_probabilities: np.ndarray
     best_ids: np.ndarray
@@ -50,10 +50,10 @@ def encode_with_capture(
     mask: Tensor | None = None,
     padded: bool = True,
 ) -> tuple[Memory, Captured]:
-    """Encode, watched: `[batch, source]` → the memory, and the encoder's attention.
+    """Encode source ids, `[batch, source]`, and capture the encoder's attention.
 
-    `passes` is the model itself, or its twin on prepared weights with the same probes; `mask`, `[batch, 1, 1,
-    source]`: the visible keys, if they are not simply the unpadded ones; `padded`: whether there is padding.
+    `passes` is the model itself, or its packed version with the same probes. `mask`, `[batch, 1, 1, source]`, has the
+    visible keys; by default these are the unpadded ones. `padded`: whether there is padding.
     """
     captured = Captured()
     further = _side_patterns("encoder", further, model)
@@ -65,7 +65,7 @@ def encode_with_capture(
 
 
 class TargetCapture:
-    """Runs teacher-forced passes over target tokens and captures the attention."""
+    """Teacher-forced passes over target tokens that capture attention."""
 
     def __init__(
         self,
@@ -82,15 +82,15 @@ class TargetCapture:
         self._logits: Tensor | None = None
 
     def logits(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """The logits of each place, a row a sentence: `[batch, tokens, vocabulary]`; maps go to `captured`."""
-        wanted = [list(row) for row in rows]
-        if self._logits is None or self._read != wanted:
-            self._read = wanted
+        """Return the logits at each position, `[batch, tokens, vocabulary]`, and add the maps to `captured`."""
+        ids = [list(row) for row in rows]
+        if self._logits is None or self._read != ids:
+            self._read = ids
             self._logits = self._look(rows)
         return self._logits
 
     def select_logits(self, sentences: Sequence[int], rows: Sequence[Sequence[int]]) -> Tensor:
-        """Select some of the sentences without capturing."""
+        """Return the logits of some sentences. Maps are captured only if all sentences are selected."""
         if list(sentences) == list(range(len(self.memory.vectors))):
             return self.logits(rows)
         return logits_without_capture(self.passes, self.memory, self.cross, sentences, rows)
@@ -98,12 +98,12 @@ class TargetCapture:
     def _look(self, rows: Sequence[Sequence[int]]) -> Tensor:
         layers = self.model.config.decoder_layers
         with watch(self.model, DECODER_WEIGHTS, *self.further) as seen:
-            # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
-            again = bool(self.further)
+            # Decoding has computed the keys and values of the source. Recompute them only to capture further probes.
+            recomputes = bool(self.further)
             decoder = self.passes.decoder
             state = (
                 decoder.new_state(self.memory, cached=False)
-                if again
+                if recomputes
                 else DecoderState(self.cross, self.memory.mask, None)
             )
             logits: Tensor = decoder(_inputs(self.model, rows, self.memory.vectors.device), state)
@@ -120,33 +120,33 @@ def logits_without_capture(
     sentences: Sequence[int],
     rows: Sequence[Sequence[int]],
 ) -> Tensor:
-    """Logits at each position for some sentences: `[rows, tokens, vocabulary]`."""
-    chosen = torch.tensor(sentences, device=memory.vectors.device)
-    mask = None if memory.mask is None else memory.mask[chosen]
-    state = DecoderState([KeyValues(keys[chosen], values[chosen]) for keys, values in cross], mask, None)
+    """Return the logits at each position for some sentences, `[rows, tokens, vocabulary]`."""
+    indices = torch.tensor(sentences, device=memory.vectors.device)
+    mask = None if memory.mask is None else memory.mask[indices]
+    state = DecoderState([KeyValues(keys[indices], values[indices]) for keys, values in cross], mask, None)
     logits: Tensor = passes.decoder(_inputs(passes, rows, memory.vectors.device), state)
     return logits
 
 
 def _inputs(model: Transformer, rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """Decoder inputs for these outputs: the start token and all tokens but the last."""
+    """Return the decoder inputs for these outputs: the start token and all tokens but the last."""
     return pad_sequences([[model.config.start_id, *row[:-1]] for row in rows], model.config.pad_id).to(device)
 
 
 def score_target(logits: Tensor, written_ids: Tensor, alternatives: int, never: Sequence[int]) -> TokenScores:
-    """Probabilities of the written tokens, `[batch, tokens]`, and the top `alternatives`.
+    """Return the probabilities of the written tokens, `[batch, tokens]`, and the top `alternatives`.
 
-    `never` tokens are excluded.
+    Alternatives exclude the tokens in `never`.
     """
     log_probabilities = logits.float().log_softmax(dim=-1)
     chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
-    log_probabilities[..., list(never)] = float("-inf")  # no alternatives: a translation cannot continue with them
+    log_probabilities[..., list(never)] = float("-inf")  # a translation cannot contain these tokens
     best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1] - len(never)), dim=-1)
     return TokenScores(to_numpy(chosen), to_numpy(best_ids), to_numpy(best.exp()))
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray:
-    """A tensor as an array of the same type; half precision becomes float32."""
+    """Convert a tensor to an array of the same type; half precision becomes float32."""
     if tensor.is_floating_point():
         tensor = tensor.float()
     array: np.ndarray = tensor.cpu().numpy()
@@ -154,14 +154,14 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
 
 
 def crop(array: np.ndarray, *lengths: int) -> np.ndarray:
-    """A read-only array whose last axes have lost their padding."""
-    places: tuple[Any, ...] = (..., *(slice(length) for length in lengths))
-    closed: np.ndarray = read_only(np.ascontiguousarray(array[places]))
-    return closed
+    """Remove the padding of the last axes, and return a read-only array."""
+    slices: tuple[Any, ...] = (..., *(slice(length) for length in lengths))
+    cropped: np.ndarray = read_only(np.ascontiguousarray(array[slices]))
+    return cropped
 
 
 def _side_patterns(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
-    """The probes of one side of the model that match the patterns."""
+    """Return the probes of one side of the model that match the patterns."""
     return [name for name in matching_probes(model, *patterns) if name.startswith(f"{side}.")]
 
 

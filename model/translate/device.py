@@ -1,6 +1,6 @@
-"""The device and the number type to compute with: chosen once, with the reason as a sentence.
+"""Choice of the device and the number type of a model, with the reason as a sentence.
 
-`HEADLIGHT_DEVICE` (cuda, cuda:1, mps, cpu) and `HEADLIGHT_DTYPE` (float32, bfloat16, float16) overrule the choice.
+`HEADLIGHT_DEVICE` (cuda, cuda:1, mps, cpu) and `HEADLIGHT_DTYPE` (float32, bfloat16, float16) override the choice.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class DeviceChoice:
 
 
 def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
-    """The device that `wish` names, else `HEADLIGHT_DEVICE`; else CUDA, then MPS, then the CPU."""
-    named, origin = str(wish or ""), "the device"
-    if not named:
-        named, origin = os.environ.get("HEADLIGHT_DEVICE", ""), "HEADLIGHT_DEVICE"
-    named = named.strip().lower()
-    if named:
-        device = _wished_device(named, origin)
-        why = f"{origin} {named} was asked for" if origin == "the device" else f"{origin} is {named}"
-        reason = f"{why}; using {_describe_device(device)}"
+    """Choose the device `wish`, else `HEADLIGHT_DEVICE`, else CUDA, then MPS, then the CPU."""
+    name, origin = str(wish or ""), "the device"
+    if not name:
+        name, origin = os.environ.get("HEADLIGHT_DEVICE", ""), "HEADLIGHT_DEVICE"
+    name = name.strip().lower()
+    if name:
+        device = _wished_device(name, origin)
+        cause = f"{origin} {name} was asked for" if origin == "the device" else f"{origin} is {name}"
+        reason = f"{cause}; using {_describe_device(device)}"
     else:
         device, reason = _best_device()
     if device.type == "cuda":
@@ -50,10 +50,10 @@ def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
 
 
 def choose_kernels() -> None:
-    """Disable cuDNN's attention kernel: it plans for every new shape, and sentences have hundreds of shapes.
+    """Disable cuDNN's attention kernel: it makes a plan for every new shape, and sentences have hundreds of shapes.
 
-    With it a step of 50,000 tokens took 330 ms on an H100; without it, each of five runs side by side took 70 ms for
-    one of 30,000 (12 million parameters).
+    On an H100, with 12 million parameters, a step of 50,000 tokens took 330 ms with it. Without it, a step of 30,000
+    tokens took 70 ms in each of five parallel runs.
     """
     torch.backends.cuda.enable_cudnn_sdp(False)
 
@@ -70,8 +70,8 @@ def _best_device() -> tuple[torch.device, str]:
 
 
 def _wished_device(name: str, origin: str) -> torch.device:
-    form = DEVICE_FORM.fullmatch(name)
-    if form is None:
+    match = DEVICE_FORM.fullmatch(name)
+    if match is None:
         raise DeviceError(f"{origin} is {name!r}, but must be cuda, cuda:1 (or another number), mps or cpu.")
     if name == "mps" and not torch.backends.mps.is_available():
         raise DeviceError(
@@ -86,7 +86,7 @@ def _wished_device(name: str, origin: str) -> torch.device:
             else "PyTorch finds no CUDA device: check the driver with nvidia-smi"
         )
         raise DeviceError(f"{origin} is {name}, but {cause}, choose cpu, or leave it out.")
-    count, index = torch.cuda.device_count(), int(form[1] or 0)
+    count, index = torch.cuda.device_count(), int(match[1] or 0)
     if index >= count:
         raise DeviceError(
             f"{origin} is {name}, but there are only {count} CUDA device(s), from cuda:0 to cuda:{count - 1}. "
@@ -105,16 +105,16 @@ def _describe_device(device: torch.device) -> str:
 
 
 def _choose_dtype(device: torch.device) -> tuple[torch.dtype, str]:
-    named = os.environ.get("HEADLIGHT_DTYPE", "").strip().lower()
-    if not named:
+    name = os.environ.get("HEADLIGHT_DTYPE", "").strip().lower()
+    if not name:
         return _best_dtype(device)
-    if named not in DTYPES:
-        raise DeviceError(f"HEADLIGHT_DTYPE is {named!r}, but must be one of: {', '.join(DTYPES)}.")
-    if named == "bfloat16" and device.type != "cpu" and not _supports_bfloat16(device):
+    if name not in DTYPES:
+        raise DeviceError(f"HEADLIGHT_DTYPE is {name!r}, but must be one of: {', '.join(DTYPES)}.")
+    if name == "bfloat16" and device.type != "cpu" and not _supports_bfloat16(device):
         raise DeviceError(
             f"HEADLIGHT_DTYPE is bfloat16, which {_describe_device(device)} cannot compute. Choose float16."
         )
-    return DTYPES[named], f"HEADLIGHT_DTYPE is {named}"
+    return DTYPES[name], f"HEADLIGHT_DTYPE is {name}"
 
 
 def _best_dtype(device: torch.device) -> tuple[torch.dtype, str]:
@@ -122,13 +122,13 @@ def _best_dtype(device: torch.device) -> tuple[torch.dtype, str]:
         if _supports_bfloat16(device):
             return torch.bfloat16, "numbers are bfloat16"
         return torch.float16, "numbers are float16, as it cannot compute bfloat16"
-    # Also on MPS, where half precision gains little with models of our size.
+    # Also on MPS, where half precision gains little for small models.
     return torch.float32, "numbers are float32"
 
 
 def _supports_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
-        # Not torch.cuda.is_bf16_supported: it asks the current device, and counts slow emulation as support.
+        # torch.cuda.is_bf16_supported would check the current device, and count slow emulation as support.
         return torch.version.hip is not None or torch.cuda.get_device_capability(device) >= (8, 0)
     return bool(torch.backends.mps.is_macos_or_newer(14, 0))
 
@@ -142,7 +142,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def in_smaller_batches(run: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]) -> list[Result]:
-    """Run all items at once; out of memory, in batches of half the size, a quarter, …"""
+    """Run all items at once. If the device runs out of memory, retry in batches of half the size, a quarter, …"""
     results: list[Result] = []
     start, size = 0, len(items)
     while start < len(items):
@@ -154,7 +154,7 @@ def in_smaller_batches(run: Callable[[Sequence[Item]], list[Result]], items: Seq
             if not out_of_memory(error):
                 raise
             failure = str(error).partition("\n")[0]
-        # Retried out here: within the `except`, the exception would still hold the tensors of the failed run.
+        # Retry outside the `except` block: inside it, the exception would keep the tensors of the failed run alive.
         if failure is None:
             start += len(batch)
             continue

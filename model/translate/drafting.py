@@ -1,10 +1,10 @@
-"""Builds the draft decoders for speculative decoding.
+"""Draft decoders for speculative decoding.
 
-- The *light* one has weights and inputs of 8 bits. Of a trained model about one word in 250 is wrong.
-- The *steady* one has the float16 layers of the step. About one word in 700 is wrong where near-ties are many.
+- The *light* one has weights and inputs of 8 bits. In a trained model, about one token in 250 is wrong.
+- The *steady* one has the float16 layers of the step. In a model with many near-ties, about one token in 700 is wrong.
 
-Both find words by an output of 8 bits and decide in float32: the likeliest few are multiplied again with the model's
-own rows. So a step reads a quarter of the largest matrix, and its rounding chooses no word.
+Both select a shortlist with an 8-bit output matrix and decide in float32: the logits of the shortlist are recomputed
+with the model's own rows. So a step reads a quarter of the largest matrix, and its rounding does not choose a token.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from headlight.model.translate.packed_model import (
     step_packer,
 )
 
-MIN_DECODER_ENTRIES = 1 << 24  # entries of a decoder from which reading fewer bytes saves more than one more copy costs
+MIN_DECODER_ENTRIES = 1 << 24  # size of a decoder from which 8-bit weights save more than their copy costs
 OUTPUT = ".output.words"
-SHORTLIST_SIZE = 8  # words that are decided among: 8 bits err by 0.01, and the eighth word is further away than that
+SHORTLIST_SIZE = 8  # tokens in the shortlist: 8 bits have an error of 0.01, and the eighth token is further behind
 
 
 class Shortlist:
-    """The output of a drafter, for the newest token alone."""
+    """The output projection of a draft decoder, for only the newest token."""
 
     def __init__(self, rough: Linear, weight: Tensor, bias: Tensor | None) -> None:
         self.rough = rough
@@ -40,10 +40,10 @@ class Shortlist:
         self.bias = bias
 
     def __call__(self, x: Tensor) -> Tensor:
-        """`[rows, tokens, d_model]` → logits `[rows, 1, vocabulary]`; the highest ones are exact."""
+        """Map `[rows, tokens, d_model]` to logits `[rows, 1, vocabulary]`. The highest logits are exact."""
         newest = x[:, -1]
         logits = self.rough(newest)
-        best = logits.topk(min(SHORTLIST_SIZE, logits.shape[-1]), dim=-1, sorted=False).indices  # [rows, few]
+        best = logits.topk(min(SHORTLIST_SIZE, logits.shape[-1]), dim=-1, sorted=False).indices  # [rows, shortlist]
         exact = (self.weight[best] @ newest[:, :, None])[:, :, 0]
         if self.bias is not None:
             exact += self.bias[best]
@@ -51,11 +51,11 @@ class Shortlist:
 
 
 class _DraftPreparation(ModelPacker):
-    """A twin of a decoder whose output is a shortlist."""
+    """Packer of a decoder, with a shortlist as its output projection."""
 
     def __init__(self, packer: Packer, copies: CopyBudget, output: Linear | None = None) -> None:
         super().__init__(packer, UNUSED_IN_STEPS, copies, keeps_probes=False)
-        self.output = output  # 8-bit, if it was created already
+        self.output = output  # the 8-bit matrix, if another draft decoder has created it
 
     def linear(self, module: nn.Linear, path: str) -> Linear:
         if path != OUTPUT:
@@ -66,7 +66,7 @@ class _DraftPreparation(ModelPacker):
 
 
 def draft_model_bytes(decoder: nn.Module) -> int:
-    """Memory of the 8-bit draft decoder; zero if 8 bits are slow here or the decoder is too small."""
+    """Return the bytes of the 8-bit draft decoder; zero if 8 bits are slow on this machine or the decoder is small."""
     entries = sum(weight.numel() for weight in decoder.parameters() if weight.dim() > 1)
     if entries < MIN_DECODER_ENTRIES or not can_pack_int8():
         return 0
@@ -76,7 +76,7 @@ def draft_model_bytes(decoder: nn.Module) -> int:
 
 
 def make_draft_models(decoder: nn.Module, prepared: PackedModel) -> DraftModels:
-    """Both drafters, the steady one when it is first needed; the step itself where 8 bits would not pay."""
+    """Create both draft decoders, the steady one on first use. If 8 bits have no benefit, use the step itself."""
     if not draft_model_bytes(decoder):
         return DraftModels(prepared.step, lambda: prepared.step)
     draft = _DraftPreparation(INT8, CopyBudget())

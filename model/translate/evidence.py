@@ -1,7 +1,6 @@
 """Features and reasons for the reliability of a translation.
 
-Everything is read off the `Translation` itself: no model runs. The translation read back, which needs a second model,
-is given or missing.
+They are computed from the `Translation`; no model runs. The back-translation, which needs a second model, is optional.
 """
 
 from __future__ import annotations
@@ -21,40 +20,40 @@ from headlight.model.text.identification import FREQUENT, identify
 from headlight.model.text.numbers import find_numbers, unmatched_numbers
 
 FEATURES = (  # in the order of a rule's weights
-    "mean",  # log probability of a token
+    "mean",  # mean log probability of the tokens
     "worst_token",
     "worst_word",
-    "second_word",  # the least likely word but one
-    "unseen",  # share of source words that no written word looks at
-    "left_out",  # words that hardly any written word looks at, frequent words aside
+    "second_word",  # log probability of the second least likely word
+    "unseen",  # share of source words with hardly any attention
+    "left_out",  # number of source words with hardly any attention, without frequent words
     "least_seen",  # attention of the least attended source word
-    "numbers",  # that have no counterpart
-    "names",  # names that the other side spells differently
-    "length",  # log ratio of both lengths, less the usual one: how far off
-    "rare",  # share of source words in three pieces or more: words that the vocabulary does not know well
-    "peak",  # the most that a written token looks at one source token, on average
+    "numbers",  # count of numbers without a counterpart
+    "names",  # number of names that are spelled differently
+    "length",  # deviation of the log ratio of both lengths from the usual one
+    "rare",  # share of source words with at least three pieces, which are rare in the training text
+    "peak",  # highest attention weight of a target token, on average
     "to_end",  # share of attention on the end token
-    "invented",  # share of unlikely words in several pieces
-    "copied",  # words of the source that stand untranslated
-    "repeated",  # words that the translation repeats and the source does not
+    "invented",  # share of unlikely words with at least three pieces
+    "copied",  # number of untranslated source words
+    "repeated",  # number of words that are repeated in the translation but not in the source
     "words",  # log of the number of source words
 )
 BACK_TRANSLATION_FEATURES = (  # with back-translation
     *FEATURES,
-    "back",  # how like the sentence what came back is: chrF
-    "back_numbers",  # that did not come back
-    "recovered",  # log probability of a token of the sentence, given its translation alone
-    "least_recovered",  # of its least likely word
+    "back",  # chrF of the back-translation and the source
+    "back_numbers",  # count of numbers that differ in the back-translation
+    "recovered",  # mean log probability of the source tokens, given the translation
+    "least_recovered",  # log probability of the least likely source word
     "second_recovered",
 )
-POSITIVE_FEATURES = frozenset(  # of which more speaks for an answer; more of all others speaks against it
+POSITIVE_FEATURES = frozenset(  # higher values indicate a right answer; for all others, lower values do
     ["mean", "worst_token", "worst_word", "second_word", "least_seen", "peak", "back", "recovered", "least_recovered",
      "second_recovered"]
 )  # fmt: skip
-ATTENDED_FROM = 0.25  # attention that counts as a look
-UNSURE_BELOW = math.log(0.25)  # of a word
-MAX_UNSURE_WORDS = 2  # words that are named
-SHORT_WORD_LETTERS = 4  # letters below which a word is common by chance
+ATTENDED_FROM = 0.25  # minimum attention of an attended source word
+UNSURE_BELOW = math.log(0.25)  # log probability below which a word is unlikely
+MAX_UNSURE_WORDS = 2  # maximum number of reasons of the kind "unsure"
+SHORT_WORD_LETTERS = 4  # words with fewer letters may be equal by chance
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 MIN_LOG_PROBABILITY = -12.0  # lower log probabilities are clamped
 
@@ -69,70 +68,73 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a side: its letters, its place in the text, its tokens, and how likely it was."""
+    """A word of a sentence: its text, its position, the indices of its tokens, and its log probability."""
 
     text: str
     start: int
     end: int
     tokens: tuple[int, ...]
-    log_probability: float  # of all its tokens; 0 on the side of the source
+    log_probability: float  # of all its tokens together; 0 in the source
 
     @property
     def span(self) -> Span:
-        """Its place alone."""
+        """Position of the word."""
         return Span(self.start, self.end)
 
 
 def collect_evidence(
     answer: Translation, source: str, target: str, usual_length: float, back: BackTranslation | None = None
 ) -> Evidence:
-    """All that speaks against an answer.
+    """Collect the features of an answer and the reasons to doubt it.
 
     Args:
         answer: The translation.
-        source: The language that it reads, as a code of two letters.
-        target: The language that it writes.
-        usual_length: The log ratio of characters, target to source, that right answers have.
+        source: Two-letter code of the source language.
+        target: Two-letter code of the target language.
+        usual_length: Usual log ratio of characters, target to source, in right answers.
         back: The back-translation, if a reverse model is available.
     """
-    read, written = (
+    source_words, target_words = (
         content_words(answer.source_tokens, answer.source_text),
         content_words(answer.target_tokens, answer.text),
     )
-    chances = [math.log(max(token.probability or 0.0, 1e-9)) for token in answer.target_tokens]
-    likely = sorted(word.log_probability for word in written) or [0.0]
-    seen = source_coverage(answer.attention.cross, read)
-    named, target_numbers = find_numbers(answer.source_text, source), find_numbers(answer.text, target)
-    here, there = unmatched_numbers(named, target_numbers)
-    misspelt = list(_misspelt(read, written))
-    copied = _untranslated_words(read, written) if source != target else []
-    repeated = _repeated(read, written)
+    log_probabilities = [math.log(max(token.probability or 0.0, 1e-9)) for token in answer.target_tokens]
+    word_log_probabilities = sorted(word.log_probability for word in target_words) or [0.0]
+    coverage = source_coverage(answer.attention.cross, source_words)
+    source_numbers, target_numbers = find_numbers(answer.source_text, source), find_numbers(answer.text, target)
+    source_only, target_only = unmatched_numbers(source_numbers, target_numbers)
+    misspelt = list(_misspelt(source_words, target_words))
+    copied = _untranslated_words(source_words, target_words) if source != target else []
+    repeated = _repeated(source_words, target_words)
     doubtful = sorted(
-        (word for word in written if word.log_probability < UNSURE_BELOW), key=lambda word: word.log_probability
+        (word for word in target_words if word.log_probability < UNSURE_BELOW), key=lambda word: word.log_probability
     )
-    left = _omitted_words(read, seen, source)
+    omitted = _omitted_words(source_words, coverage, source)
     ratio = math.log((len(answer.text) + 1) / (len(answer.source_text) + 1))
     features = {
-        "mean": sum(chances) / max(1, len(chances)),
-        "worst_token": max(MIN_LOG_PROBABILITY, min(chances, default=0.0)),
-        "worst_word": max(MIN_LOG_PROBABILITY, likely[0]),
-        "second_word": max(MIN_LOG_PROBABILITY, likely[min(1, len(likely) - 1)]),
-        "unseen": sum(weight < ATTENDED_FROM for weight in seen) / max(1, len(seen)),
-        "left_out": float(min(3, sum(map(len, left)))),
-        "least_seen": min(seen, default=1.0),
-        "numbers": float(min(3, len(here) + len(there))),
+        "mean": sum(log_probabilities) / max(1, len(log_probabilities)),
+        "worst_token": max(MIN_LOG_PROBABILITY, min(log_probabilities, default=0.0)),
+        "worst_word": max(MIN_LOG_PROBABILITY, word_log_probabilities[0]),
+        "second_word": max(MIN_LOG_PROBABILITY, word_log_probabilities[min(1, len(word_log_probabilities) - 1)]),
+        "unseen": sum(weight < ATTENDED_FROM for weight in coverage) / max(1, len(coverage)),
+        "left_out": float(min(3, sum(map(len, omitted)))),
+        "least_seen": min(coverage, default=1.0),
+        "numbers": float(min(3, len(source_only) + len(target_only))),
         "names": float(min(3, len(misspelt))),
         "length": abs(ratio - usual_length),
-        "rare": sum(len(word.tokens) > 2 for word in read) / max(1, len(read)),
+        "rare": sum(len(word.tokens) > 2 for word in source_words) / max(1, len(source_words)),
         **_sharpness(answer.attention.cross),
-        "invented": sum(len(word.tokens) > 2 for word in doubtful) / max(1, len(written)),
+        "invented": sum(len(word.tokens) > 2 for word in doubtful) / max(1, len(target_words)),
         "copied": float(min(3, len(copied))),
         "repeated": float(min(3, len(repeated))),
-        "words": math.log(max(1, len(read))),
+        "words": math.log(max(1, len(source_words))),
     }
     reasons = [*_language(answer, source), *_unfinished(answer)]
-    if here or there:
-        spans = tuple(Span(each.start, each.end) for each in here), tuple(Span(each.start, each.end) for each in there)
+    if source_only or target_only:
+        spans = (
+            tuple(Span(number.start, number.end) for number in source_only),
+            tuple(Span(number.start, number.end) for number in target_only),
+        )
         reasons.append(_reason(answer, "numbers", *spans))
     if back is not None:
         lost = unmatched_numbers(find_numbers(answer.source_text, source), find_numbers(back.text, source))
@@ -141,43 +143,45 @@ def collect_evidence(
             "back_numbers": float(min(3, sum(map(len, lost)))),
             **_reverse_features(back.tokens, answer.source_text),
         }
-        again = {_stem(word) for word in WORD.findall(back.text)} if source != "zh" else set(back.text)
-        left = [group for group in left if not _in_back_translation(group, again, source)]
-        features["left_out"] = float(min(3, sum(map(len, left))))
+        back_words = {_stem(word) for word in WORD.findall(back.text)} if source != "zh" else set(back.text)
+        omitted = [group for group in omitted if not _in_back_translation(group, back_words, source)]
+        features["left_out"] = float(min(3, sum(map(len, omitted))))
     names = _by_spelling(answer, misspelt)
     explained = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
-    left = [group for group in left if not all(_is_within(word, explained) for word in group)]
-    reasons += [_reason(answer, "left_out", (Span(group[0].start, group[-1].end),)) for group in left]
+    omitted = [group for group in omitted if not all(_is_within(word, explained) for word in group)]
+    reasons += [_reason(answer, "left_out", (Span(group[0].start, group[-1].end),)) for group in omitted]
     reasons += names
     reasons += [_reason(answer, "copied", (), (word.span,)) for word in copied]
     reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated]
-    # A number that the sentence has, too, may be written in more ways than one: a small chance makes it no guess.
+    # A number on both sides can be written in several ways, so a low probability does not make it a guess.
     explained = [span for reason in reasons for span in reason.target_spans]
-    explained += [Span(each.start, each.end) for each in target_numbers if each.required and each not in there]
+    explained += [
+        Span(number.start, number.end) for number in target_numbers if number.required and number not in target_only
+    ]
     guessed = [word for word in doubtful if not _is_within(word, explained)]
     reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MAX_UNSURE_WORDS]]
     return Evidence(features, tuple(reasons))
 
 
 def content_words(tokens: Sequence[Token], text: str) -> list[Word]:
-    """The words of one side that hold a letter or a digit."""
-    places: dict[int, list[int]] = {}
-    for place, token in enumerate(tokens):
+    """Return the words of a sentence that contain a letter or a digit."""
+    indices_by_word: dict[int, list[int]] = {}
+    for index, token in enumerate(tokens):
         if token.word is not None:
-            places.setdefault(token.word, []).append(place)
+            indices_by_word.setdefault(token.word, []).append(index)
     words = []
-    for own in places.values():
-        start, end = tokens[own[0]].start, tokens[own[-1]].end
-        written = text[start:end]
-        start += len(written) - len(written.lstrip())
-        chance = sum(math.log(max(tokens[place].probability or 1.0, 1e-9)) for place in own)
-        if any(letter.isalnum() for letter in written):
-            words.append(Word(written.strip(), start, end, tuple(own), chance))
+    for indices in indices_by_word.values():
+        start, end = tokens[indices[0]].start, tokens[indices[-1]].end
+        word_text = text[start:end]
+        start += len(word_text) - len(word_text.lstrip())
+        log_probability = sum(math.log(max(tokens[index].probability or 1.0, 1e-9)) for index in indices)
+        if any(character.isalnum() for character in word_text):
+            words.append(Word(word_text.strip(), start, end, tuple(indices), log_probability))
     return words
 
 
 def source_coverage(cross: FloatArray, words: Sequence[Word]) -> list[float]:
-    """The most that any written token gives each source word, in the mean of all heads."""
+    """Return the highest weight that each source word gets from a target token, in the mean of all heads."""
     if not cross.size:
         return []
     mean = cross.mean(axis=(0, 1), dtype=np.float64)  # [target, source]
@@ -185,7 +189,7 @@ def source_coverage(cross: FloatArray, words: Sequence[Word]) -> list[float]:
 
 
 def _sharpness(cross: FloatArray) -> dict[str, float]:
-    """Sharpness of cross-attention; a hallucinating model attends diffusely."""
+    """Return the sharpness of cross-attention. A hallucinating model attends diffusely."""
     if not cross.size:
         return {"peak": 1.0, "to_end": 0.0}
     mean = cross.mean(axis=(0, 1), dtype=np.float64)[:-1]  # [target without its end, source]
@@ -195,89 +199,93 @@ def _sharpness(cross: FloatArray) -> dict[str, float]:
 
 
 def _reverse_features(tokens: Sequence[Token], text: str) -> dict[str, float]:
-    """Features from the reverse model; an omitted word has a low reverse probability."""
-    chances = [math.log(max(token.probability or 0.0, 1e-9)) for token in tokens] or [0.0]
+    """Return the features from the reverse model. An omitted word has a low reverse probability."""
+    log_probabilities = [math.log(max(token.probability or 0.0, 1e-9)) for token in tokens] or [0.0]
     words = sorted(word.log_probability for word in content_words(tokens, text)) or [0.0]
     return {
-        "recovered": sum(chances) / len(chances),
+        "recovered": sum(log_probabilities) / len(log_probabilities),
         "least_recovered": max(MIN_LOG_PROBABILITY, words[0]),
         "second_recovered": max(MIN_LOG_PROBABILITY, words[min(1, len(words) - 1)]),
     }
 
 
 def _omitted_words(words: Sequence[Word], seen: Sequence[float], language: str) -> list[list[Word]]:
-    """Neighbouring words that hardly any written word looks at, with one among them that is not all too frequent."""
+    """Group neighbouring source words with hardly any attention. Groups of only frequent words are skipped."""
     groups: list[list[Word]] = []
     last = -2
-    for place, (word, weight) in enumerate(zip(words, seen, strict=True)):
+    for index, (word, weight) in enumerate(zip(words, seen, strict=True)):
         if weight >= ATTENDED_FROM:
             continue
-        if place == last + 1:
+        if index == last + 1:
             groups[-1].append(word)
         else:
             groups.append([word])
-        last = place
+        last = index
     common = set(FREQUENT.get(language, "").split())
     return [group for group in groups if any(word.text.lower() not in common for word in group)]
 
 
 def _in_back_translation(group: Sequence[Word], again: set[str], language: str) -> bool:
-    """Whether the translation read back holds these words."""
+    """Whether the back-translation contains these words."""
     if language == "zh":
-        return all(sign in again for word in group for sign in word.text)
+        return all(character in again for word in group for character in word.text)
     return all(_stem(part) in again for word in group for part in WORD.findall(word.text))
 
 
 def _misspelt(read: Sequence[Word], written: Sequence[Word]) -> list[tuple[Word, Word]]:
-    """Unlikely words that resemble a capitalised word of the source and are not the same."""
+    """Pair capitalised source words with unlikely target words that resemble them but are not equal."""
     names = [word for word in read[1:] if word.text[:1].isupper() and len(word.text) >= SHORT_WORD_LETTERS]
-    known = {word.text.casefold() for word in read}
+    source_texts = {word.text.casefold() for word in read}
     results = []
-    for word in written[1:]:  # the first has a capital in any case
-        if word.log_probability > math.log(0.5) or word.text.casefold() in known or len(word.text) < SHORT_WORD_LETTERS:
+    for word in written[1:]:  # the first word is always capitalised
+        if (
+            word.log_probability > math.log(0.5)
+            or word.text.casefold() in source_texts
+            or len(word.text) < SHORT_WORD_LETTERS
+        ):
             continue
         if not word.text[:1].isupper():
             continue
-        alike = [(SequenceMatcher(None, name.text, word.text).ratio(), name) for name in names]
-        likeness, name = max(alike, default=(0.0, word), key=lambda each: each[0])
-        if likeness >= 0.6:
+        similarities = [(SequenceMatcher(None, name.text, word.text).ratio(), name) for name in names]
+        similarity, name = max(similarities, default=(0.0, word), key=lambda pair: pair[0])
+        if similarity >= 0.6:
             results.append((name, word))
     return results
 
 
 def _by_spelling(answer: Translation, misspelt: Sequence[tuple[Word, Word]]) -> list[Reason]:
-    """One reason for each name that is spelt in one other way, however often."""
+    """Return one reason per name and its different spelling, with all occurrences."""
     results: dict[tuple[str, str], tuple[set[Span], set[Span]]] = {}
     for name, word in misspelt:
         spans = results.setdefault((name.text, word.text), (set(), set()))
         spans[0].add(name.span)
         spans[1].add(word.span)
-    return [_reason(answer, "name", *(tuple(sorted(each)) for each in spans)) for spans in results.values()]
+    return [_reason(answer, "name", *(tuple(sorted(side_spans)) for side_spans in spans)) for spans in results.values()]
 
 
 def _is_within(word: Word, spans: Sequence[Span]) -> bool:
-    """Whether a reason is about this word already."""
+    """Whether one of the spans overlaps the word."""
     return any(word.start < span.end and span.start < word.end for span in spans)
 
 
 def _untranslated_words(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
-    """Untranslated lower-case words of four letters or more."""
-    known = {word.text for word in read if word.text.islower() and len(word.text) >= SHORT_WORD_LETTERS}
-    return [word for word in written if word.text in known and word.log_probability < math.log(0.7)]
+    """Return untranslated lower-case words of at least four letters."""
+    source_texts = {word.text for word in read if word.text.islower() and len(word.text) >= SHORT_WORD_LETTERS}
+    return [word for word in written if word.text in source_texts and word.log_probability < math.log(0.7)]
 
 
 def _repeated(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
-    """Words that come again in the translation, more often than any word does in the source."""
+    """Return the words that the translation repeats more often than the source repeats any word."""
     allowed = max(
         Counter(_stem(word.text) for word in read if len(word.text) >= SHORT_WORD_LETTERS).values(), default=1
     )
-    counted = Counter[str]()
+    counts = Counter[str]()
     results = []
     for word in written:
         if len(word.text) >= SHORT_WORD_LETTERS:
             stem = _stem(word.text)
-            counted[stem] += 1
-            if counted[stem] > allowed:
+            counts[stem] += 1
+            if counts[stem] > allowed:
                 results.append(word)
     return results
 
@@ -287,10 +295,10 @@ def _stem(word: str) -> str:
 
 
 def _language(answer: Translation, source: str) -> list[Reason]:
-    result = identify(answer.source_text)
-    if result is None or result == source:
+    identified = identify(answer.source_text)
+    if identified is None or identified == source:
         return []
-    return [Reason("language", (Span(0, len(answer.source_text)),), (), result, "")]
+    return [Reason("language", (Span(0, len(answer.source_text)),), (), identified, "")]
 
 
 def _unfinished(answer: Translation) -> list[Reason]:

@@ -1,4 +1,4 @@
-"""Changes of words: the sentence that a model reads instead, and which of its characters no token may look at."""
+"""Changes of the input: the sentence that a model reads instead, and its characters that are hidden from attention."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ from headlight.model.text.cleaning import clean_text, is_blank
 
 
 class EditedText(NamedTuple):
-    """A sentence, and its hidden characters."""
+    """A changed sentence and its hidden characters."""
 
     text: str
     hidden: tuple[Span, ...]
 
 
 def apply_input_changes(text: str, changes: Sequence[Change]) -> EditedText:
-    """Carry out the changes of words, all of which count the characters of `text`, a tidied sentence."""
-    words = sorted((change for change in changes if isinstance(change, InputChange)), key=lambda change: change.start)
+    """Apply the input changes. Their positions count characters of `text`, a cleaned sentence."""
+    input_changes = sorted(
+        (change for change in changes if isinstance(change, InputChange)), key=lambda change: change.start
+    )
     parts: list[str] = []
     hidden: list[Span] = []
-    length = read = end = 0  # characters written; of the text, those read, and those that the last change covers
-    for change in words:
+    length = position = end = 0  # length of the new text, position in the old text, end of the last change
+    for change in input_changes:
         if change.end > len(text):
             raise range_error("end", change.end, change.start + 1, len(text))
         if change.start < end:
             raise RequestError("words_overlap", field="interventions", start=change.start, end=change.end)
-        remaining, new = text[read : change.start], _replacement(change, text)
-        read = end = change.end
-        if not new and not text[end : end + 1].isalnum():  # the two spaces around a word that is left out become one
-            if remaining.endswith(" "):
-                remaining = remaining[:-1]
-            elif not length + len(remaining) and text[end : end + 1] == " ":
-                read += 1
-        length += len(remaining)
+        unchanged, replacement = text[position : change.start], _replacement(change, text)
+        position = end = change.end
+        if not replacement and not text[end : end + 1].isalnum():  # merge the two spaces around a removed word
+            if unchanged.endswith(" "):
+                unchanged = unchanged[:-1]
+            elif not length + len(unchanged) and text[end : end + 1] == " ":
+                position += 1
+        length += len(unchanged)
         if change.action == "mask":
-            hidden.append(Span(length, length + len(new)))
-        length += len(new)
-        parts += [remaining, new]
-    changed = "".join([*parts, text[read:]])
+            hidden.append(Span(length, length + len(replacement)))
+        length += len(replacement)
+        parts += [unchanged, replacement]
+    changed = "".join([*parts, text[position:]])
     if is_blank(changed):
         raise RequestError("nothing_left", field="interventions")
     return EditedText(changed, tuple(hidden))
@@ -56,9 +58,9 @@ def _replacement(change: InputChange, text: str) -> str:
 
 
 def masked_token_positions(tokens: Sequence[Token], hidden: Sequence[Span]) -> tuple[int, ...]:
-    """The places of the tokens that have any of these characters."""
+    """Return the indices of the tokens that overlap the hidden characters."""
     return tuple(
-        place
-        for place, token in enumerate(tokens)
+        index
+        for index, token in enumerate(tokens)
         if not token.special and any(token.start < span.end and token.end > span.start for span in hidden)
     )

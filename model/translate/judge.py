@@ -1,4 +1,4 @@
-"""Classifies text and captures all attention maps.
+"""Classification of text, with all attention maps.
 
 judge = Judge.load("assets/models/sentiment")
 judgement = judge.judge("A quiet film with a warm heart.")
@@ -28,11 +28,11 @@ from headlight.model.translate.device import DeviceChoice, choose_device, in_sma
 from headlight.model.translate.requests import batches_by_length
 
 BATCH_TOKENS = 16_000
-ELLIPSIS = " … "  # stands for a long text's middle
+ELLIPSIS = " … "  # replaces the middle of a long text
 
 
 class Judge:
-    """One loaded classifier with its vocabulary. It keeps nothing of a text, so threads may share it."""
+    """A loaded classifier with its vocabulary. Stateless, so threads can share it."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Judge:
         return cls(loaded.model, loaded.source_tokenizer, name=Path(folder).resolve().name, choice=choice)
 
     def judge(self, text: str) -> Judgement:
-        """Judge one text and record all attention. Of a very long text, the beginning and the end are read."""
+        """Classify a text and record all attention. A very long text is read without its middle."""
         text, tokens, is_shortened = self._read(text)
         config = self.model.config
         ids = torch.tensor([[token.id for token in tokens]], device=self.choice.device)
@@ -70,7 +70,7 @@ class Judge:
             else:
                 class_log_odds = tuple(self.model.log_odds(ids)[0].tolist())
         maps = np.empty((config.layers, config.heads, len(tokens), len(tokens)), dtype=np.float32)
-        for layer, name in enumerate(names):  # one by one: those of a large model are never there twice
+        for layer, name in enumerate(names):  # one layer at a time, so that large maps are not in memory twice
             maps[layer] = seen[name][0].float().cpu().numpy()
         return Judgement(
             text=text,
@@ -86,39 +86,39 @@ class Judge:
         )
 
     def erasure_effects(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:
-        """Loss of each class's log-odds when the word of each token is erased: `[class][token]`.
+        """Return the loss of each class's log-odds when the word of each token is erased: `[class][token]`.
 
-        A contribution belongs to a position; because attention mixes words first, erasure measures the word's effect.
+        A contribution belongs to a position, and attention mixes words before it. Erasure measures the word's effect.
         """
         words = _words(judgement)
         rows = [[token.id for token in judgement.tokens if token.word != word] for word in words]
-        left = dict(zip(words, self._all_log_odds(rows), strict=True))
+        odds_without = dict(zip(words, self._all_log_odds(rows), strict=True))
         return tuple(
-            tuple(0.0 if token.word is None else odds - left[token.word][place] for token in judgement.tokens)
-            for place, odds in enumerate(judgement.class_log_odds)
+            tuple(0.0 if token.word is None else odds - odds_without[token.word][index] for token in judgement.tokens)
+            for index, odds in enumerate(judgement.class_log_odds)
         )
 
     def erasure_cost(self, judgement: Judgement) -> float:
-        """How many multiplications `erased` takes: each weight of a layer, for each token, for each word left out."""
+        """Return the multiplications of `erasure_effects`: layer weights × tokens × words."""
         layers = sum(weight.numel() for name, weight in self.model.named_parameters() if "embedding" not in name)
         return float(layers * len(judgement.tokens) * len(_words(judgement)))
 
     def without_words(self, judgement: Judgement, words: Collection[int]) -> float:
-        """The log-odds of the last class for the text without these words, by their numbers."""
+        """Return the log-odds of the last class for the text without the words with these indices."""
         return self._log_odds([[token.id for token in judgement.tokens if token.word not in words]])[0][-1]
 
     @contextmanager
     def without_head(self, layer: int, head: int) -> Iterator[None]:
-        """Within the block, this head's attention weights are zero, so that it adds nothing."""
+        """Set this head's attention weights to zero within the block, so that it adds nothing."""
         with watch(self.model, self.model.weights_path.format(layer), edit=scale_heads(head, 0.0)):
             yield
 
     def probabilities(
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
     ) -> list[tuple[float, ...]]:
-        """The probability of each class for each text; texts of similar length share a batch."""
+        """Return the probability of each class for each text. Texts of similar length share a batch."""
         rows = [self._truncate(ids) for ids in self.tokenizer.encode_batch([self._cleaned(text) for text in texts])]
-        return [tuple(map(sigmoid, each)) for each in self._all_log_odds(rows, on_progress)]
+        return [tuple(map(sigmoid, log_odds)) for log_odds in self._all_log_odds(rows, on_progress)]
 
     # ------------------------------------------------------------ text to ids
 
@@ -127,7 +127,7 @@ class Judge:
 
     @property
     def _max_tokens(self) -> int:
-        """Tokens of a text that the model can read, without those around it."""
+        """Maximum number of tokens of a text, without special tokens."""
         return self.model.config.max_length - 1 - len(self._prefix_length)
 
     @property
@@ -139,27 +139,29 @@ class Judge:
         return [*self._prefix_length, *truncate_middle(ids, self._max_tokens), self.tokenizer.end_id]
 
     def _read(self, text: str) -> tuple[str, tuple[Token, ...], bool]:
-        """The text with the tokens that the model reads, and whether it reads only the ends of it."""
+        """Return the text, the tokens that the model reads, and whether the middle of the text was removed."""
         text = self._cleaned(text)
         *tokens, end = self.tokenizer.source_tokens(text)
         truncated = truncate_middle(tokens, self._max_tokens)
-        before = [Token(self.tokenizer.label(each), each, 0, 0, special=True) for each in self._prefix_length]
+        prefix = [
+            Token(self.tokenizer.label(token_id), token_id, 0, 0, special=True) for token_id in self._prefix_length
+        ]
         if len(truncated) < len(tokens):
-            first = next(place for place in range(len(truncated)) if truncated[place] is not tokens[place])
+            first = next(index for index in range(len(truncated)) if truncated[index] is not tokens[index])
             text, truncated, end = _join_ends(text, truncated[:first], truncated[first:], end)
-        return text, (*before, *truncated, end), len(truncated) < len(tokens)
+        return text, (*prefix, *truncated, end), len(truncated) < len(tokens)
 
     def _all_log_odds(
         self, rows: Sequence[list[int]], on_progress: Callable[[int], None] | None = None
     ) -> list[list[float]]:
-        """Of any number of rows, in batches of bounded size."""
+        """Compute the log-odds of any number of rows, in batches of limited size."""
         results: list[list[float]] = [[]] * len(rows)
-        for places in batches_by_length({place: len(row) for place, row in enumerate(rows)}, BATCH_TOKENS):
-            log_odds = in_smaller_batches(self._log_odds, [rows[place] for place in places])
-            for place, each in zip(places, log_odds, strict=True):
-                results[place] = each
+        for indices in batches_by_length({index: len(row) for index, row in enumerate(rows)}, BATCH_TOKENS):
+            log_odds = in_smaller_batches(self._log_odds, [rows[index] for index in indices])
+            for index, row_log_odds in zip(indices, log_odds, strict=True):
+                results[index] = row_log_odds
             if on_progress:
-                on_progress(len(places))
+                on_progress(len(indices))
         return results
 
     def _log_odds(self, rows: Sequence[list[int]]) -> list[list[float]]:
@@ -174,9 +176,9 @@ def _words(judgement: Judgement) -> list[int]:
 
 
 def _join_ends(text: str, first: Sequence[Token], last: Sequence[Token], end: Token) -> tuple[str, list[Token], Token]:
-    """Both ends of a text as one, with their tokens moved to their places in it."""
-    begins = last[0].start
-    joined = text[: first[-1].end] + ELLIPSIS + text[begins:]
+    """Join both ends of a text, and move their tokens to their new positions."""
+    last_start = last[0].start
+    joined = text[: first[-1].end] + ELLIPSIS + text[last_start:]
     shift = len(joined) - len(text)
-    *moved, end = (replace(each, start=each.start + shift, end=each.end + shift) for each in (*last, end))
-    return joined, [*first, *moved], end
+    *shifted, end = (replace(token, start=token.start + shift, end=token.end + shift) for token in (*last, end))
+    return joined, [*first, *shifted], end

@@ -1,10 +1,9 @@
 """Model information without weights: vocabularies, languages, defaults and config.
 
-    outline = read_outline("assets/models/de-en")
-    outline.checker.prepare([outline.request("Ich trinke ein Bier.")])  # ids: nothing is computed
+    info = read_model_info("assets/models/de-en")
+    info.checker.prepare([info.request("Ich trinke ein Bier.")])  # ids; no model runs
 
-It validates requests and tokenizes texts if the model itself is on another machine. A `Translator` is one with
-weights.
+It validates requests and tokenizes texts for a model on another machine. A `Translator` is a `ModelInfo` with weights.
 """
 
 from __future__ import annotations
@@ -24,13 +23,11 @@ from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.reliability import UnfittedRule, load_rule
 from headlight.model.translate.requests import RequestChecker
 
-VOCABULARY_ENTRY_BYTES = (
-    300  # bytes that an entry of a vocabulary takes, about: its text, its id, and what finds each by the other
-)
+VOCABULARY_ENTRY_BYTES = 300  # approximate memory of a vocabulary entry: its text, its id, and two mappings
 
 
 class ModelInfo:
-    """Model information; `model` may be on the meta device."""
+    """Model information. `model` may be on the meta device."""
 
     def __init__(
         self,
@@ -48,8 +45,8 @@ class ModelInfo:
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.rule = rule or UnfittedRule()
-        self.languages = languages or Languages()  # the languages that a request may name
-        self.generation_defaults = generation_defaults or GenerationDefaults()  # defaults of a request
+        self.languages = languages or Languages()  # languages that a request may choose
+        self.generation_defaults = generation_defaults or GenerationDefaults()  # default options of a request
         check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
         self.checker = RequestChecker(
             model,
@@ -63,7 +60,7 @@ class ModelInfo:
 
     @property
     def name(self) -> str:
-        """The model's name, which its requests carry."""
+        """Name of the model, which its requests contain."""
         return self.checker.name
 
     @name.setter
@@ -73,16 +70,18 @@ class ModelInfo:
     @property
     def weight_bytes(self) -> int:
         """Approximate memory in bytes."""
-        tokenizers = {id(each): each.vocabulary_size for each in (self.source_tokenizer, self.target_tokenizer)}
+        tokenizers = {
+            id(tokenizer): tokenizer.vocabulary_size for tokenizer in (self.source_tokenizer, self.target_tokenizer)
+        }
         return VOCABULARY_ENTRY_BYTES * sum(tokenizers.values())
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
-        """The checked request that `Translator.translate` would make: equal requests have equal translations."""
+        """Return a validated request, as `Translator.translate` uses it. Equal requests have equal translations."""
         return self.checker.request(text, **options)
 
 
 def read_model_info(folder: str | Path) -> ModelInfo:
-    """The outline of a model folder. Its weights are not read, and so not checked either."""
+    """Load the information of a model folder. Its weights are neither read nor checked."""
     loaded = load_checkpoint(folder, weights=False)
     return ModelInfo(
         loaded.model,

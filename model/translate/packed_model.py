@@ -1,22 +1,22 @@
 """Packed models: the code of `transformer.py`, run on packed copies of the weights.
 
-`prepare_step` and `prepare_passes` copy a module. The copy runs the module's own methods, so there is only one
-Transformer to read and to test, but without dropout and the call overhead of `nn.Module`. One product computes queries,
-keys and values of self-attention, and matrices are packed once for the processor.
+`prepare_step` and `prepare_passes` copy a module. The copy runs the methods of the module, so there is only one
+Transformer to read and to test, but it has no dropout and no call overhead of `nn.Module`. One product computes
+queries, keys and values of self-attention, and matrices are packed once for the processor.
 
 - A *step* decodes one token and is bound by reading weights: they are packed as float16 for FBGEMM, which computes in
   float32. A step is never watched, so it has no probes.
-- A *draft* also decodes tokens, with weights and inputs of 8 bits. A pass verifies them, so rounding only changes how
-  often the draft is right.
+- A *draft* also decodes tokens, with weights and inputs of 8 bits. A pass verifies the tokens, so rounding only changes
+  how often the draft is right.
 - A *pass* computes a whole sentence, with weights packed in float32 for oneDNN. It keeps the module's probes, so
   `watch` can read and edit it. All maps and probabilities come from passes.
 
-Packed weights are copies, and `Copies` bounds their bytes. Weights beyond that limit are read unpacked, by oneDNN too:
-of a sentence of 16 tokens that takes 1.4 times as long as a packed product, PyTorch's own takes 2 to 3 times as long.
-The model keeps its own weights, so it stays a module like any other, to call, to save and to read.
+Packed weights are copies, and `CopyBudget` limits their bytes. Weights beyond the limit are read unpacked, also by
+oneDNN: for a sentence of 16 tokens this takes 1.4 times as long as a packed product, and PyTorch's product takes 2 to 3
+times as long. The model keeps its weights, so it can be called, saved and read like any module.
 
-Kernels are looked up when weights are packed, never at import: which of them a wheel holds differs from platform to
-platform.
+Kernels are looked up when weights are packed, never at import, because wheels for different platforms have different
+kernels.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from headlight.model.core.probes import Probe
 
 StepWeights = Literal["float16", "float32", "plain"]
 Linear = Callable[[Tensor], Tensor]
-MIN_PACKED_ENTRIES = 1 << 15  # smaller matrices stay as they are: a packed product has 10 µs of overhead
+MIN_PACKED_ENTRIES = 1 << 15  # smaller matrices are not packed: a packed product has 10 µs of overhead
 FLOAT16_MAX = 65_504.0
-# What copies may take: a share of the model's own weights, or this number of bytes if larger. The bytes suffice for
-# all copies of a model of OPUS-MT's size (d 512, 6 + 6 layers) but that of its output. The share is for larger models:
-# with vocabularies and kernels, a process that loads one stays below 1.3 times the model's weights.
+# Memory limit of copies: a share of the model's weights, or this number of bytes if larger. The bytes suffice for all
+# copies of a model of OPUS-MT's size (d 512, 6 + 6 layers) except its output. The share is for larger models: with
+# vocabularies and kernels, a process that loads one stays below 1.3 times the model's weights.
 COPY_SHARE, MIN_COPY_BUDGET = 0.25, 300_000_000
-# Never called in a step: self-attention projects all three at once, and the keys and values of the source are computed
-# once a sentence, by a pass.
+# Projections that are never called: self-attention computes all three in one product, and a pass computes the keys and
+# values of the source once per sentence.
 UNUSED_IN_PASSES = {"self_attention": ("query", "key", "value")}
 UNUSED_IN_STEPS = UNUSED_IN_PASSES | {"cross_attention": ("key", "value")}
 
@@ -60,9 +60,9 @@ class Packing:
 
 
 class PackedModel:
-    """Packed versions of a model within a memory budget derived from `own_bytes`.
+    """Packed versions of a model within a memory limit derived from `own_bytes`.
 
-    Passes read unpacked weights if steps use up the limit: a sentence has a step for each token, but two passes.
+    If steps use up the limit, passes read unpacked weights: a sentence has a step per token, but only two passes.
     """
 
     def __init__(self, model: nn.Module, weights: StepWeights, own_bytes: int) -> None:
@@ -71,25 +71,25 @@ class PackedModel:
         self._step = ModelPacker(_packer_for(weights), UNUSED_IN_STEPS, self.copies, keeps_probes=False)
         self._step.plan(self.decoder)
         step_bytes = self._step.bytes
-        for_passes = CopyBudget(max(int(COPY_SHARE * own_bytes) - step_bytes, 0))
-        self.passes, pass_bytes = prepare_passes(model, for_passes)
+        pass_budget = CopyBudget(max(int(COPY_SHARE * own_bytes) - step_bytes, 0))
+        self.passes, pass_bytes = prepare_passes(model, pass_budget)
         kind = "float16" if weights == "float16" and can_pack_float16() else "float32"
         reason = (
             f"The model's weights take {_megabytes(own_bytes)}, so copies may take {_megabytes(self.copies.limit)}. "
             f"Made for this processor: {_megabytes(step_bytes)} in {kind} for writing, {_megabytes(pass_bytes)} in "
             f"float32 for reading and looking"
         )
-        if refused := self.copies.refused + for_passes.refused:
+        if refused := self.copies.refused + pass_budget.refused:
             reason += f"; {_megabytes(refused)} more would be faster, but are read where the model has them"
         self.packing = Packing(step_bytes, pass_bytes, f"{reason}.")
 
     @cached_property
     def step(self) -> Any:
-        """Called like the decoder; made when it is first needed, which greedy words may never do."""
+        """The packed step, called like the decoder. Created on first use, because greedy search may not need it."""
         return self._step.pack_module(self.decoder, "")
 
     def packed_step_with(self, preparation: ModelPacker) -> Any:
-        """A decoder packed in another way. Its copies are among those planned for the step."""
+        """Pack the decoder in a different way. Its copies are among those planned for the step."""
         preparation.chosen = self._step.chosen
         return preparation.pack_module(self.decoder, "")
 
@@ -99,14 +99,14 @@ def _packer_for(weights: StepWeights) -> Packer:
 
 
 def step_packer() -> Packer:
-    """FBGEMM's float16 where this machine has it."""
+    """Return the packer of steps: FBGEMM's float16 if this machine has it."""
     return FLOAT16 if can_pack_float16() else float32_packer()
 
 
 def prepare_step(
     decoder: nn.Module, weights: StepWeights = "float16", copies: CopyBudget | None = None
 ) -> tuple[Any, int]:
-    """A packed decoder for decoding steps, and the bytes of its copies of weights."""
+    """Pack a decoder for decoding steps, and return it with the bytes of its copies of weights."""
     if weights == "plain":
         return decoder, 0
     preparation = ModelPacker(_packer_for(weights), UNUSED_IN_STEPS, copies or CopyBudget(), keeps_probes=False)
@@ -114,7 +114,7 @@ def prepare_step(
 
 
 def prepare_passes(model: nn.Module, copies: CopyBudget | None = None) -> tuple[Any, int]:
-    """A packed model for whole sentences that keeps the model's probes, and the bytes of its copies of weights."""
+    """Pack a model with its probes for whole sentences, and return it with the bytes of its copies of weights."""
     preparation = ModelPacker(float32_packer(), UNUSED_IN_PASSES, copies or CopyBudget(), keeps_probes=True)
     return preparation.pack(model), preparation.bytes
 
@@ -127,7 +127,7 @@ def _megabytes(count: int) -> str:
 
 
 class Packer(NamedTuple):
-    """One way to pack a matrix."""
+    """A way to pack a matrix."""
 
     name: str
     entry_bytes: int
@@ -136,37 +136,39 @@ class Packer(NamedTuple):
 
 
 def _fits_float16(weight: Tensor) -> bool:
-    """Whether float16 can hold all numbers; without the second large tensor that `abs` would make."""
-    least, most = weight.aminmax()
-    return bool(torch.maximum(-least, most) <= FLOAT16_MAX)
+    """Whether float16 can represent all numbers. Unlike `abs`, `aminmax` needs no second large tensor."""
+    lowest, highest = weight.aminmax()
+    return bool(torch.maximum(-lowest, highest) <= FLOAT16_MAX)
 
 
 def pack_float16(weight: Tensor, bias: Tensor | None) -> Linear:
-    """Half the bytes to read, and float32 arithmetic; not for numbers that float16 cannot hold."""
+    """Pack weights in float16, which halves the bytes to read, and compute in float32. All numbers must fit float16."""
     kernel = _raw_operator(torch.ops.quantized.linear_dynamic_fp16)
     return partial(_linear_float16, kernel, torch.ops.quantized.linear_prepack_fp16(weight, bias))
 
 
 def pack_int8(weight: Tensor, bias: Tensor | None) -> Linear:
-    """A quarter of the bytes, and products of whole numbers: each input is rounded to 8 bits, too."""
-    least, most = weight.aminmax(dim=1)  # without the second large tensor that `abs` would make
-    scales = torch.maximum(-least, most).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
+    """Pack weights in 8 bits, a quarter of the bytes. Products are of integers: inputs are rounded to 8 bits, too."""
+    lowest, highest = weight.aminmax(dim=1)  # `abs` would need a second large tensor
+    scales = torch.maximum(-lowest, highest).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # tensors of quantized kinds will go; then so do drafts of 8 bits
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # PyTorch has deprecated quantized tensors, which 8-bit drafts need
         rounded = torch.quantize_per_channel(weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8)
     kernel = _raw_operator(torch.ops.quantized.linear_dynamic)
     return partial(_linear_int8, kernel, torch.ops.quantized.linear_prepack(rounded, bias))
 
 
 def pack_float32(weight: Tensor, bias: Tensor | None) -> Linear:
-    """Float32 weights in oneDNN's layout: no rounding, multi-threaded."""
+    """Pack float32 weights in oneDNN's layout: no rounding, multi-threaded."""
     return _by_onednn(torch.ops.mkldnn._reorder_linear_weight(weight, 32), bias)
 
 
 def unpacked_linear(weight: Tensor, bias: Tensor | None) -> Linear:
-    """Linear layer on the original weights, without a copy."""
+    """Create a linear layer on the original weights, without a copy."""
     if weight.numel() >= MIN_PACKED_ENTRIES and can_pack_float32():
-        return _by_onednn(weight, bias)  # it reads them as they are, too, and faster than PyTorch's own product
+        return _by_onednn(weight, bias)  # faster than PyTorch's product, even unpacked
     return partial(_plain_linear, weight, bias)
 
 
@@ -177,7 +179,7 @@ NO_PACKER = Packer("nothing", 4, lambda weight: False, unpacked_linear)
 
 
 def float32_packer() -> Packer:
-    """oneDNN's packing where this machine has it."""
+    """Return oneDNN's packer if this machine has it, else a packer that copies nothing."""
     return FLOAT32 if can_pack_float32() else NO_PACKER
 
 
@@ -193,10 +195,12 @@ def can_pack_float16() -> bool:
 
 @cache
 def can_pack_int8() -> bool:
-    """Whether this machine has products of 8-bit numbers that are worth it: those of PyTorch's x86 engine."""
+    """Whether this machine has fast products of 8-bit numbers: those of PyTorch's x86 engine."""
     if not can_pack_float16() or torch.backends.quantized.engine not in ("x86", "fbgemm"):
         return False
-    return _is_supported(lambda matrix: pack_int8(matrix, None)(matrix).round())  # ones and zeros come out nearly whole
+    return _is_supported(
+        lambda matrix: pack_int8(matrix, None)(matrix).round()
+    )  # products of ones and zeros are nearly integers
 
 
 @cache
@@ -220,16 +224,16 @@ def _is_supported(product: Callable[[Tensor], Tensor | bool]) -> bool:
 
 
 class CopyBudget:
-    """Copies of weights: the bytes that all of them may take, and those that were made."""
+    """Copies of weights and the limit of their bytes."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit or 0
         self.left: float = math.inf if limit is None else limit
         self.refused = 0  # bytes of the copies that exceeded the limit
-        self.made: dict[tuple[str, int], Linear] = {}  # by packing and module: steps and passes share equal copies
+        self.made: dict[tuple[str, int], Linear] = {}  # by packer and module: steps and passes share equal copies
 
     def choose(self, wanted: Mapping[str, int], *, largest_first: bool) -> set[str]:
-        """The paths whose copies fit."""
+        """Return the paths whose copies fit in the limit."""
         chosen = set()
         for name in sorted(wanted, key=lambda name: -wanted[name] if largest_first else wanted[name]):
             if wanted[name] <= self.left:
@@ -241,7 +245,7 @@ class CopyBudget:
 
 
 class ModelPacker:
-    """One pass over a module tree."""
+    """Packer of a module tree."""
 
     def __init__(
         self, packer: Packer, unused: Mapping[str, Sequence[str]], copies: CopyBudget, *, keeps_probes: bool
@@ -258,24 +262,24 @@ class ModelPacker:
         return self.pack_module(module, "")
 
     def plan(self, module: nn.Module) -> None:
-        """Choose what will be copied; nothing is made yet."""
-        wanted = self.candidate_copies(module, "")
-        # In steps each byte saves the same time, so the largest go first. In passes a matrix of a layer saves more for
-        # each byte (with 5 tokens 3.5 times as fast, the output 1.8 times).
-        self.chosen = self.copies.choose(wanted, largest_first=not self.keeps_probes)
-        self.bytes = sum(wanted[name] for name in self.chosen)
+        """Choose the weights to copy; no copy is made yet."""
+        candidates = self.candidate_copies(module, "")
+        # In steps each byte saves the same time, so the largest copies are first. In passes a matrix of a layer saves
+        # more per byte than the output (with 5 tokens, a layer is 3.5 times as fast, the output 1.8 times).
+        self.chosen = self.copies.choose(candidates, largest_first=not self.keeps_probes)
+        self.bytes = sum(candidates[name] for name in self.chosen)
 
     def candidate_copies(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> dict[str, int]:
-        """The copies that would be faster than unpacked weights: path → bytes, none for those already made."""
+        """Return the copies that would be faster than unpacked weights: path → bytes, zero for existing copies."""
         sizes: dict[str, int] = {}
         for name, child in module.named_children():
-            place = f"{path}.{name}"
+            child_path = f"{path}.{name}"
             if name in without:
                 continue
             if not isinstance(child, nn.Linear):
-                sizes |= self.candidate_copies(child, place, self.unused.get(name, ()))
+                sizes |= self.candidate_copies(child, child_path, self.unused.get(name, ()))
             elif self._is_worth_packing([child.weight]):
-                sizes[place] = self.cost(child, child.weight.numel() * self.packer.entry_bytes)
+                sizes[child_path] = self.cost(child, child.weight.numel() * self.packer.entry_bytes)
         if isinstance(module, MultiHeadAttention) and "query" in without:
             weights = [part.weight for part in _parts(module)]
             entry = self.packer.entry_bytes if self._is_worth_packing(weights) else 4
@@ -283,9 +287,9 @@ class ModelPacker:
         return sizes
 
     def _is_worth_packing(self, weights: Sequence[Tensor]) -> bool:
-        """Whether these, read as one matrix, are worth packing, and can be packed."""
-        enough = sum(weight.numel() for weight in weights) >= MIN_PACKED_ENTRIES
-        return enough and all(self.packer.fits(weight.detach()) for weight in weights)
+        """Whether these weights, joined to one matrix, are worth packing and can be packed."""
+        is_large = sum(weight.numel() for weight in weights) >= MIN_PACKED_ENTRIES
+        return is_large and all(self.packer.fits(weight.detach()) for weight in weights)
 
     def cost(self, module: nn.Module, size: int) -> int:
         return 0 if (self.packer.name, id(module)) in self.copies.made else size
@@ -332,7 +336,7 @@ class ModelPacker:
         return self.copies.made[key]
 
     def joint_projection(self, module: Any) -> Callable[[Tensor], tuple[Tensor, ...]]:
-        """Queries, keys and values from one product."""
+        """Return a function that computes queries, keys and values in one product."""
 
         def join() -> Linear:
             parts = _parts(module)
@@ -340,13 +344,13 @@ class ModelPacker:
             weight, bias = torch.cat([part.weight.detach() for part in parts]), torch.cat(biases) if biases else None
             return self.packer.pack(weight, bias) if self._is_worth_packing([weight]) else unpacked_linear(weight, bias)
 
-        together = self._get_or_make(module, join)
+        joint = self._get_or_make(module, join)
         heads, width = module.heads, module.head_width
 
         # [batch, tokens, d_model] → 3 × [batch, heads, tokens, width]
         def project_qkv(x: Tensor) -> tuple[Tensor, ...]:
             batch, tokens, _ = x.shape
-            return together(x).view(batch, tokens, 3, heads, width).permute(2, 0, 3, 1, 4).unbind(0)
+            return joint(x).view(batch, tokens, 3, heads, width).permute(2, 0, 3, 1, 4).unbind(0)
 
         return project_qkv
 
@@ -360,7 +364,7 @@ def _detached(bias: Tensor | None) -> Tensor | None:
 
 
 class _NoProbe:
-    """Replaces the probes of a module in the packed step."""
+    """Replacement of a probe in a packed step."""
 
     watched = False
 
@@ -370,7 +374,7 @@ class _NoProbe:
 
 @cache
 def _plain_class(kind: type[nn.Module]) -> type:
-    """A plain class with the methods of a module's class, called by its `forward`."""
+    """Create a plain class with the methods of a module's class. A call runs `forward`."""
     members: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         if base not in (object, nn.Module):
@@ -411,7 +415,7 @@ def _linear_float32(kernel: Any, weight: Tensor, bias: Tensor | None, x: Tensor)
 
 
 def _raw_operator(operator: Any) -> Any:
-    """The operator without its Python wrapper, which costs 10% of a small product."""
+    """Return the operator without its Python wrapper, which costs 10% of a small product."""
     return getattr(operator.default, "_op", operator)
 
 

@@ -1,11 +1,11 @@
 """Reliability of a translation: a fitted rule applied to its evidence.
 
-A rule is a logistic model of the numbers that `evidence.py` gathers:
+A rule is a logistic model of the features in `evidence.py`:
 
     p(right) = 1 / (1 + exp(−(bias + Σ weight · (feature − mean) / scale)))
 
-It is stored in a model's folder as `reliability.json`, with its results on held-out answers;
-`headlight reliability` makes it. A model without one gets the reasons that need no fitting.
+It is stored in a model's folder as `reliability.json`, with its results on held-out answers; `headlight reliability`
+writes the file. A model without it gets only the reasons that need no fitting.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from headlight.model.text.numbers import LANGUAGES
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
 
 RELIABILITY_FILE = RELIABILITY
-# A sentence of another language, or one cut off, occurs in no test file, so no weight can be learnt for them.
-MAX_PROBABILITY_BY_REASON = {"language": 0.05, "unfinished": 0.05}  # the most that an answer can then have
+# Test files have no sentences in another language and no unfinished translations, so their weights cannot be learned.
+MAX_PROBABILITY_BY_REASON = {"language": 0.05, "unfinished": 0.05}  # maximum probability of an answer with this reason
 UNFITTED_REASONS = {"unfinished", "copied", "repeated"}  # reasons that need no fitting
 
 
@@ -40,8 +40,8 @@ class ReliabilityWeights:
     means: tuple[float, ...]
     scales: tuple[float, ...]
     bias: float
-    right: float  # from this probability on, an answer is probably right
-    doubt: float  # below this one, it is not to be relied on
+    right: float  # minimum probability of the grade "right"
+    doubt: float  # minimum probability of the grade "check"
 
     def __post_init__(self) -> None:
         if not len(self.features) == len(self.weights) == len(self.means) == len(self.scales):
@@ -50,13 +50,13 @@ class ReliabilityWeights:
             raise CheckpointError("scales must be above 0, and 0 ≤ doubt ≤ right ≤ 1")
 
     def probability(self, features: Mapping[str, float]) -> float:
-        """That an answer with these features is right."""
+        """Return the probability that an answer with these features is right."""
         rows = zip(self.features, self.weights, self.means, self.scales, strict=True)
         logit = self.bias + sum(weight * (features[name] - mean) / scale for name, weight, mean, scale in rows)
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
 
     def grade(self, probability: float, *, differs: bool = False) -> Grade:
-        """The grade shown to the reader; a number mismatch always gives "check"."""
+        """Return the grade that the page shows. A number mismatch prevents the grade "right"."""
         return (
             "right" if probability >= self.right and not differs else "check" if probability >= self.doubt else "doubt"
         )
@@ -64,46 +64,46 @@ class ReliabilityWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedRule:
-    """The rule of one model: without and, if a reverse model exists, with back-translation."""
+    """The fitted rule of a model: without back-translation and, if a reverse model exists, with it."""
 
-    source: str  # languages, as codes of two letters
-    target: str
-    usual_length: float  # log ratio of characters that right answers have
+    source: str  # two-letter code
+    target: str  # two-letter code
+    usual_length: float  # usual log ratio of characters, target to source, in right answers
     alone: ReliabilityWeights
     with_back: ReliabilityWeights | None = None
-    measured: Mapping[str, Any] = field(default_factory=dict)  # on answers that it was not fitted to
-    weights: str = ""  # the digest of those whose answers it was fitted to
+    measured: Mapping[str, Any] = field(default_factory=dict)  # results on held-out answers
+    weights: str = ""  # digest of the model weights to which it was fitted
 
     @property
     def uses_back_translation(self) -> bool:
-        """Whether it was fitted to translations that were read back."""
+        """Whether the rule was also fitted with back-translations."""
         return self.with_back is not None
 
     def judge(self, translation: Translation, back: BackTranslation | None = None) -> Reliability | None:
-        """The verdict on a free translation; None for a forced one."""
+        """Return the reliability of a free translation, or None for a forced one."""
         if translation.request.target is not None:
             return None
         back = back if self.with_back is not None else None
-        result = collect_evidence(translation, self.source, self.target, self.usual_length, back)
+        evidence = collect_evidence(translation, self.source, self.target, self.usual_length, back)
         weights = self.alone if back is None or self.with_back is None else self.with_back
-        kinds = {reason.kind for reason in result.reasons}
+        kinds = {reason.kind for reason in evidence.reasons}
         probability = min(
             [
-                weights.probability(result.features),
+                weights.probability(evidence.features),
                 *(MAX_PROBABILITY_BY_REASON[kind] for kind in kinds & MAX_PROBABILITY_BY_REASON.keys()),
             ]
         )
         return Reliability(
-            probability, weights.grade(probability, differs="numbers" in kinds), result.reasons, back and back.text
+            probability, weights.grade(probability, differs="numbers" in kinds), evidence.reasons, back and back.text
         )
 
     def to_json(self) -> str:
-        """All fields as indented JSON."""
+        """Return all fields as indented JSON."""
         return json.dumps(dataclasses.asdict(self), indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, origin: str = RELIABILITY_FILE) -> Self:
-        """Read what `to_json` wrote."""
+        """Parse the output of `to_json`."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -126,31 +126,33 @@ class FittedRule:
 
 
 def _weights(values: dict[str, Any]) -> ReliabilityWeights:
-    """As `to_json` wrote them: lists for tuples."""
-    known: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
-    return ReliabilityWeights(**known)
+    """Convert values from JSON, in which tuples are lists."""
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    return ReliabilityWeights(**fields)
 
 
 @dataclass(frozen=True)
 class UnfittedRule:
-    """The rule for models without a fitted one: no probability, general reasons."""
+    """The rule for models without a fitted one: no probability, only general reasons."""
 
     uses_back_translation = False
 
     def judge(self, translation: Translation, back: BackTranslation | None = None) -> Reliability | None:
-        """Grade "check" if there are reasons, else no grade."""
+        """Return the grade "check" if there are reasons, else no grade."""
         if translation.request.target is not None:
             return None
         source, target = identify(translation.source_text) or "", identify(translation.text) or ""
-        result = collect_evidence(translation, source, target, 0.0, back)
-        # In other languages only digits are read, without their grouping, so numbers cannot be checked.
+        evidence = collect_evidence(translation, source, target, 0.0, back)
+        # In other languages only digits are recognised, without their grouping, so numbers cannot be compared.
         kinds = UNFITTED_REASONS | ({"numbers"} if {source, target} <= set(LANGUAGES) else set())
-        reasons: tuple[Reason, ...] = tuple(reason for reason in result.reasons if reason.kind in kinds)
+        reasons: tuple[Reason, ...] = tuple(reason for reason in evidence.reasons if reason.kind in kinds)
         return Reliability(None, "check" if reasons else None, reasons, back and back.text)
 
 
 def load_rule(folder: Path) -> FittedRule | UnfittedRule:
-    """The rule of a model folder; the default rule if it is missing or was fitted to other weights."""
+    """Load the rule of a model folder; the default rule if it is missing or was fitted to other weights."""
     path = folder / RELIABILITY_FILE
     if not path.exists():
         return UnfittedRule()
@@ -159,13 +161,13 @@ def load_rule(folder: Path) -> FittedRule | UnfittedRule:
 
 
 def reliability_report(folder: Path) -> dict[str, Any] | None:
-    """Measurements of a model folder's rule, or `None`."""
+    """Return the measurements of a model folder's rule, or None."""
     measured: dict[str, Any] | None = _fitted(folder).get("measured")
     return measured
 
 
 def uses_back_translation(folder: Path) -> bool:
-    """Whether the rule of a model folder was fitted to translations that were read back."""
+    """Whether the rule of a model folder was also fitted with back-translations."""
     return _fitted(folder).get("with_back") is not None
 
 

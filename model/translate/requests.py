@@ -1,4 +1,4 @@
-"""Requests → prepared batches: every check that a request must pass, and its ids, before a model does any work."""
+"""Requests → prepared batches: validation and encoding of requests before a model runs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.input_changes import apply_input_changes, masked_token_positions
 
 OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
-MAX_BORROWED_HEADS = 32  # heads per request with maps of another sentence, each of whose rows is recomputed
-MAX_BORROWED_SENTENCES = 2  # sentences from which heads of one request borrow their maps: each is translated, too
+MAX_BORROWED_HEADS = 32  # heads per request with borrowed maps, whose rows are all recomputed
+MAX_BORROWED_SENTENCES = 2  # sentences per request from which maps are borrowed; each is translated, too
 REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_language", "target_language")
 
 
@@ -43,8 +43,8 @@ class PreparedBatch:
     sources: list[tuple[Token, ...]]  # empty for lines, which show no tokens
     texts: list[str]
     source_ids: Tensor  # [batch, source]
-    source_mask: Tensor | None  # [batch, 1, 1, source]: False at padding and hidden words; None where only padding is
-    hidden: list[tuple[int, ...]]  # of each sentence, the places of its hidden tokens
+    source_mask: Tensor | None  # [batch, 1, 1, source]: False at padding and hidden tokens; None: no hidden tokens
+    hidden: list[tuple[int, ...]]  # per sentence: indices of its hidden tokens
     padded: bool  # whether any row has padding
     limits: list[int]
     prefixes: list[list[int]]
@@ -52,12 +52,12 @@ class PreparedBatch:
 
     @property
     def options(self) -> DecodingOptions:
-        """The decoding options, equal in the whole batch."""
+        """Decoding options, equal in the whole batch."""
         return self.requests[0].options
 
 
 class RequestChecker:
-    """Checks requests to one model, and prepares batches of them."""
+    """Validator of requests to one model, which also prepares batches."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class RequestChecker:
         self.generation_defaults = generation_defaults
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
-        """A checked request to this model, from text and options or from a request."""
+        """Return a validated request to this model, from text and options or from a request."""
         if isinstance(text, TranslationRequest):
             if options:
                 raise RequestError("options_twice", field="options", given=", ".join(options))
@@ -92,7 +92,9 @@ class RequestChecker:
             value = {name: _to_tuple(options.pop(name)) for name in REQUEST_NAMES if name in options}
             if isinstance(value.get("interventions"), tuple):
                 changes = value["interventions"]
-                value["interventions"] = tuple(parse_change(c) if isinstance(c, dict) else c for c in changes)
+                value["interventions"] = tuple(
+                    parse_change(change) if isinstance(change, dict) else change for change in changes
+                )
             request = TranslationRequest(text=text, model=self.name, options=self.options(options), **value)
         clean_text(request.text)
         _check_types(request)
@@ -100,21 +102,21 @@ class RequestChecker:
         check_interventions(self.config, request.interventions)
         for text in _others(request):
             clean_text(text, field="interventions")
-        matching_probes(self.model, *request.capture)  # an unknown name is an error
+        matching_probes(self.model, *request.capture)  # raises an error for an unknown probe
         return request
 
     def options(self, options: dict[str, Any], also: Sequence[str] = REQUEST_NAMES) -> DecodingOptions:
-        """Decoding options from names and values. An unknown name raises an error that lists these and `also`."""
+        """Create decoding options from names and values. An unknown name raises an error with all names and `also`."""
         unknown = sorted(set(options) - set(OPTION_NAMES))
         if unknown:
-            known = ", ".join([*OPTION_NAMES, *also])
+            names = ", ".join([*OPTION_NAMES, *also])
             raise RequestError(
-                "unknown_name", field="options", given=", ".join(map(repr_short, unknown)), choices=known
+                "unknown_name", field="options", given=", ".join(map(repr_short, unknown)), choices=names
             )
         return self.generation_defaults.options(options)
 
     def borrowed_sentences(self, request: TranslationRequest) -> list[TranslationRequest]:
-        """The sentences from which heads borrow their maps, each translated greedily and as it is."""
+        """Return requests for the sentences from which maps are borrowed: greedy, without interventions."""
         return [
             TranslationRequest(
                 text=text,
@@ -126,21 +128,23 @@ class RequestChecker:
         ]
 
     def language_route(self, request: TranslationRequest) -> LanguageTokens:
-        """Language tokens of a request. Raises for unknown languages."""
+        """Return the language tokens of a request. Raise a `RequestError` for unknown languages."""
         return self.languages.tokens_for(request.source_language, request.target_language)
 
     def prepare(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
-        """Requests with equal options as a batch of ids, with the tokens to show."""
+        """Convert requests with equal options to a batch of ids, with their source tokens."""
         changed = [apply_input_changes(clean_text(request.text), request.interventions) for request in requests]
-        texts = [each.text for each in changed]
+        texts = [edited.text for edited in changed]
         sources = [self._source(text, route) for text, route in zip(texts, self._routes(requests, texts), strict=True)]
-        hidden = [masked_token_positions(source, each.hidden) for source, each in zip(sources, changed, strict=True)]
+        hidden = [
+            masked_token_positions(source, edited.hidden) for source, edited in zip(sources, changed, strict=True)
+        ]
         for request, source in zip(requests, sources, strict=True):
             _check_set_weights(request, len(source))
         return self._prepare(requests, texts, [[token.id for token in source] for source in sources], sources, hidden)
 
     def prepare_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
-        """The same without tokens, where only the text of the translation is needed."""
+        """Convert requests to a batch of ids without source tokens, if only the text of the translation is needed."""
         texts = [clean_text(request.text) for request in requests]
         routes = self._routes(requests, texts)
         lines = self.source_tokenizer.encode_batch(
@@ -151,7 +155,7 @@ class RequestChecker:
         return self._prepare(requests, texts, ids, [], [()] * len(texts))
 
     def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[LanguageTokens]:
-        """The route of each text; a text that names its language itself needs no mark."""
+        """Return the language tokens of each text, without those that the text contains."""
         pairs = zip(requests, texts, strict=True)
         return [self.languages.missing_tokens(self.language_route(request), text) for request, text in pairs]
 
@@ -193,14 +197,14 @@ class RequestChecker:
         )
 
     def _mask(self, source_ids: Tensor, hidden: list[tuple[int, ...]]) -> Tensor:
-        """Neither padding nor hidden tokens: `[batch, 1, 1, source]`."""
+        """Mask padding and hidden tokens: `[batch, 1, 1, source]`."""
         mask = padding_mask(source_ids, self.config.pad_id)
-        for row, places in enumerate(hidden):
-            mask[row, 0, 0, list(places)] = False
+        for row, indices in enumerate(hidden):
+            mask[row, 0, 0, list(indices)] = False
         return mask
 
     def _limit(self, request: TranslationRequest, source: Sequence[int], prefix: Sequence[int]) -> int:
-        """The most tokens that may be written."""
+        """Return the maximum number of tokens to write."""
         limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
         limit = min(limit, self.config.max_length)
         if len(prefix) > limit:
@@ -208,7 +212,7 @@ class RequestChecker:
         return limit
 
     def _ids(self, words: TextOrIds | None, field: str, first: list[int], *, ended: bool) -> list[int] | None:
-        """The ids of a given translation. Text gets the first tokens of every translation; ids stay as they are."""
+        """Return the ids of a given translation. Text gets the first tokens of every translation; ids do not change."""
         if words is None:
             return None
         end = self.config.end_id
@@ -217,7 +221,7 @@ class RequestChecker:
             ids += [end] if ended else []
         else:
             size = self.config.target_vocabulary
-            # Not isinstance: True is an int.
+            # isinstance would accept True.
             if not isinstance(words, tuple) or not all(type(token) is int and 0 <= token < size for token in words):
                 raise RequestError("wrong_ids", field=field, name=field)
             ids = list(words)
@@ -228,9 +232,9 @@ class RequestChecker:
 
     def check_length(self, tokens: int, field: str) -> None:
         """Raise an error for more tokens than the model can read."""
-        most = self.config.max_length
-        if tokens > most:
-            raise RequestError("too_many_tokens", field=field, name=field, given=tokens, limit=most)
+        limit = self.config.max_length
+        if tokens > limit:
+            raise RequestError("too_many_tokens", field=field, name=field, given=tokens, limit=limit)
 
     def lines(
         self,
@@ -239,37 +243,37 @@ class RequestChecker:
         on_refused: Callable[[int, RequestError], None] | None = None,
         languages: tuple[str, str] = ("", ""),
     ) -> tuple[dict[int, TranslationRequest], dict[int, int]]:
-        """Requests for all lines that are not blank, and the number of tokens of each, the end token included."""
+        """Return requests for all lines that are not blank, and their token counts, including the end token."""
         check_is_list(lines)
-        tidied: dict[int, str] = {}
-        for place, line in enumerate(lines):
+        cleaned: dict[int, str] = {}
+        for index, line in enumerate(lines):
             try:
                 if not isinstance(line, str) or not is_blank(line):
-                    tidied[place] = clean_text(line)
+                    cleaned[index] = clean_text(line)
             except RequestError as error:
-                self._refuse(place, error, on_refused)
+                self._refuse(index, error, on_refused)
         route = self.languages.tokens_for(*languages)
-        routes = [self.languages.missing_tokens(route, text) for text in tidied.values()]
-        texts = [each.text + text for each, text in zip(routes, tidied.values(), strict=True)]
+        routes = [self.languages.missing_tokens(route, text) for text in cleaned.values()]
+        texts = [line_route.text + text for line_route, text in zip(routes, cleaned.values(), strict=True)]
         lengths = {
-            place: len(each.before) + len(ids) + 1 + len(each.after)
-            for place, each, ids in zip(tidied, routes, self.source_tokenizer.encode_batch(texts), strict=True)
+            index: len(line_route.before) + len(ids) + 1 + len(line_route.after)
+            for index, line_route, ids in zip(cleaned, routes, self.source_tokenizer.encode_batch(texts), strict=True)
         }
-        for place in list(lengths):
+        for index in list(lengths):
             try:
-                self.check_length(lengths[place], "text")
+                self.check_length(lengths[index], "text")
             except RequestError as error:
-                self._refuse(place, error, on_refused)
-                del lengths[place]
+                self._refuse(index, error, on_refused)
+                del lengths[index]
         requests = {
-            place: TranslationRequest(
-                text=tidied[place],
+            index: TranslationRequest(
+                text=cleaned[index],
                 model=self.name,
                 options=options,
                 source_language=languages[0],
                 target_language=languages[1],
             )
-            for place in lengths
+            for index in lengths
         }
         return requests, lengths
 
@@ -279,29 +283,29 @@ class RequestChecker:
         on_refused(place, error)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Rows of ids to one tensor `[batch, longest]`, filled up with padding."""
+        """Pad rows of ids to one tensor, `[batch, longest]`."""
         return pad_sequences(rows, self.config.pad_id).to(self.device)
 
 
 def check_is_list(texts: Sequence[Any]) -> None:
-    """Reject a single string in place of a list."""
+    """Raise an error for a single string instead of a list."""
     if isinstance(texts, str):
         raise RequestError("one_text", field="text")
 
 
 def batch_key(request: TranslationRequest) -> tuple[Any, ...]:
-    """The values that requests of one batch must share."""
+    """Return the values that requests of one batch must share."""
     return request.options, request.interventions, request.capture, request.target is None
 
 
 def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[list[int]]:
-    """Batches of places with similar lengths, longest first, so that little is padding."""
+    """Yield batches of indices with similar lengths, longest first, to reduce padding."""
     batch: list[int] = []
-    for place in sorted(lengths, key=lambda place: -lengths[place]):
+    for index in sorted(lengths, key=lambda index: -lengths[index]):
         if batch and (len(batch) + 1) * lengths[batch[0]] > most_tokens:
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(index)
     if batch:
         yield batch
 
@@ -311,7 +315,7 @@ def _others(request: TranslationRequest) -> list[str]:
 
 
 def _to_tuple(value: Any) -> Any:
-    """A list as a tuple, so that a request can be the key of a cache."""
+    """Convert a list to a tuple, so that a request is hashable."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -322,22 +326,24 @@ def _check_types(request: TranslationRequest) -> None:
     for name in ("source_language", "target_language"):
         if not isinstance(getattr(request, name), str):
             raise RequestError("not_text", field=name, name=name, given=repr_short(getattr(request, name)))
-    for name, kinds, called in (("interventions", CHANGES, "Intervention"), ("capture", (str,), "str")):
+    for name, kinds, type_name in (("interventions", CHANGES, "Intervention"), ("capture", (str,), "str")):
         value = getattr(request, name)
         if not isinstance(value, tuple) or not all(isinstance(entry, kinds) for entry in value):
-            raise _wrong_type(name, value, f"a tuple that holds {called} alone")
+            raise _wrong_type(name, value, f"a tuple that holds {type_name} alone")
     if len(request.interventions) > MAX_INTERVENTIONS:
         value = len(request.interventions)
         raise RequestError("too_many_changes", field="interventions", given=value, limit=MAX_INTERVENTIONS)
-    of_rows = sum(getattr(change, "action", "") not in ("remove", "scale") for change in request.interventions)
-    if of_rows > MAX_ROW_INTERVENTIONS:
-        raise RequestError("too_many_changes", field="interventions", given=of_rows, limit=MAX_ROW_INTERVENTIONS)
+    row_changes = sum(getattr(change, "action", "") not in ("remove", "scale") for change in request.interventions)
+    if row_changes > MAX_ROW_INTERVENTIONS:
+        raise RequestError("too_many_changes", field="interventions", given=row_changes, limit=MAX_ROW_INTERVENTIONS)
     borrows = sum(isinstance(change, BorrowMap) for change in request.interventions)
     if borrows > MAX_BORROWED_HEADS:
         raise RequestError("too_many_changes", field="interventions", given=borrows, limit=MAX_BORROWED_HEADS)
-    others = _others(request)
-    if len(others) > MAX_BORROWED_SENTENCES:
-        raise RequestError("too_many_others", field="interventions", given=len(others), limit=MAX_BORROWED_SENTENCES)
+    borrowed_texts = _others(request)
+    if len(borrowed_texts) > MAX_BORROWED_SENTENCES:
+        raise RequestError(
+            "too_many_others", field="interventions", given=len(borrowed_texts), limit=MAX_BORROWED_SENTENCES
+        )
 
 
 def _wrong_type(name: str, value: object, needed: str) -> RequestError:
@@ -345,9 +351,10 @@ def _wrong_type(name: str, value: object, needed: str) -> RequestError:
 
 
 def _check_set_weights(request: TranslationRequest, tokens: int) -> None:
-    """Whether the manually set weights fit maps of this many tokens.
+    """Raise an error unless manually set weights fit maps of this many source tokens.
 
-    How many tokens will be written is not known yet: a row of the decoder that does not come has no weight to set.
+    The number of target tokens is not known yet, so target indices are not checked. Rows that are not written are
+    ignored.
     """
     for change in request.interventions:
         if isinstance(change, SetWeight) and change.kind != "decoder":

@@ -1,8 +1,8 @@
-"""Reranks beam hypotheses by the reverse model's score.
+"""Reranking of beam hypotheses by the score of a reverse model.
 
-A reverse model scores the sentence given each hypothesis. If "übermorgen" has become "tomorrow", this score is low,
-however fluent the hypothesis is. The weighted sum of both scores ranks them: Bayes' rule, known as the noisy channel
-(Yee et al. 2019, arXiv:1908.05731).
+A reverse model scores the sentence given each hypothesis. If "übermorgen" was translated as "tomorrow", this score is
+low, however fluent the hypothesis is. The weighted sum of both scores ranks the hypotheses: Bayes' rule, known as the
+noisy channel (Yee et al. 2019, arXiv:1908.05731).
 
     translation = translator.translate(text, way_back=reverse)
 """
@@ -19,63 +19,64 @@ from headlight.model.translate.requests import RequestChecker, batches_by_length
 
 REVERSE_WEIGHT = 0.3  # weight of the reverse score, tuned on held-out sentences
 BATCH_TOKENS = 3000
-ReverseScores = Sequence[float | None]  # log probability of the source per token; None: it cannot be encoded
+ReverseScores = Sequence[float | None]  # log probability of the source per token; None: cannot be computed
 Pair = tuple[str, str]  # a sentence and a translation of it
 
 
 class BatchTranslator(Protocol):
-    """The methods of a `Translator` that reranking calls; the translator itself imports this module."""
+    """The methods of a `Translator` that reranking calls. A protocol avoids a circular import."""
 
     @property
     def checker(self) -> RequestChecker:
-        """Validates and encodes requests."""
+        """Validator and encoder of requests."""
 
     def score(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
-        """Log probability of each token of forced translations."""
+        """Return the log probability of each token of forced translations."""
 
     def translate_batch(self, texts: Sequence[str | TranslationRequest]) -> list[Translation]:
         """Translate and capture requests."""
 
     def hypotheses_of_lines(self, lines: Sequence[str], **options: Any) -> list[list[Hypothesis]]:
-        """Beam hypotheses of each line."""
+        """Return the beam hypotheses of each line."""
 
 
-# ------------------------------------------------------------ how well the sentence can be guessed
+# ------------------------------------------------------------ reverse scores
 
 
 def reverse_scores(reverse: BatchTranslator, sentence: str, translations: Sequence[str]) -> ReverseScores:
-    """Reverse score: log probability of the sentence given each translation."""
+    """Return the log probability of the sentence per token, given each translation."""
     return reverse_scores_batch(reverse, [(sentence, text) for text in translations])
 
 
 def reverse_scores_batch(reverse: BatchTranslator, pairs: Sequence[Pair]) -> list[float | None]:
-    """The same of many sentences, each with a translation, in as few passes as their lengths allow."""
+    """Return the reverse scores of several pairs, in as few passes as their lengths allow."""
     results: list[float | None] = [None] * len(pairs)
     requests: dict[int, TranslationRequest] = {}
     lengths: dict[int, int] = {}
-    for place, pair in enumerate(pairs):
+    for index, pair in enumerate(pairs):
         try:
-            requests[place], lengths[place] = reverse_request(reverse, *pair)
+            requests[index], lengths[index] = reverse_request(reverse, *pair)
         except RequestError:
-            continue  # it is empty, or longer than the model reads
-    for places in batches_by_length(lengths, BATCH_TOKENS):
-        gained = reverse.score([requests[place] for place in places])
-        for place, own in zip(places, gained, strict=True):
-            results[place] = sum(own) / len(own)
+            continue  # the translation is empty or too long for the model
+    for indices in batches_by_length(lengths, BATCH_TOKENS):
+        log_probabilities = reverse.score([requests[index] for index in indices])
+        for index, token_scores in zip(indices, log_probabilities, strict=True):
+            results[index] = sum(token_scores) / len(token_scores)
     return results
 
 
 def reverse_request(reverse: BatchTranslator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
-    """The reverse request, and the token count of the longer side.
+    """Return the reverse request, and the token count of the longer side.
 
-    A translation that is empty, or longer than the model reads, raises an error.
+    Raises:
+        RequestError: the translation is empty or too long for the model.
     """
     request = reverse.checker.request(TranslationRequest(text=text, target=sentence))
     batch = reverse.checker.prepare_lines([request])
     return request, max(batch.source_ids.shape[1], len(batch.targets[0] or ()))
 
 
-# ------------------------------------------------------------ the choice
+# ------------------------------------------------------------ ranking
 
 
 def can_rerank(translation: Translation) -> bool:
@@ -84,49 +85,50 @@ def can_rerank(translation: Translation) -> bool:
 
 
 def own_choice(request: TranslationRequest) -> TranslationRequest:
-    """The same request, answered by its model alone.
+    """Return the same request without reranking.
 
-    Comparisons of a changed model with the unchanged one use it on both sides: the reverse model is unchanged, and it
+    Comparisons of a changed model with the original use it on both sides. The reverse model is unchanged, so reranking
     would choose the hypothesis that hides the damage.
     """
     return replace(request, options=replace(request.options, back_weight=0.0))
 
 
 def visible_text(translation: Translation) -> str:
-    """The sentence as its model read it: without the words that were hidden from it."""
+    """Return the sentence as the model read it, without hidden words."""
     text, hidden = translation.source_text, set(translation.attention.masked_source)
-    for place in sorted(hidden, reverse=True):
-        token = translation.source_tokens[place]
-        if token.piece == 0:  # the pieces of one character share its place
+    for index in sorted(hidden, reverse=True):
+        token = translation.source_tokens[index]
+        if token.piece == 0:  # the pieces of one character share its span
             text = text[: token.start] + text[token.end :]
     return " ".join(text.split())
 
 
 def rank_hypotheses(hypotheses: Sequence[Hypothesis], guesses: ReverseScores, weight: float) -> tuple[Hypothesis, ...]:
-    """Best first, by both scores. Truncated hypotheses follow finished ones, as in the search; hypotheses that cannot
-    be scored come last, in the order of the search.
+    """Rank hypotheses by both scores, best first.
+
+    Truncated hypotheses follow finished ones, as in the search. Hypotheses without a reverse score are last.
     """
 
-    def order(each: Hypothesis) -> tuple[bool, bool, float]:
-        return each.reverse_score is None, not each.ended, -each.score - weight * (each.reverse_score or 0.0)
+    def order(item: Hypothesis) -> tuple[bool, bool, float]:
+        return item.reverse_score is None, not item.ended, -item.score - weight * (item.reverse_score or 0.0)
 
     return tuple(
-        sorted((replace(each, reverse_score=back) for each, back in zip(hypotheses, guesses, strict=True)), key=order)
+        sorted((replace(item, reverse_score=back) for item, back in zip(hypotheses, guesses, strict=True)), key=order)
     )
 
 
 def with_hypothesis(
     translation: Translation, guesses: ReverseScores, capture: Callable[[TranslationRequest], Translation]
 ) -> Translation:
-    """The reranked translation; `capture(request)` captures it if it is not the first hypothesis."""
-    result = rank_hypotheses(translation.hypotheses, guesses, translation.request.options.back_weight)
-    if result[0].ids == translation.hypotheses[0].ids:
-        return replace(translation, hypotheses=result)
-    return _chosen(translation, result, capture(_request_for(translation, result[0])))
+    """Return the reranked translation. If it was not the first hypothesis, `capture(request)` captures it."""
+    ranked = rank_hypotheses(translation.hypotheses, guesses, translation.request.options.back_weight)
+    if ranked[0].ids == translation.hypotheses[0].ids:
+        return replace(translation, hypotheses=ranked)
+    return _chosen(translation, ranked, capture(_request_for(translation, ranked[0])))
 
 
 def _request_for(translation: Translation, hypothesis: Hypothesis) -> TranslationRequest:
-    """The request that captures another hypothesis of the same search."""
+    """Return the request that captures another hypothesis of the same search."""
     return replace(translation.request, target=hypothesis.ids, prefix=None)
 
 
@@ -144,54 +146,63 @@ def _chosen(searched: Translation, found: tuple[Hypothesis, ...], captured: Tran
     )
 
 
-# ------------------------------------------------------------ with both models at hand
+# ------------------------------------------------------------ with both models
 
 
 def rerank(reverse: BatchTranslator, translator: BatchTranslator, translation: Translation) -> Translation:
-    """One translation, chosen by both models, if its request asks for that."""
+    """Rerank a translation with both models, if its request has a `back_weight`."""
     return rerank_batch(reverse, translator, [translation])[0]
 
 
 def rerank_batch(
     reverse: BatchTranslator, translator: BatchTranslator, translations: Sequence[Translation]
 ) -> list[Translation]:
-    """Many, in as few passes as their lengths allow."""
-    places = [place for place, each in enumerate(translations) if can_rerank(each)]
+    """Rerank several translations, in as few passes as their lengths allow."""
+    indices = [index for index, candidate in enumerate(translations) if can_rerank(candidate)]
     pairs = [
-        (visible_text(translations[place]), each.text) for place in places for each in translations[place].hypotheses
+        (visible_text(translations[index]), candidate.text)
+        for index in indices
+        for candidate in translations[index].hypotheses
     ]
     guesses = iter(reverse_scores_batch(reverse, pairs))
-    answers, moved = list(translations), dict[int, tuple[Hypothesis, ...]]()
-    for place in places:
-        own = translations[place]
-        result = rank_hypotheses(
-            own.hypotheses, [next(guesses) for _ in own.hypotheses], own.request.options.back_weight
+    answers, changed = list(translations), dict[int, tuple[Hypothesis, ...]]()
+    for index in indices:
+        translation = translations[index]
+        ranked = rank_hypotheses(
+            translation.hypotheses,
+            [next(guesses) for _ in translation.hypotheses],
+            translation.request.options.back_weight,
         )
-        if result[0].ids == own.hypotheses[0].ids:
-            answers[place] = replace(own, hypotheses=result)
+        if ranked[0].ids == translation.hypotheses[0].ids:
+            answers[index] = replace(translation, hypotheses=ranked)
         else:
-            moved[place] = result
-    wanted = [_request_for(translations[place], result[0]) for place, result in moved.items()]
-    for (place, result), captured in zip(moved.items(), translator.translate_batch(wanted), strict=True):
-        answers[place] = _chosen(translations[place], result, captured)
+            changed[index] = ranked
+    requests = [_request_for(translations[index], ranked[0]) for index, ranked in changed.items()]
+    for (index, ranked), captured in zip(changed.items(), translator.translate_batch(requests), strict=True):
+        answers[index] = _chosen(translations[index], ranked, captured)
     return answers
 
 
 def translate_lines(
     reverse: BatchTranslator, translator: BatchTranslator, lines: Sequence[str], **options: Any
 ) -> list[str]:
-    """`Translator.translate_lines` with reranking, if the options have a `back_weight`."""
+    """Translate lines like `Translator.translate_lines`, with reranking if the options have a `back_weight`."""
     return [best.text if best else "" for best in best_of_lines(reverse, translator, lines, **options)]
 
 
 def best_of_lines(
     reverse: BatchTranslator | None, translator: BatchTranslator, lines: Sequence[str], **options: Any
 ) -> list[Hypothesis | None]:
-    """The same with scores, without reranking if no reverse model exists; None for a blank line."""
-    result = translator.hypotheses_of_lines(lines, **options)
+    """Return the best hypothesis of each line, or None for a blank line. Without a reverse model, do not rerank."""
+    beams = translator.hypotheses_of_lines(lines, **options)
     weight = options.get("back_weight", 0.0)
     if reverse is None or not weight:
-        return [own[0] if own else None for own in result]
-    pairs = [(line, each.text) for line, own in zip(lines, result, strict=True) for each in own]
+        return [hypotheses[0] if hypotheses else None for hypotheses in beams]
+    pairs = [
+        (line, hypothesis.text) for line, hypotheses in zip(lines, beams, strict=True) for hypothesis in hypotheses
+    ]
     guesses = iter(reverse_scores_batch(reverse, pairs))
-    return [next(iter(rank_hypotheses(own, [next(guesses) for _ in own], weight)), None) for own in result]
+    return [
+        next(iter(rank_hypotheses(hypotheses, [next(guesses) for _ in hypotheses], weight)), None)
+        for hypotheses in beams
+    ]

@@ -1,4 +1,4 @@
-"""From arrays to the `Translation` record: tokens with probabilities, maps cropped of padding, the beam's tree."""
+"""Conversion of arrays to a `Translation`: tokens with probabilities, maps without padding, the beam's tree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from headlight.model.translate.capture import Captured, TokenScores, crop, to_nu
 
 @dataclass
 class SearchResult:
-    """The translations of one sentence, by a search or given by the user."""
+    """The translations of one sentence, from a search or from the user."""
 
     candidates: Sequence[Candidate]  # best first
     tree: Sequence[SearchNode]
@@ -57,14 +57,14 @@ def make_translation(
     rule: ReliabilityRule | None,
     searched: bool,
 ) -> Translation:
-    """The record of one sentence of a batch. `searched`: hypotheses keep the search's own scores, which differ."""
+    """Create the record of one sentence of a batch. `searched`: hypotheses keep the search's scores, which differ."""
     best = written.candidates[0]
     source, target = len(source_tokens), len(best.ids)
     log_probability = float(scores.log_probabilities[sentence, :target].sum(dtype=np.float64))
     score = log_probability / target**request.options.length_penalty
     hypotheses = make_hypotheses(tokenizer, written.candidates, request.options)
     if not searched or len(hypotheses) == 1:
-        # The captured pass gives the exact sum of the best one; the others have the sums of the search.
+        # The captured pass gives the exact sum of the best hypothesis. The others have the sums of the search.
         hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
     maps = captured.attention
     return Translation(
@@ -103,15 +103,15 @@ def make_translation(
 
 def _scored_tokens(tokenizer: Vocabulary, ids: list[int], scores: TokenScores, sentence: int) -> tuple[Token, ...]:
     tokens = tokenizer.written_tokens(ids)
-    chances = np.exp(scores.log_probabilities[sentence]).tolist()
+    probabilities = np.exp(scores.log_probabilities[sentence]).tolist()
     best_ids, best = scores.best_ids[sentence].tolist(), scores.best_probabilities[sentence].tolist()
     return tuple(
         replace(
             token,
-            probability=chances[step],
+            probability=probabilities[step],
             alternatives=tuple(
-                Alternative(tokenizer.label(choice), choice, chance)
-                for choice, chance in zip(best_ids[step], best[step], strict=True)
+                Alternative(tokenizer.label(choice_id), choice_id, choice_probability)
+                for choice_id, choice_probability in zip(best_ids[step], best[step], strict=True)
             ),
         )
         for step, token in enumerate(tokens)
@@ -121,11 +121,17 @@ def _scored_tokens(tokenizer: Vocabulary, ids: list[int], scores: TokenScores, s
 def make_hypotheses(
     tokenizer: Vocabulary, candidates: Sequence[Candidate], options: DecodingOptions
 ) -> list[Hypothesis]:
-    """The best hypotheses as records: `n_best` of them, or all if they will be reranked."""
-    wanted = candidates if options.back_weight else candidates[: options.n_best]
+    """Return the best hypotheses as records: `n_best` of them, or all if they will be reranked."""
+    selected = candidates if options.back_weight else candidates[: options.n_best]
     return [
-        Hypothesis(tokenizer.decode(each.ids), tuple(each.ids), each.score, each.log_probability, each.ended)
-        for each in wanted
+        Hypothesis(
+            tokenizer.decode(candidate.ids),
+            tuple(candidate.ids),
+            candidate.score,
+            candidate.log_probability,
+            candidate.ended,
+        )
+        for candidate in selected
     ]
 
 
@@ -155,19 +161,19 @@ def _tree(tokenizer: Vocabulary, nodes: Sequence[SearchNode]) -> BeamTree:
 
 
 def _positions_array(model: Transformer, side: str, length: int) -> FloatArray:
-    picture: FloatArray = to_numpy(getattr(model, side).embedding.positions.as_array(length))
-    closed: FloatArray = read_only(picture.copy())
-    return closed
+    table: FloatArray = to_numpy(getattr(model, side).embedding.positions.as_array(length))
+    array: FloatArray = read_only(table.copy())
+    return array
 
 
 def _cropped(name: str, captured: Captured, sentence: int, source: int, target: int) -> FloatArray:
-    """One sentence of a captured batch, without padding along every axis of tokens."""
-    here = source if name.startswith("encoder") else target
-    there = source if name.startswith("encoder") or "cross_attention" in name else target
-    lengths = {"tokens": here, "queries": here, "keys": there}
+    """Return one sentence of a captured batch, without padding on the token axes."""
+    query_count = source if name.startswith("encoder") else target
+    key_count = source if name.startswith("encoder") or "cross_attention" in name else target
+    lengths = {"tokens": query_count, "queries": query_count, "keys": key_count}
     axes, values = captured.axes[name], captured.probes[name]
     if axes[0] == "batch":
         axes, values = axes[1:], values[sentence]
-    cut = values[tuple(slice(lengths.get(axis)) for axis in axes)]
-    closed: FloatArray = read_only(cut.copy())  # a view would hold on to the whole batch
-    return closed
+    cropped = values[tuple(slice(lengths.get(axis)) for axis in axes)]
+    array: FloatArray = read_only(cropped.copy())  # a view would keep the whole batch in memory
+    return array

@@ -1,11 +1,11 @@
-"""A model folder that translates: text in, `Translation` out. Here, and only here, tensors become records.
+"""Translation with a model folder: text in, `Translation` out.
 
     translator = Translator.load("assets/models/de-en")
     result = translator.translate("Ich trinke ein Bier.", beam_size=4)
     result.text, result.attention.cross  # [layer, head, query, key]
 
-Decode first, look second: the words are chosen with caches and nothing watched; then one teacher-forced pass over
-source and translation captures every map, and every probability comes from that pass.
+Decoding uses caches and is not watched. Then one teacher-forced pass over source and translation captures every map;
+all probabilities come from this pass.
 """
 
 from __future__ import annotations
@@ -70,18 +70,18 @@ from headlight.model.translate.results import SearchResult, make_hypotheses, mak
 
 logger = logging.getLogger(__name__)
 InterventionContext = Callable[[], AbstractContextManager[None]]
-# Lines in a batch from which products take longer than reading weights does: there a pass that verifies drafts costs as
-# much as writing exactly at once. Where maps are wanted there is such a pass anyway.
+# Batch size from which products take longer than reading weights. Then a pass that verifies drafts costs as much as
+# exact decoding. If maps are captured, this pass is needed in any case.
 NO_DRAFTS_FROM = 32
-BEAM = 4  # hypotheses that the reverse model reranks
+BEAM = 4  # default number of hypotheses that the reverse model reranks
 
 
 class Translator(ModelInfo):
     """A loaded model with its vocabularies. Stateless, so threads can share it.
 
-    The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. After
-    changing weights, make a new `Translator`, or use `step_weights="plain"`, which packs nothing. `packing` lists which
-    copies of weights were made, and why.
+    The model runs in evaluation mode, without gradients, with its weights packed for the processor. After changing
+    weights, create a new `Translator`, or use `step_weights="plain"`, which does not pack. `packing` describes the
+    copies of weights and their reason.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ class Translator(ModelInfo):
         own_bytes = count_bytes(self.model)
         self._prepared: PackedModel | None = None
         self.passes: Any = self.model
-        self.packing = Packing(0, 0, _unpacked_reason(step_weights, self.choice))  # which copies were made, and why
-        self._rounds = False  # whether steps round weights, so that greedy words are drafts until a pass verifies them
+        self.packing = Packing(0, 0, _unpacked_reason(step_weights, self.choice))  # copies of weights and their reason
+        self._rounds = False  # whether steps round weights, so that greedy tokens are drafts until a pass verifies them
         if on_cpu and step_weights != "plain":
             self._prepared = PackedModel(self.model, step_weights, own_bytes)
             self.passes, self.packing = self._prepared.passes, self._prepared.packing
@@ -125,8 +125,8 @@ class Translator(ModelInfo):
             _ = self.draft_models if self._rounds and self.generation_defaults.beam_size == 1 else self.step
         values = {"model": self.name, "weights": self.packing.reason}
         logger.info("A model is ready: %s: %s", self.name or "model", self.packing.reason, extra={"values": values})
-        for_drafts = draft_model_bytes(self.model.decoder) if self._rounds else 0
-        self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes + for_drafts
+        draft_bytes = draft_model_bytes(self.model.decoder) if self._rounds else 0
+        self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes + draft_bytes
         self.loaded_bytes = own_bytes + self.copied_bytes
 
     @classmethod
@@ -151,7 +151,7 @@ class Translator(ModelInfo):
 
     @property
     def weight_bytes(self) -> int:
-        """What its weights take in memory, with their copies."""
+        """Bytes of the weights and their copies."""
         return self.loaded_bytes
 
     # ------------------------------------------------------------ translating
@@ -166,7 +166,7 @@ class Translator(ModelInfo):
     ) -> Translation:
         """Translate one sentence and record all attention. Options are those of `DecodingOptions` and of the request.
 
-        `way_back`: a translator of the other direction, which helps to choose among the translations of a beam.
+        `way_back`: a translator of the opposite direction, which reranks the hypotheses of the beam.
         `cancelled` is polled between tokens; if it returns true, the result is the text so far.
         """
         answer = self._translate_batch([self._request(text, way_back, options)], cancelled)[0]
@@ -175,22 +175,22 @@ class Translator(ModelInfo):
     def translate_batch(
         self, texts: Sequence[str | TranslationRequest], *, way_back: Translator | None = None, **options: Any
     ) -> list[Translation]:
-        """Translate several sentences in as few passes as their options allow; one `Translation` each."""
+        """Translate several sentences in as few passes as their options allow; return one `Translation` each."""
         check_is_list(texts)
         requests = [self._request(text, way_back, options) for text in texts]
         answers: dict[int, Translation] = {}
-        order = sorted(range(len(requests)), key=lambda place: repr(batch_key(requests[place])))
-        for _, group in groupby(order, key=lambda place: batch_key(requests[place])):
-            places = list(group)
-            together = [requests[place] for place in places]
-            answers |= zip(places, in_smaller_batches(self._translate_batch, together), strict=True)
-        results = [answers[place] for place in range(len(requests))]
+        order = sorted(range(len(requests)), key=lambda index: repr(batch_key(requests[index])))
+        for _, group in groupby(order, key=lambda index: batch_key(requests[index])):
+            indices = list(group)
+            batch = [requests[index] for index in indices]
+            answers |= zip(indices, in_smaller_batches(self._translate_batch, batch), strict=True)
+        results = [answers[index] for index in range(len(requests))]
         return results if way_back is None else rerank_batch(way_back, self, results)
 
     def _request(
         self, text: str | TranslationRequest, way_back: Translator | None, options: Mapping[str, Any]
     ) -> TranslationRequest:
-        """A validated request. A reranking weight has no effect without a reverse model."""
+        """Return a validated request. A reranking weight in the options needs a reverse model."""
         if way_back is None or isinstance(text, TranslationRequest):
             request = self.checker.request(text, **options)
         else:
@@ -204,13 +204,13 @@ class Translator(ModelInfo):
         return request
 
     def translate_lines(self, lines: Sequence[str], **options: Any) -> list[str]:
-        """Translate many lines, batched by length, without capturing attention; a blank line stays blank.
+        """Translate several lines, batched by length, without capturing attention. A blank line stays blank.
 
-        A line that cannot be read raises an error or, with `on_refused(place, error)`, is reported and left blank.
+        A line that cannot be read raises an error, or with `on_refused(index, error)` is reported and left blank.
         """
         if weight := options.get("back_weight"):
             raise RequestError("no_way_back", field="back_weight", given=weight)
-        return [each[0].text if each else "" for each in self.hypotheses_of_lines(lines, **options)]
+        return [hypotheses[0].text if hypotheses else "" for hypotheses in self.hypotheses_of_lines(lines, **options)]
 
     def hypotheses_of_lines(
         self,
@@ -221,27 +221,27 @@ class Translator(ModelInfo):
         on_refused: Callable[[int, RequestError], None] | None = None,
         **options: Any,
     ) -> list[list[Hypothesis]]:
-        """The same with all hypotheses that the options ask for, best first; of a blank line none."""
+        """Return the `n_best` hypotheses of each line, best first; an empty list for a blank line."""
         languages = options.pop("source_language", ""), options.pop("target_language", "")
-        chosen = self.checker.options(options, also=("source_language", "target_language"))
-        requests, lengths = self.checker.lines(lines, chosen, on_refused, languages)
+        decoding_options = self.checker.options(options, also=("source_language", "target_language"))
+        requests, lengths = self.checker.lines(lines, decoding_options, on_refused, languages)
         results: list[list[Hypothesis]] = [[] for _ in lines]
-        for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
-            written = in_smaller_batches(self._search_without_capture, [requests[place] for place in places])
-            for place, hypotheses in zip(places, written, strict=True):
-                results[place] = hypotheses
+        for indices in batches_by_length(lengths, batch_tokens // decoding_options.beam_size):
+            batch_results = in_smaller_batches(self._search_without_capture, [requests[index] for index in indices])
+            for index, hypotheses in zip(indices, batch_results, strict=True):
+                results[index] = hypotheses
             if on_progress:
-                on_progress(len(places))
+                on_progress(len(indices))
         return results
 
     def score(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
-        """Of translations that are given as `target`, the log probability of each token; nothing is captured."""
+        """Return the log probability of each token of translations that are given as `target`, without capture."""
         return in_smaller_batches(self._score_without_capture, [self.checker.request(request) for request in requests])
 
     def stream(self, text: str | TranslationRequest, **options: Any) -> Iterator[Progress]:
-        """The same as `translate`, with progress after each word; the last one carries the translation.
+        """Translate like `translate`, with progress after each token; the last progress has the translation.
 
-        Leaving the loop, or closing the iterator, ends the work: between two words nothing runs.
+        Leaving the loop or closing the iterator stops the translation: nothing runs between two tokens.
         """
         request = self._request(text, None, options)
         batch = self.checker.prepare([request])
@@ -264,7 +264,7 @@ class Translator(ModelInfo):
         translation = self._capture_and_record(batch, search, reader, clock, changing)[0]
         yield Progress(step + 1, lambda: (translation.text, translation.target_tokens), translation)
 
-    # ------------------------------------------------------------ the way of a batch
+    # ------------------------------------------------------------ batches
 
     def _translate_batch(
         self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
@@ -296,7 +296,7 @@ class Translator(ModelInfo):
             while search is not None and search.advance():
                 pass
         assert search is not None  # noqa: S101 - lines come without targets
-        return [make_hypotheses(self.target_tokenizer, each, batch.options) for each in search.results]
+        return [make_hypotheses(self.target_tokenizer, candidates, batch.options) for candidates in search.results]
 
     def _score_without_capture(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
         batch = self.checker.prepare_lines(requests)
@@ -305,8 +305,8 @@ class Translator(ModelInfo):
             memory = self.passes.encode(batch.source_ids, padded=batch.padded)
             cross = self.passes.decoder.new_state(memory, cached=True).cross
             logits = logits_without_capture(self.passes, memory, cross, range(len(rows)), rows)
-            gained = logits.float().log_softmax(dim=-1).gather(2, self.checker.pad(rows)[..., None])[..., 0]
-        return [own[: len(row)] for own, row in zip(gained.tolist(), rows, strict=True)]
+            log_probabilities = logits.float().log_softmax(dim=-1).gather(2, self.checker.pad(rows)[..., None])[..., 0]
+        return [scores[: len(row)] for scores, row in zip(log_probabilities.tolist(), rows, strict=True)]
 
     @cached_property
     def step(self) -> Any:
@@ -315,30 +315,32 @@ class Translator(ModelInfo):
 
     @cached_property
     def draft_models(self) -> DraftModels:
-        """What writes greedy words until a pass verifies them."""
+        """Draft decoders of greedy search, whose tokens a pass verifies."""
         assert self._prepared is not None  # noqa: S101 - only prepared weights are rounded
         return make_draft_models(self.model.decoder, self._prepared)
 
     def _encode(self, batch: PreparedBatch) -> tuple[DecoderState, TargetCapture]:
         """Encode the source and create an empty decoder state."""
-        further = batch.requests[0].capture
+        patterns = batch.requests[0].capture
         memory, captured = encode_with_capture(
-            self.model, self.passes, batch.source_ids, further, mask=batch.source_mask, padded=batch.padded
+            self.model, self.passes, batch.source_ids, patterns, mask=batch.source_mask, padded=batch.padded
         )
         state = self.passes.decoder.new_state(memory, cached=True)
-        return state, TargetCapture(self.model, self.passes, memory, state.cross, captured, further)
+        return state, TargetCapture(self.model, self.passes, memory, state.cross, captured, patterns)
 
     def intervention_context(self, request: TranslationRequest) -> InterventionContext:
-        """Factory of context managers that apply the request's interventions."""
-        others = {other.text: self.translate(other).attention for other in self.checker.borrowed_sentences(request)}
-        return partial(apply_interventions, self.model, request.interventions, others)
+        """Return a factory of context managers that apply the request's interventions."""
+        attention_by_text = {
+            borrowed.text: self.translate(borrowed).attention for borrowed in self.checker.borrowed_sentences(request)
+        }
+        return partial(apply_interventions, self.model, request.interventions, attention_by_text)
 
     def _search(
         self, batch: PreparedBatch, state: DecoderState, exact: Verify | None, *, scored: bool, keep_tree: bool = True
     ) -> SingleHypothesisSearch | SpeculativeSearch | BeamSearch | None:
-        """The search that the options ask for, none where targets are given.
+        """Create the search for the options; None if targets are given.
 
-        `exact` verifies drafts; without it, greedy words are written in full float32 from the beginning.
+        `exact` verifies drafts. Without it, greedy search decodes in float32.
         """
         if batch.targets[0] is not None:
             return None
@@ -347,8 +349,8 @@ class Translator(ModelInfo):
         rounds = self._rounds and not (changed or options.samples or options.beam_size > 1)
         verify = exact if rounds else None
         plan = SearchInputs(
-            # Drafts bring their own. The step has no probes, and may round: what is changed, or not verified, the
-            # passes' twin writes.
+            # Drafts have their own decoders. The step has no probes and may round, so the decoder of the passes runs
+            # if there are interventions, or if rounded tokens would not be verified.
             decoder=self.passes.decoder if changed or rounds else self.step,
             state=state,
             rules=make_rules(config, options, batch.prefixes, self.device, self.generation_defaults, batch.limits),
@@ -379,15 +381,15 @@ class Translator(ModelInfo):
         clock: StageTimer,
         changing: InterventionContext,
     ) -> list[Translation]:
-        """Capture attention and probabilities of the output, and make the records."""
-        cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
-        results = [
+        """Capture attention and probabilities of the output, and create the records."""
+        cancelled = set() if search is None else {row.sentence for row in search.rows}  # unfinished sentences
+        candidates_by_sentence = [
             _forced_candidate(target)
             if target is not None
             else _candidates(search, sentence, sentence in cancelled, prefix)
             for sentence, (target, prefix) in enumerate(zip(batch.targets, batch.prefixes, strict=True))
         ]
-        rows = [candidates[0].ids for candidates in results]
+        rows = [candidates[0].ids for candidates in candidates_by_sentence]
         with torch.inference_mode(), changing():
             alternatives, never = (
                 batch.options.alternatives,
@@ -395,14 +397,14 @@ class Translator(ModelInfo):
             )
             scores = score_target(reader.logits(rows), self.checker.pad(rows), alternatives, never)
         clock.lap("capture")
-        written = [
+        search_results = [
             SearchResult(
                 candidates, search.trees[sentence] if isinstance(search, BeamSearch) else [], sentence in cancelled
             )
-            for sentence, candidates in enumerate(results)
+            for sentence, candidates in enumerate(candidates_by_sentence)
         ]
         return [
-            self._make_translation(batch, sentence, written[sentence], reader.captured, scores, clock)
+            self._make_translation(batch, sentence, search_results[sentence], reader.captured, scores, clock)
             for sentence in range(len(rows))
         ]
 
@@ -434,7 +436,7 @@ class Translator(ModelInfo):
         )
 
     def _progress(self, step: int, row: HypothesisState) -> Progress:
-        ids, gains = list(row.ids), list(row.token_log_probabilities)  # the search goes on with its own
+        ids, gains = list(row.ids), list(row.token_log_probabilities)  # the search still extends its lists
 
         @cache
         def read() -> tuple[str, tuple[Token, ...]]:  # most progress records are never read
@@ -448,29 +450,29 @@ class Translator(ModelInfo):
 
 
 class StageTimer:
-    """Seconds from lap to lap."""
+    """Timer of named stages, in seconds."""
 
     def __init__(self) -> None:
         self._last = time.perf_counter()
         self._laps: dict[str, float] = {}
 
     def lap(self, name: str) -> None:
-        """Add the time since the last call to the lap of this name."""
+        """Add the time since the last call to a stage."""
         now = time.perf_counter()
         self._laps[name] = self._laps.get(name, 0.0) + now - self._last
         self._last = now
 
     def resume(self) -> None:
-        """Skip the time since the last call: the caller spent it."""
+        """Ignore the time since the last call, which the caller spent."""
         self._last = time.perf_counter()
 
     def timing(self) -> Timing:
-        """The laps as a record."""
+        """Return the seconds of all stages as a record."""
         return Timing(**self._laps)
 
 
 def _unpacked_reason(step_weights: StepWeights, choice: DeviceChoice) -> str:
-    """The sentence that says why no copies of weights are made."""
+    """Return the sentence that explains why weights are not copied."""
     if step_weights == "plain":
         return "The model's weights are used as they are: step_weights is plain."
     kind = str(choice.dtype).removeprefix("torch.")
@@ -478,7 +480,7 @@ def _unpacked_reason(step_weights: StepWeights, choice: DeviceChoice) -> str:
 
 
 def _forced_candidate(target: list[int]) -> list[Candidate]:
-    """A given translation as the only candidate."""
+    """Return a given translation as the only candidate."""
     return [Candidate(target, [], 0.0, ended=False)]
 
 
@@ -488,13 +490,13 @@ def _candidates(
     cancelled: bool,
     prefix: list[int],
 ) -> list[Candidate]:
-    """Results of the search; for a cancelled search the leading hypothesis, always with the given prefix."""
-    assert search is not None  # noqa: S101 - whatever has no target was searched for
+    """Return the candidates of the search. If it was cancelled, the best hypothesis comes first, with the prefix."""
+    assert search is not None  # noqa: S101 - there is a search if there is no target
     if not cancelled:
         return search.results[sentence]
     row = search.best(sentence)
     ids = row.ids if len(row.ids) >= len(prefix) else list(prefix)
-    led = Candidate(
+    leader = Candidate(
         ids, row.token_log_probabilities, row.log_probability, ended=bool(ids) and ids[-1] in search.plan.ends
     )
-    return [led, *(candidate for candidate in search.results[sentence] if candidate.ids != ids)]
+    return [leader, *(candidate for candidate in search.results[sentence] if candidate.ids != ids)]
