@@ -1,0 +1,69 @@
+// "Notebook" in the header: three lines that show the maps of any model in a notebook cell, to copy.
+
+import { make } from '../core/dom.js';
+import { on } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { copyText } from '../parts/save.js';
+
+const CODE = [
+  "%pip install 'headlight-attention[notebook]'",
+  'import headlight',
+  'headlight.show(outputs, tokenizer=tokenizer, **inputs)',
+].join('\n');
+const PICTURE = { tile: 34, gap: 3, columns: 8, rows: 3 };
+
+/** A button and its panel. */
+export function notebookDoor() {
+  const name = make('summary', {});
+  const title = make('h2', {});
+  const says = make('p', {});
+  const picture = make('canvas', { 'aria-hidden': 'true' });
+  const code = make('pre', { dir: 'ltr' }, CODE);
+  const copy = make('button', { type: 'button', class: 'link' });
+  const status = make('span', { class: 'quiet', role: 'status' });
+  const panel = make('div', { class: 'notebook-panel' }, title, says, picture, code, make('p', {}, copy, ' ', status));
+  const element = make('details', { class: 'notebook-door' }, name, panel);
+  copy.addEventListener('click', async () => {
+    try {
+      await copyText(CODE);
+      status.textContent = t('notebook_copied');
+    } catch {
+      status.textContent = t('not_saved');
+    }
+  });
+  element.addEventListener('toggle', () => {
+    status.textContent = '';
+    if (element.open) drawWall(picture);
+  });
+  element.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !element.open) return;
+    event.stopPropagation();
+    element.open = false;
+    name.focus();
+  });
+  document.addEventListener('pointerdown', ({ target }) => {
+    if (!element.contains(/** @type {Node} */ (target))) element.open = false;
+  });
+  const draw = () => {
+    name.textContent = t('notebook');
+    title.textContent = t('notebook_title');
+    says.textContent = t('notebook_says');
+    copy.textContent = t('notebook_copy');
+  };
+  on(['language'], draw);
+  draw();
+  return element;
+}
+
+/** The heads of the wall, as a notebook shows them. */
+function drawWall(picture) {
+  const { tile, gap, columns, rows } = PICTURE;
+  const maps = [...document.querySelectorAll('#panel-heads .wall-grid .thumb canvas')].filter(
+    (canvas) => /^\d+$/.test(canvas.parentElement?.dataset.layer ?? '') && /^\d+$/.test(canvas.parentElement?.dataset.head ?? ''),
+  );
+  Object.assign(picture, { width: columns * (tile + gap), height: rows * (tile + gap) });
+  const context = picture.getContext('2d');
+  context.imageSmoothingEnabled = false;
+  for (const [place, map] of maps.slice(0, columns * rows).entries())
+    context.drawImage(map, (place % columns) * (tile + gap), Math.floor(place / columns) * (tile + gap), tile, tile);
+}
