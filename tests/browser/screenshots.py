@@ -38,6 +38,15 @@ def point(page: Page) -> None:
     page.hover(".explorer .rows .label >> nth=6")
 
 
+def ask(page: Page) -> None:
+    """The head that is shown first, with both questions answered."""
+    for question in ("head-needed", "weight-computed"):
+        page.click(f".question.{question} summary")
+    page.wait_for_selector(".question table")
+    page.wait_for_selector(".question .track.without")
+    page.mouse.move(5, 700)
+
+
 def compare(page: Page) -> None:
     """Two heads side by side."""
     page.keyboard.press("p")
@@ -113,15 +122,16 @@ def present(page: Page) -> None:
 
 
 SMALL = {"viewport": {"width": 1280, "height": 800}, "device_scale_factor": 1}
-WIDE = {"viewport": {"width": 1360, "height": 1130}}
+WIDE = {"viewport": {"width": 1440, "height": 1000}}
+FOLD = {"viewport": {"width": 1440, "height": 900}}
 PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do, whole page
-    "hero": (WIDE, point, False),
-    "explore": ({"viewport": {"width": 1360, "height": 1130}}, lambda page: page.click("[data-kind=decoder]"), False),
+    "hero": (FOLD, ask, False),
+    "explore": (FOLD, lambda page: page.click("[data-kind=decoder]"), False),
     "compare": (WIDE, compare, True),
-    "lines": (WIDE, lines, False),
+    "lines": (FOLD, lines, False),
     "positions": (WIDE, tab("positions"), True),
     "beam": (WIDE, tab("decoding"), False),
-    "dark": (WIDE | {"color_scheme": "dark"}, point, False),
+    "dark": (FOLD | {"color_scheme": "dark"}, point, False),
     "phone": ({"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}, point, False),
     "whatif": (WIDE, change, False),
     "word": (WIDE, word, False),
@@ -130,7 +140,7 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
     "lesson-question": (SMALL, at_step("walk.cross.0"), False),
     "lesson-heads": (SMALL, at_step("heads.spread.0", lambda page: page.click(".lesson-ask .answer .link")), False),
     "lesson-class": (SMALL, at_step("walk.softmax.3", present), False),
-    "chinese": (WIDE | {"locale": "zh-CN"}, point, False),
+    "chinese": (FOLD | {"locale": "zh-CN"}, ask, False),
 }
 
 
@@ -143,8 +153,6 @@ def take(browser: Browser, address: str, name: str) -> Path:
     page.set_default_timeout(PATIENCE)
     page.goto(address)
     page.wait_for_selector(".explorer .plot .main-svg")
-    if name == "phone":
-        page.locator(".explorer .turn").first.scroll_into_view_if_needed()
     act(page)
     page.wait_for_timeout(500)  # the pointer's shades fade in
     picture = Image.open(io.BytesIO(page.screenshot(full_page=whole)))

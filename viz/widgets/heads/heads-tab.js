@@ -89,7 +89,11 @@ export async function mount({ element, server }) {
     mountDeskPointer(view, open);
     const ribbons = new Ribbons(view);
     on([...OBSERVED_FIELDS, 'tab', 'row', 'column', 'hoverRow', 'hoverColumn', 'preview'], () => open() && ribbons.draw());
-    desk().sentences.source?.addEventListener('headlight-words', () => open() && view.highlight());
+    desk().sentences.source?.addEventListener('headlight-words', () => {
+      if (!open()) return;
+      view.highlight();
+      ribbons.draw();
+    });
   } else view.end.before(player.element);
   printSheets(open);
   mountKeyboard(() => (open() && !own?.hasFocus() ? view : null));
