@@ -1,0 +1,135 @@
+"""See: rows with both words, ribbons, a pinned cell in every head, questions beside the map; views in one place."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from headlight import Translator
+from headlight.model.records import Intervention, Translation
+from headlight.viz.tabs import VIEWS
+from tests.browser.acting import choose_panel, hold_calls, modules, open_tab, state
+from tests.browser.conftest import Visit
+
+LISTED = 5
+MIN_RIBBON = 0.15  # as in `ribbons.js`
+
+
+@pytest.mark.journey
+def test_a_pinned_cell_is_shown_in_every_head(page: Page, example: Translation) -> None:
+    row, column = 4, 9
+    page.click(f".explorer .rows .label >> nth={row}")
+    page.evaluate("(column) => document.querySelectorAll('.explorer .columns .label')[column].click()", column)
+    box = page.locator(".explorer .plane").bounding_box()
+    assert box is not None
+    rows, columns = example.attention.cross.shape[2:]
+    page.mouse.click(box["x"] + box["width"] * (column + 0.5) / columns, box["y"] + box["height"] * (row + 0.5) / rows)
+    assert (state(page, "row"), state(page, "column")) == (row, column)
+    weights = example.attention.cross[:, :, row, column]
+    for layer, head in np.ndindex(weights.shape):
+        tile = page.locator(f'.wall-grid [data-layer="{layer}"][data-head="{head}"]')
+        shown = int(tile.get_attribute("data-value") or "-1")
+        assert abs(shown - 100 * weights[layer, head]) <= 0.51
+    listed = [float(text) for text in page.locator(".link-heads .bars .numeric").all_text_contents()]
+    np.testing.assert_allclose(listed, np.sort(weights.ravel())[::-1][:LISTED], atol=1e-3)
+    expect(page.locator(".link-heads .quiet").first).to_contain_text(f"{(weights > 0.5).sum()} of {weights.size} heads")
+    page.get_by_role("button", name="Show the maps again").click()
+    expect(page.locator(".wall-grid [data-value]")).to_have_count(0)
+
+
+@pytest.mark.journey
+def test_ribbons_join_the_words_that_the_head_attends_to(page: Page, example: Translation) -> None:
+    layer, head = state(page, "layer"), state(page, "head")
+    weights = example.attention.cross[layer, head]
+    words = np.array([not token.special for token in example.source_tokens])
+    written = np.array([not token.special for token in example.target_tokens])
+    between = weights[written][:, words]
+    expect(page.locator(".ribbons path")).to_have_count(int((between >= MIN_RIBBON).sum()))
+    row = state(page, "row")
+    expect(page.locator(".ribbons path.marked")).to_have_count(int((weights[row][words] >= MIN_RIBBON).sum()))
+    page.click("[data-kind=encoder]")
+    expect(page.locator(".ribbons path.marked").first).to_be_attached()
+
+
+@pytest.mark.journey
+def test_the_questions_are_answered_with_the_models_numbers(
+    page: Page, example: Translation, translator: Translator
+) -> None:
+    layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
+    page.click(".question.weight-computed summary")
+    cells = page.locator(".weight-computed .chosen td")
+    weights = example.attention.cross[layer, head, row]
+    expect(cells.nth(2)).to_have_text(f"{weights.max():.3f}")
+    shares = [float(text) for text in page.locator(".weight-computed tr td:last-child").all_text_contents()]
+    assert shares[-1] == pytest.approx(1, abs=1e-3)
+    assert sum(shares[:-1]) == pytest.approx(1, abs=2e-3)
+    page.click(".question.head-needed summary")
+    without = translator.translate(
+        example.source_text,
+        target=[token.id for token in example.target_tokens],
+        interventions=[Intervention(kind="cross", layer=layer, head=head, action="remove")],
+    )
+    expect(page.locator(".head-needed .bar .numeric").nth(1)).to_have_text(
+        f"{without.target_tokens[row].probability:.2f}", timeout=60_000
+    )
+    page.get_by_role("button", name="Keep it off").click()
+    assert state(page, "tab") == "whatif"
+    expect(page.locator(".headline.change")).to_contain_text(re.compile(r"off: .+; the old one is"))
+
+
+@pytest.mark.journey
+def test_views_stand_in_one_place(page: Page) -> None:
+    places = set()
+    for view, panels in VIEWS.items():
+        choose_panel(page, panels[0])
+        expect(page.locator(".tabs [aria-selected=true]")).to_have_count(1)
+        boxes = [button.bounding_box() for button in page.locator(".tabs button").all()]
+        places.add(tuple((box["x"], box["y"]) for box in boxes if box))
+        assert page.locator(".tabs button").nth(list(VIEWS).index(view)).get_attribute("aria-selected") == "true"
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize("panel", [panel for panels in VIEWS.values() for panel in panels])
+def test_the_address_of_a_former_tab_opens_its_panel(visit: Visit, panel: str) -> None:
+    page = visit(f"#tab={panel}", drawn=f"#panel-{panel}")
+    expect(page.locator(f"#panel-{panel}")).to_be_visible()
+    view = next(view for view, panels in VIEWS.items() if panel in panels)
+    expect(page.locator(".tabs [aria-selected=true]")).to_have_text(view.capitalize())
+
+
+@pytest.mark.journey
+def test_leaving_a_view_ends_what_it_asked_for(page: Page) -> None:
+    modules(page)
+    hold_calls(page, "explain_row", "explain_stream")
+    page.evaluate(
+        """() => {
+          window.aborted = 0;
+          const asked = window.fetch;
+          window.fetch = (address, options) => {
+            options?.signal?.addEventListener('abort', () => window.aborted++);
+            return asked(address, options);
+          };
+        }"""
+    )
+    choose_panel(page, "why")
+    page.wait_for_function("() => held.length === 2")
+    choose_panel(page, "heads")
+    assert page.evaluate("window.aborted") == 2
+    page.evaluate("() => { const all = held; held = { push: (go) => go() }; for (const go of all) go(); }")
+    open_tab(page, "why")
+    expect(page.locator(".headlight-why .error:not(:empty)")).to_have_count(0)
+
+
+@pytest.mark.journey
+def test_the_verdict_opens_for_its_reasons_by_keyboard(page: Page) -> None:
+    summary = page.locator(".judgement summary")
+    expect(summary).to_contain_text(re.compile(r"\d+ of 100 like it are"))
+    expect(page.locator(".judgement .back")).to_be_hidden()
+    summary.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".judgement .back")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".judgement .back")).to_be_hidden()
