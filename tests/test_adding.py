@@ -230,7 +230,7 @@ check_measures(["second"])
 def copy(tmp_path: Path) -> Path:
     """The code and our smallest model, elsewhere."""
     unwanted = shutil.ignore_patterns("__pycache__")
-    for folder in ("model", "viz", "assets/words", TOY):
+    for folder in ("model", "viz", "assets/words", "assets/pictures", TOY):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unwanted)
     for file in ("headlight.py", "assets/models/hub.json"):
         shutil.copy(ROOT / file, tmp_path / file)

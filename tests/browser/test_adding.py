@@ -80,6 +80,7 @@ def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
     changed(tabs, "from headlight.viz.tabs.positions", "from headlight.viz.tabs.novelty import build as build_novelty\n"
             "from headlight.viz.tabs.positions")  # fmt: skip
     changed(tabs, '    "models": build_models,\n', '    "models": build_models,\n    "novelty": build_novelty,\n')
+    changed(tabs, '"positions", "sentiment"),', '"positions", "sentiment", "novelty"),')
     changed(
         folder / "viz/server/static_files.py",
         '    "compare/beside",\n',
@@ -91,6 +92,7 @@ def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
         page = browser.new_page(locale="en-GB")
         page.set_default_timeout(PATIENCE)
         page.goto(url)
+        page.get_by_role("tab", name="Learn").click()
         page.get_by_role("tab", name="Novelty en").click()
         line = page.locator("#panel-novelty .counted")
         expect(line).to_have_text("Novelty en: 5 toy")

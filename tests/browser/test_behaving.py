@@ -414,7 +414,7 @@ def test_a_review_that_is_too_long_is_called_a_review(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", "good " * 900)
     page.press("#review", "Enter")
-    expect(page.locator("#review-error")).to_contain_text("The review: 4500 characters, but at most 4000")
+    expect(page.locator("#review-error")).to_contain_text("The review: 4500 characters; the limit is 4000")
 
 
 # ---------------------------------------------------------------- to take away
@@ -465,4 +465,4 @@ def test_a_saved_page_opens_as_it_was_and_its_address_says_no_more_than_that(
 
 def test_the_head_to_begin_with_is_said_to_look_at_the_aligned_word(page: Page) -> None:
     assert title(page) == opening(page)
-    expect(page.locator(".explorer .says").first).to_contain_text("Above all the aligned word")
+    expect(page.locator(".explorer .says").first).to_contain_text("Mostly the aligned word")

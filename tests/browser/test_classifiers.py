@@ -158,7 +158,7 @@ def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_
     page.evaluate("location.hash = 'tab=sentiment&review=Fine&classifier=nobody'")
     expect(page.locator("#review-error")).to_contain_text("There is no model nobody here")
     page.evaluate("(text) => { location.hash = `tab=sentiment&review=${text}`; }", "x" * 4001)
-    expect(page.locator("#review-error")).to_contain_text("The review: 4001 characters, but at most 4000")
+    expect(page.locator("#review-error")).to_contain_text("The review: 4001 characters; the limit is 4000")
     judged(page, "sentiment", "good 好 " * 400)
     expect(page.locator(f"{TAB} .sum")).to_contain_text("too long for the page’s address")
     page.wait_for_function("!location.hash.includes('review')")

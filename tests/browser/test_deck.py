@@ -47,7 +47,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     lesson, head, why = (
         f"{EN['lesson_walk_name']} · {EN['lesson_walk_scores_title']}",
         "Cross-attention · Layer 3 · Head 2",
-        "Why",
+        EN["tab_why"],
     )
     assert titles(page) == [lesson, head, why]
 

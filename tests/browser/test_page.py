@@ -45,7 +45,7 @@ def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> No
 
 def test_a_continued_translation_is_in_the_address(visit: Visit) -> None:
     page = visit()
-    page.locator(".translate .word").nth(3).hover()
+    page.locator(".translate .word").nth(3).click()
     page.locator(".translate .alternatives button:enabled").first.click()
     expect(page.locator(".translate .word.forced")).to_have_count(1)
     page.wait_for_function("location.hash.includes('prefix_ids=')")

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
-from headlight.viz.tabs import TABS
+from headlight.viz.tabs import TABS, VIEWS
 from tests.browser.acting import at_rest, drawn, modules, open_tab, state, title, translate
 from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit
@@ -107,9 +107,9 @@ def test_tabs_files_and_words_are_reached_and_used_by_keyboard(page: Page) -> No
     assert page.evaluate("document.activeElement.closest('.alternatives') !== null")
     press(page, "Escape")
     assert page.evaluate("document.activeElement.matches('.translate .word')")
-    go(page, "Tab", ".tabs [role=tab]")
+    go(page, "Shift+Tab", ".tabs [role=tab]")
     press(page, "ArrowRight")
-    assert state(page, "tab") == list(TABS)[1]
+    assert state(page, "tab") == VIEWS["change"][0]
     press(page, "ArrowLeft")
     go(page, "Tab", ".take-away > .link")
     press(page, "Enter", "ArrowDown")

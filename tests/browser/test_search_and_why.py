@@ -374,7 +374,7 @@ def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: 
     look_at(page, "decoder", 0, 0)
     open_tab(page, "why")
     choose(page, 1, 4)
-    expect(page.locator(".headlight-why h2")).to_contain_text("is masked for")
+    expect(page.locator(".headlight-why h2")).to_contain_text("may not look at")
     expect(page.locator(".headlight-why .answer .note")).to_contain_text("Masked")
     masked = page.locator(".headlight-why .row tr.masked")
     expect(masked).to_have_count(len(example.target_tokens) - 2)
