@@ -104,7 +104,7 @@ def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
 
 def test_a_language_of_the_page_is_a_table_and_two_lines(folder: Path, browser: Browser) -> None:
     shutil.copy(words_of(folder, "en"), words_of(folder, "eo"))
-    with_words(words_of(folder, "eo"), tab_heads="Kapoj", footer_licence="Kodo: Apache-2.0.")
+    with_words(words_of(folder, "eo"), view_see="Kapoj", footer_licence="Kodo: Apache-2.0.")
     changed(folder / "model/phrases.py", 'LANGUAGES = ("en", "zh")', 'LANGUAGES = ("en", "zh", "eo")')
     changed(
         folder / "viz/widgets/core/languages.js",
@@ -119,7 +119,7 @@ def test_a_language_of_the_page_is_a_table_and_two_lines(folder: Path, browser: 
         assert page.evaluate("document.documentElement.lang") == "eo"
         expect(page.locator(".last-line .licence")).to_contain_text("Kodo: Apache-2.0.")
         page.click(".top [lang=en]")
-        expect(page.get_by_role("tab", name="Heads")).to_be_visible()
+        expect(page.get_by_role("tab", name="See")).to_be_visible()
         page.click(".top [lang=eo]")
         page.wait_for_function("location.hash.includes('language=eo')")
         linked = browser.new_page(locale="en-GB")

@@ -557,7 +557,7 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
     assert_shows(page, alone.translate(FIRST))
     rules = page.locator(".translate .rules")
     expect(rules).to_have_text("This model also asks for repetition_penalty = 1.5. Headlight does not apply that.")
-    button = page.locator(".translate .side:nth-child(2) .language-side .opens")
+    button = page.locator(".translate .of-target .opens")
     expect(button).to_have_accessible_name("Language of the translation: French")
     for code, name in (("spa", "Spanish"), ("deu", "German")):
         button.click()
@@ -570,7 +570,7 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
     settled(linked, FIRST)
     came(linked, MANY)
     assert_shows(linked, alone.translate(FIRST, target_language="deu"))
-    expect(linked.locator(".translate .side:nth-child(2) .language-side .opens")).to_have_text("German")
+    expect(linked.locator(".translate .of-target .opens")).to_have_text("German")
     button.click()
     page.locator(".language-side [role=option]", has_text="French").click()
     page.wait_for_function("!location.hash.includes('target_language')")

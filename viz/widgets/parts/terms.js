@@ -12,7 +12,7 @@ const IDLE_MS = 300; // debounce in milliseconds after a change of the page
 const VIEWS = '.headlight.translate, [role=tabpanel]';
 // Elements without term explanations: controls, live regions and user text.
 const EXCLUDED =
-  'button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .text, .token, .label, .plot, ' +
+  '[aria-hidden=true], button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .text, .token, .label, .plot, ' +
   '.all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
 const SPLIT = /flex|grid/; // layouts in which a wrapped term would become a separate item
 
