@@ -42,17 +42,17 @@ class PreloadMiddleware:
 
     async def _with_hints(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Insert the links after `<base>`, ahead of the page's 200 kB of inline data."""
-        start: Message = {}
+        start_message: Message = {}
 
         async def sending(message: Message) -> None:
             headers = message.get("headers", [])
             if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(PAGE):
-                start.update(message)  # delayed: the content length changes
-            elif start and message["type"] == "http.response.body":
+                start_message.update(message)  # delayed, because the content length changes
+            elif start_message and message["type"] == "http.response.body":
                 body = add_preload_links(introduce(message.get("body", b"")), self.page)
-                added = len(body) - len(message.get("body", b""))
-                await send({**start, "headers": [adjust_content_length(header, added) for header in start["headers"]]})
-                start.clear()
+                added_bytes = len(body) - len(message.get("body", b""))
+                await send({**start_message, "headers": [adjust_content_length(header, added_bytes) for header in start_message["headers"]]})
+                start_message.clear()
                 await send({**message, "body": body})
             else:
                 await send(message)
@@ -65,7 +65,7 @@ def add_preload_links(body: bytes, page: Any) -> bytes:
     base = BASE.search(body)
     if base is None:
         return body
-    # Preload Gradio's files only if this HTML is the one they were read from.
+    # Preload Gradio's files only if this HTML refers to them.
     files = frontend_files(component_kinds(page))
     preloaded = files if files and files[0].encode() in body else ()
     return body[: base.end()] + preload_links(preloaded, theme_file(page)).encode() + body[base.end() :]

@@ -59,7 +59,7 @@ class OneJobPerVisitor:
 
 
 def is_request_number(turn: Any) -> bool:
-    """Whether a value is a request number; bounded because Python raises when formatting very long integers."""
+    """Whether a value is a request number. Larger integers are rejected: Python cannot format very long ones."""
     return type(turn) is int and abs(turn) < MAX_REQUEST_NUMBER
 
 
