@@ -1,4 +1,4 @@
-"""A bundler that merges the ES modules, so that a first visit needs one request instead of a hundred.
+"""A bundler of the ES modules into one file, so that a first visit needs one request instead of a hundred.
 
 Our modules follow a form that needs no parser: imports start a line and list names from a relative path; exports are
 functions, classes and constants under their own names. Any other form is an error. Each module becomes a function that

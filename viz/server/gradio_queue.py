@@ -64,7 +64,7 @@ class SubscriberQueue(Queue):
 
     @contextmanager
     def subscribe(self, session: str) -> Iterator[Callable[[], None]]:
-        """Count a stream of this session as a subscriber during the block. Yields a function that ends the subscription.
+        """Count a stream as a subscriber of its session during the block. Yields a function that ends the subscription.
 
         The client may not have noticed the end yet. A job that it submits meanwhile gets its id after the block.
         """

@@ -1,7 +1,7 @@
 """Monitoring endpoints on a separate port: `/metrics` (Prometheus), `/health` and `/ready`.
 
-Visitors cannot reach the port, which responds even if the page is busy. The metrics contain no visitor's text, address or
-session.
+Visitors cannot reach the port, which responds even if the page is busy. The metrics contain no text, address or
+session of a visitor.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> ThreadingHTTPServer | None:
-    """Serve the endpoints on the configured port, or return `None` without a port. Raises `SettingsError` on failure."""
+    """Serve the endpoints on the configured port. Returns `None` if it is unset. Raises `SettingsError` on failure."""
     if settings.metrics_port is None:
         return None
     try:

@@ -42,17 +42,17 @@ class PreloadMiddleware:
 
     async def _with_hints(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Insert the links after `<base>`, ahead of the page's 200 kB of inline data."""
-        start_message: Message = {}
+        start: Message = {}
 
         async def sending(message: Message) -> None:
             headers = message.get("headers", [])
             if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(PAGE):
-                start_message.update(message)  # delayed, because the content length changes
-            elif start_message and message["type"] == "http.response.body":
+                start.update(message)  # delayed, because the content length changes
+            elif start and message["type"] == "http.response.body":
                 body = add_preload_links(introduce(message.get("body", b"")), self.page)
-                added_bytes = len(body) - len(message.get("body", b""))
-                await send({**start_message, "headers": [adjust_content_length(header, added_bytes) for header in start_message["headers"]]})
-                start_message.clear()
+                added = len(body) - len(message.get("body", b""))
+                await send({**start, "headers": [adjust_content_length(header, added) for header in start["headers"]]})
+                start.clear()
                 await send({**message, "body": body})
             else:
                 await send(message)
