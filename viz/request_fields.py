@@ -54,7 +54,7 @@ MAX_LANGUAGE_CHARACTERS = 40  # maximum length of a language code
 
 @dataclass(frozen=True)
 class Field:
-    """A row. Its phrases: `field_NAME`, `option_NAME` or `tool_NAME` on the page, `api_NAME` in the API."""
+    """A row of the table. Its phrases are `field_NAME`, `option_NAME` or `tool_NAME` on the page, else `api_NAME`."""
 
     name: str
     value: ValueKind
@@ -67,7 +67,7 @@ class Field:
     required: bool = False
 
     def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
-        """Return the row for the browser; with settings, including their limits."""
+        """Return the row for the browser. Without settings, limits that depend on settings are omitted."""
         properties = {
             name: getattr(self, name) for name in ("name", "default", "in_link", "ids", "on_page", "always_in_link")
         }
@@ -135,7 +135,7 @@ class Selection:
     column: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned key
     # Content of the head wall: maps, or a measure per head.
     measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
-    # Number of target tokens shown; None: all.
+    # Number of target tokens on display; None: all.
     written: int | None = _selection_field(IntValue(1, MAX_TOKENS, empty=True), None)
     pinned: HeadId | None = _selection_field(HeadIdValue(), None)  # the other side of a comparison
     # A head of the second model; None: the most similar to the first model's head.

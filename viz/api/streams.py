@@ -111,9 +111,8 @@ class _StreamProxy:
         incoming, was_expecting = asyncio.ensure_future(self._receive()), True
         try:
             while not incoming.done():
-                if not was_expecting and not self._queue.is_expecting(
-                    self._session
-                ):  # checked twice, to include Gradio's last message
+                # Checked twice, to include Gradio's last message.
+                if not was_expecting and not self._queue.is_expecting(self._session):
                     return {"type": "http.disconnect"}
                 was_expecting = self._queue.is_expecting(self._session)
                 await asyncio.wait((incoming,), timeout=POLL_SECONDS)
@@ -122,7 +121,7 @@ class _StreamProxy:
             incoming.cancel()
 
     async def send(self, message: Message) -> None:
-        """Forward all messages but the last."""
+        """Forward all messages except the last, which `send_final` sends."""
         if message["type"] == "http.response.start":
             self.begun = True
         elif not message.get("more_body", False):
