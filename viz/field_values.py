@@ -1,4 +1,4 @@
-"""Value types of request fields. Each type validates input and describes itself to the browser.
+"""Value types of request fields. Each type validates input and has a JSON form for the browser.
 
 A limit is a number or the name of a setting.
 """
@@ -153,7 +153,7 @@ class HeadValue(LayerValue):
 
 @dataclass(frozen=True)
 class HeadIdValue(ValueKind):
-    """A layer and a head; null if none is selected."""
+    """A layer and a head; null if no head is selected."""
 
     name, annotation = "head", str
     layer: LayerValue = LayerValue()

@@ -1,7 +1,7 @@
 """A bundler of the ES modules into one file, so that a first visit needs one request instead of a hundred.
 
 Our modules follow a form that needs no parser: imports start a line and list names from a relative path; exports are
-functions, classes and constants under their own names. Any other form is an error. Each module becomes a function that
+functions, classes, constants or lists of names. Any other form is an error. Each module becomes a function that
 runs once, after its dependencies, and returns its exports. Whole-line comments are stripped: an eighth of the size.
 """
 

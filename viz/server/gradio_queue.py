@@ -2,7 +2,7 @@
 
 Gradio starts every job it receives, so a client that submits jobs and reads no results would delay the rest. A session
 that has subscribed before is trusted with one job, which starts while the stream is still being opened: on a slow
-connection that takes as long as the answer itself. A job without a subscriber is held outside the queue for `KEPT_S`.
+connection that takes as long as the answer. A job without a subscriber is held outside the queue for `KEPT_S`.
 It is rejected at once if the buffer is full; held jobs are never evicted. This uses private parts of Gradio's queue,
 because the pinned version has no public interface for it.
 

@@ -61,7 +61,7 @@ class PreloadMiddleware:
 
 
 def add_preload_links(body: bytes, page: Any) -> bytes:
-    """Insert preload links after the `<base>` tag; return the HTML unchanged if it has none."""
+    """Insert preload links after the `<base>` tag; return the HTML unchanged if the tag is missing."""
     base = BASE.search(body)
     if base is None:
         return body

@@ -54,7 +54,7 @@ class OneJobPerVisitor:
             yield stop
         finally:
             with self._lock:
-                if self._running.get(visitor, (None, 0))[0] is stop:  # a later request has its own entry
+                if self._running.get(visitor, (None, 0))[0] is stop:  # a later request may have replaced the entry
                     del self._running[visitor]
 
 

@@ -60,7 +60,7 @@ class LocalBackend:
             yield from translator.stream(request)
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """Return the translator itself, since the request needs it anyway."""
+        """Return the translator, which the request needs anyway."""
         with self.models.use(card) as translator:
             result: Translator = translator
             return result

@@ -55,13 +55,13 @@ class Catalogue:
         self._here = {card.name: card for card in read_cards(settings.models_folder)}
         self._downloads = Downloads(self._make_room)
         self._reach = Reach()
-        listed = {
+        entries = {
             entry["id"]: _HubEntry(tuple(entry["languages"]), int(entry["bytes"]), entry.get("kind", "transformer"))
             for entry in load_hub_list()
         }
         # Allowed Hub models by id. If any model is allowed, they include the cached ones.
         self._hub = {
-            name: listed.get(name, _HubEntry(languages_from_name(name)))
+            name: entries.get(name, _HubEntry(languages_from_name(name)))
             for name in settings.models
             if name != ANY_MODEL
         }

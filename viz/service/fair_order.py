@@ -1,8 +1,8 @@
 """Fair scheduling of waiting requests.
 
-The next slot goes to the address with the fewest running requests; ties go to the one served least recently. The same
+The address with the fewest running requests gets the next slot; among equals, the one served least recently. The same
 rule then selects a session of the address and a kind of work of the session. Among kinds that were never served, the
-newest goes first, because it belongs to the tab that the visitor has just opened.
+newest is first, because it belongs to the tab that the visitor has just opened.
 """
 
 from __future__ import annotations

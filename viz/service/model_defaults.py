@@ -36,7 +36,7 @@ class ModelDefaults:
     in_python: DecodingOptions = field(default_factory=DecodingOptions)  # defaults of `Translator`
 
     def check_request(self, request: TranslationRequest, most: int) -> TranslationRequest:
-        """Fill in the model's length limit if the request has none. Raises `PageError` for unknown languages."""
+        """Fill in the model's length limit if the request sets no limit. Raises `PageError` for unknown languages."""
         for name, choices in (("source_language", self.sources), ("target_language", self.targets)):
             value = getattr(request, name)
             if value and not choices:

@@ -1,4 +1,4 @@
-"""A model's own translation, without reranking, for comparisons with itself under other options or interventions."""
+"""A model's own translation, without reranking, for comparisons under other options or interventions."""
 
 from __future__ import annotations
 

@@ -58,12 +58,12 @@ def translation_json(
     answer = answer_dict(translation, about, measured)
     letters = {kind: maps["letters"] for kind, maps in answer["attention"].items()}
     attention = {kind: {**maps, "letters": kind} for kind, maps in answer["attention"].items()}
-    rest, parts = _json({**answer, **more, "attention": attention}), []
+    remaining, parts = _json({**answer, **more, "attention": attention}), []
     for kind, text in letters.items():
         placeholder = f'"letters":"{kind}"'  # unique, because quotes in user text are escaped
-        prefix, rest = rest.split(placeholder, 1)
+        prefix, remaining = remaining.split(placeholder, 1)
         parts += [prefix, f'"letters":"{text}"']
-    return "".join([*parts, rest])
+    return "".join([*parts, remaining])
 
 
 def answer_dict(translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED) -> Answer:

@@ -317,9 +317,9 @@ class RequestQueue:
             return
         del self._same[place.request_key]
         if place.followers:
-            successor, *rest = place.followers
-            place.followers, successor.leader, successor.followers = [], None, rest
-            for follower in rest:
+            successor, *other_followers = place.followers
+            place.followers, successor.leader, successor.followers = [], None, other_followers
+            for follower in other_followers:
                 follower.leader = successor
             self._same[successor.request_key] = successor
             self._waiting.append(successor)
