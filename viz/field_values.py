@@ -1,4 +1,4 @@
-"""Value types of request fields. Each type validates input and describes itself to the browser.
+"""Value types of request fields. Each type validates input and has a JSON form for the browser.
 
 A limit is a number or the name of a setting.
 """
@@ -153,7 +153,7 @@ class HeadValue(LayerValue):
 
 @dataclass(frozen=True)
 class HeadIdValue(ValueKind):
-    """A layer and a head; null if none is selected."""
+    """A layer and a head; null if no head is selected."""
 
     name, annotation = "head", str
     layer: LayerValue = LayerValue()
@@ -191,9 +191,9 @@ class InterventionsValue(ValueKind):
         for change in changes:
             if isinstance(change, InputChange | BorrowMap):
                 check_text(name, change.text, limit=settings.max_characters)
-        added = sum(len(change.text) for change in changes if isinstance(change, InputChange))
-        if added > settings.max_characters:
-            raise PageError(name, "too_long", {"name": name, "given": added, "limit": settings.max_characters})
+        input_length = sum(len(change.text) for change in changes if isinstance(change, InputChange))
+        if input_length > settings.max_characters:
+            raise PageError(name, "too_long", {"name": name, "given": input_length, "limit": settings.max_characters})
         return changes
 
 
@@ -206,8 +206,8 @@ def check_text(name: str, value: Any, *, limit: int) -> str:
         raise PageError(name, "not_text", {"name": name, "given": repr_short(value)})
     if len(value) > limit:
         raise PageError(name, "too_long", {"name": name, "given": len(value), "limit": limit})
-    for index, letter in enumerate(value):
-        if "\ud800" <= letter <= "\udfff":
+    for index, character in enumerate(value):
+        if "\ud800" <= character <= "\udfff":
             raise PageError(name, "half_character", {"name": name, "place": index + 1})
     return value
 

@@ -19,5 +19,5 @@ def _figure_words(figure: str, language: str) -> tuple[tuple[str, str], ...]:
 
 
 def figure_words(figure: str, language: str = "en") -> dict[str, str]:
-    """Return the phrases of a figure: the shared ones, overridden by its own."""
+    """Return the phrases of a figure: the shared ones, overridden by the figure's."""
     return dict(_figure_words(figure, language))

@@ -74,15 +74,15 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
     """Serve the page until a stop signal. `more`: options for tests."""
     settings = settings or read_settings()
     check_can_bind(settings)
-    bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
-    app = app_kwargs(settings, page)
-    app["middleware"].append(preload_middleware(page))
-    app["routes"] = [*call_routes(page.calls, page.service.line, settings), *routes()]
+    is_bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
+    app_options = app_kwargs(settings, page)
+    app_options["middleware"].append(preload_middleware(page))
+    app_options["routes"] = [*call_routes(page.calls, page.service.line, settings), *routes()]
     signals = None if more.pop("prevent_thread_lock", False) else collect_signals()
     page.launch(
         prevent_thread_lock=True,
         quiet=True,  # Gradio's messages are for developers: "set `share=True` in `launch()`"
-        server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
+        server_name=f"[{settings.host}]" if is_bare_ipv6 else settings.host,
         server_port=settings.port,
         theme=gradio_theme(),
         head=f"<style>{styles()}</style>",  # not `css`: Gradio would rewrite every rule and break some
@@ -92,7 +92,7 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
         ssr_mode=False,  # on by default on Spaces, but renders no widget earlier and triples the requests
         mcp_server=serves_tools(settings),
         favicon_path=PICTURES / ICON,
-        app_kwargs=app,
+        app_kwargs=app_options,
         **more,
     )
     sys.stdout.write(f"* Running on {str(page.local_url).rstrip('/')}\n")

@@ -1,12 +1,12 @@
 """The table of all request and selection fields.
 
-A request determines the answer; a selection determines what the page shows of it. The rows define input validation,
+A request determines the answer; a selection determines its presentation on the page. The rows define input validation,
 the signatures and documentation of the API, the permalink, and the options of the page and of Two models.
 `browser_fields` returns the table for the browser.
 
 To add a decoding option, add a row to `REQUEST_FIELDS`, a field and range to `model/records.py`, and phrases
 (`option_NAME`, `field_NAME`, and `api_NAME` if the API accepts it). API arguments may be positional, so a new API row
-goes after the existing ones.
+must follow the existing ones.
 """
 
 # ruff: noqa: RUF009 - `_selection_field` returns a dataclass field
@@ -54,7 +54,7 @@ MAX_LANGUAGE_CHARACTERS = 40  # maximum length of a language code
 
 @dataclass(frozen=True)
 class Field:
-    """A row. Its phrases: `field_NAME`, `option_NAME` or `tool_NAME` on the page, `api_NAME` in the API."""
+    """A row. Its phrases are `field_NAME`, `option_NAME` or `tool_NAME` on the page, `api_NAME` in the API."""
 
     name: str
     value: ValueKind
@@ -67,7 +67,7 @@ class Field:
     required: bool = False
 
     def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
-        """Return the row for the browser; with settings, including their limits."""
+        """Return the row for the browser. Without settings, limits that depend on settings are omitted."""
         properties = {
             name: getattr(self, name) for name in ("name", "default", "in_link", "ids", "on_page", "always_in_link")
         }
@@ -135,7 +135,7 @@ class Selection:
     column: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned key
     # Content of the head wall: maps, or a measure per head.
     measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
-    # Number of target tokens shown; None: all.
+    # Number of target tokens on display; None: all.
     written: int | None = _selection_field(IntValue(1, MAX_TOKENS, empty=True), None)
     pinned: HeadId | None = _selection_field(HeadIdValue(), None)  # the other side of a comparison
     # A head of the second model; None: the most similar to the first model's head.
@@ -164,8 +164,8 @@ OPTIONS = tuple(
 
 def parameters(endpoint: str) -> tuple[Field, ...]:
     """Return the parameters of an endpoint in order: the sentence, the selection, the decoding options."""
-    text, *rest = (row for row in REQUEST_FIELDS if endpoint in row.api)
-    return (text, *(row for row in SELECTION_FIELDS if endpoint in row.api), *rest)
+    text, *options = (row for row in REQUEST_FIELDS if endpoint in row.api)
+    return (text, *(row for row in SELECTION_FIELDS if endpoint in row.api), *options)
 
 
 def browser_fields() -> dict[str, list[dict[str, Any]]]:

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 def handle_sigterm_as_sigint() -> None:
     """Handle SIGTERM, which stops containers, like Ctrl-C; a second signal exits at once.
 
-    This replaces Ray's handler, which kills the process without unwinding and prints Ray's stack trace.
+    This replaces Ray's handler, which kills the process without cleanup and prints Ray's stack trace.
     """
 
     def heard(number: int, frame: FrameType | None) -> None:

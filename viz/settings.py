@@ -39,7 +39,7 @@ class Settings:
     max_beam: int = 10
     cache_mb: int = 256
     max_request_kb: int = 256
-    max_answer_mb: int = 32  # enough for a sentence of a hundred tokens with all weights in full
+    max_answer_mb: int = 32  # enough for a sentence of a hundred tokens with all weights
     concurrency: int = 2
     line: int = 1000
     max_wait_s: int = 60
@@ -188,15 +188,15 @@ def check_can_bind(settings: Settings) -> None:
 
 def load_hub_list() -> list[dict[str, Any]]:
     """Return the models offered to visitors: `id`, `languages`, approximate `bytes`."""
-    listed: list[dict[str, Any]] = json.loads(HUB_LIST.read_text(encoding="utf-8"))
-    return listed
+    models: list[dict[str, Any]] = json.loads(HUB_LIST.read_text(encoding="utf-8"))
+    return models
 
 
 def _models(text: str, *, public: bool) -> tuple[str, ...]:
-    """Parse Hub ids. On a public page visitors may download only these, unless `*` is included."""
-    listed = tuple(entry["id"] for entry in load_hub_list())
+    """Parse Hub ids. On a public page, visitors may download only these models, unless `*` is included."""
+    hub_ids = tuple(entry["id"] for entry in load_hub_list())
     if not text:
-        return listed if public else (*listed, ANY_MODEL)
+        return hub_ids if public else (*hub_ids, ANY_MODEL)
     if text == "none":
         return ()
     names = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
@@ -206,7 +206,7 @@ def _models(text: str, *, public: bool) -> tuple[str, ...]:
                 read_id(name)
         except HubError as error:
             raise SettingsError(f"{_variable('models')}: {error}") from error
-    return tuple(dict.fromkeys((*listed, *names))) if ANY_MODEL in names else names
+    return tuple(dict.fromkeys((*hub_ids, *names))) if ANY_MODEL in names else names
 
 
 def _is_public(host: str, value: Mapping[str, str]) -> bool:
@@ -214,12 +214,12 @@ def _is_public(host: str, value: Mapping[str, str]) -> bool:
 
     An unset host means `GRADIO_SERVER_NAME`, or else loopback, as in Gradio.
     """
-    shared = value.get("GRADIO_SHARE", "").lower() == "true" or bool(value.get("GRADIO_ROOT_PATH"))
+    is_shared = value.get("GRADIO_SHARE", "").lower() == "true" or bool(value.get("GRADIO_ROOT_PATH"))
     name = (host or value.get("GRADIO_SERVER_NAME", "").strip() or "127.0.0.1").strip("[]")
     try:
-        return shared or not ipaddress.ip_address(name).is_loopback
+        return is_shared or not ipaddress.ip_address(name).is_loopback
     except ValueError:
-        return shared or name != "localhost"
+        return is_shared or name != "localhost"
 
 
 def _frames(text: str) -> tuple[str, ...]:
@@ -241,7 +241,7 @@ def _whole(field: str, text: str) -> int | None:
     if not text:
         return None
     low, high = _RANGES[field]
-    # Only ASCII digits, and below Python's limit on their number.
+    # Only ASCII digits, and fewer than Python's limit.
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and low <= int(text) <= high):
         raise SettingsError(
             f"{_variable(field)} is {text[:40]!r}, but must be a whole number from {low} to {high}. Change or unset it."

@@ -61,8 +61,8 @@ def _survey(arguments: argparse.Namespace) -> int:
     if arguments.workers is not None and arguments.workers < 1:
         raise CommandError(f"--workers {arguments.workers}: one process at least.")
     file, model = Path(arguments.what), model_folder(arguments.model)
-    names = [name.strip() for name in arguments.measure.split(",") if name.strip()]
-    plan = make_plan(model, file, check_measures(names))
+    measures = [name.strip() for name in arguments.measure.split(",") if name.strip()]
+    plan = make_plan(model, file, check_measures(measures))
     start_survey(arguments.output, plan)
     options = {"device": arguments.device, "on_progress": ProgressLine(plan.lines).add}
     if arguments.cluster:

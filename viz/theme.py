@@ -1,7 +1,7 @@
 """The colours and fonts of the page and its figures, in light and dark mode.
 
 Colour marks attention or the selection; uncertainty is grey. Only the second head of a comparison is orange.
-Sequential scales are ordered by lightness alone, so they survive colour-vision deficiencies and greyscale printing:
+Sequential scales are ordered by lightness alone, so they work with colour-vision deficiencies and in greyscale prints:
 zero is the pale end in light mode and the dark end in dark mode. Colours between two stops are interpolated in OKLab
 (https://bottosson.github.io/posts/oklab/), where equal steps look equal.
 """
@@ -153,9 +153,9 @@ def _samples(name: str, theme: ThemeName, count: int) -> tuple[tuple[float, str]
     results = []
     for step in range(count):
         position = step / (count - 1)
-        below = min(len(stops) - 2, int(position * (len(stops) - 1)))
-        fraction = position * (len(stops) - 1) - below
-        lab = [low + (high - low) * fraction for low, high in zip(stops[below], stops[below + 1], strict=True)]
+        lower = min(len(stops) - 2, int(position * (len(stops) - 1)))
+        fraction = position * (len(stops) - 1) - lower
+        lab = [low + (high - low) * fraction for low, high in zip(stops[lower], stops[lower + 1], strict=True)]
         results.append((position, _to_hex(lab[0], lab[1], lab[2])))
     return tuple(results)
 
@@ -214,7 +214,7 @@ def plotly_template(theme: Theme) -> go.layout.Template:
         "linecolor": theme.rule,
         "automargin": False,
     }
-    bar = {
+    colour_bar = {
         "outlinewidth": 0,
         "thickness": 8,
         "ticks": "",
@@ -232,7 +232,7 @@ def plotly_template(theme: Theme) -> go.layout.Template:
         "colorway": [head_colour(theme, head) for head in range(len(HUES))],
         "xaxis": axis,
         "yaxis": axis,
-        "coloraxis": {"colorbar": bar},
+        "coloraxis": {"colorbar": colour_bar},
         "hoverlabel": {
             "bgcolor": theme.ink,
             "bordercolor": theme.ink,
@@ -243,7 +243,7 @@ def plotly_template(theme: Theme) -> go.layout.Template:
         "legend": {"font": {"size": CAPTION, "color": theme.ink_2}, "bgcolor": "rgba(0,0,0,0)"},
         "annotationdefaults": {"font": {"size": CAPTION, "color": theme.ink_2}, "showarrow": False},
     }
-    return go.layout.Template(layout=layout, data={"heatmap": [{"colorbar": bar}]})
+    return go.layout.Template(layout=layout, data={"heatmap": [{"colorbar": colour_bar}]})
 
 
 def _to_lab(stop: Stop) -> tuple[float, float, float]:

@@ -109,7 +109,7 @@ def candidate_label(text: str) -> TokenLabel:
 
 
 def make_visible(text: str) -> str:
-    """Replace invisible characters with symbols; spaces between words are kept."""
+    """Replace invisible characters with symbols; spaces between words remain."""
     text = text.strip(" ") or text  # tokens may include the preceding space
     if not text:
         return EMPTY
@@ -132,7 +132,7 @@ def truncate(text: str, longest: int = MAX_COLUMNS) -> str:
     clusters = [_limit_accents(cluster) for cluster in grapheme_clusters(text)]
     if sum(map(display_width, clusters)) <= longest:
         return "".join(clusters)
-    prefix, width = [], 1  # the ellipsis
+    prefix, width = [], 1  # one column for the ellipsis
     for cluster in clusters:
         width += display_width(cluster)
         if width > longest:

@@ -98,7 +98,7 @@ class Endpoints:
         selection = parse_selection({"kind": selected["kind"]}, self.service.settings)
         request = self._request({name: value for name, value in values.items() if name not in SELECTION_NAMES})
         config = self.service.model_info(request.model).model.config
-        # Checked before translating. The mean over layers is available only on the page.
+        # Indices are checked before translating. The mean over layers is available only on the page.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
         layer: int = check_index("layer", selected["layer"], count=layers)
         head: IndexOrReduction = check_index("head", selected["head"], count=config.heads, merged=get_args(Merged))
@@ -118,9 +118,8 @@ class Endpoints:
             "rows": _texts(attention_map.rows),
             "columns": _texts(attention_map.columns),
             "weights": table.tolist(),
-            "measures": _measures(answer, selection.kind, weights)
-            if head != "max"
-            else None,  # rows of the maximum exceed one
+            # Rows of the maximum sum to more than one.
+            "measures": _measures(answer, selection.kind, weights) if head != "max" else None,
             "meaning": ROWS_BY_KIND[selection.kind],
             "hint": hint_for_programs(self.service, answer),
         }
@@ -131,12 +130,12 @@ def endpoint_signature(endpoint: str) -> inspect.Signature:
     return inspect.Signature(
         [
             inspect.Parameter(
-                row.name,
+                field.name,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                annotation=row.value.annotation,
-                default=_default(row),
+                annotation=field.value.annotation,
+                default=_default(field),
             )
-            for row in parameters(endpoint)
+            for field in parameters(endpoint)
         ],
         return_annotation=dict[str, Any],
     )
@@ -152,11 +151,11 @@ def _default(row: Field) -> Any:
 
 def endpoint_docstring(endpoint: str) -> str:
     """Build the docstring of an endpoint from the phrases of its fields, for the API panel and MCP clients."""
-    arguments = "\n".join(f"    {row.name}: {phrase(f'api_{row.name}')}" for row in parameters(endpoint))
+    arguments = "\n".join(f"    {field.name}: {phrase(f'api_{field.name}')}" for field in parameters(endpoint))
     return f"{phrase(f'api_{endpoint}')}\n\nArgs:\n{arguments}\n\nReturns:\n    {phrase(f'api_{endpoint}_returns')}\n"
 
 
-# The middleware checks argument names and counts against these.
+# The middleware checks argument names and counts against these signatures.
 ENDPOINTS = {name: endpoint_signature(name) for name in ENDPOINT_NAMES}
 SELECTION_NAMES = {row.name for row in SELECTION_FIELDS}
 
@@ -177,8 +176,8 @@ def register_api(service: Service, threads: CapacityLimiter) -> None:
 
 def _describe(added: Any, endpoint: str) -> None:
     """Name and describe each argument in the API panel; Gradio names them "1st" to "11th"."""
-    for component, row in zip(added.inputs, parameters(endpoint), strict=True):
-        describe(component, row.name, additional_description=phrase(f"api_{row.name}"))
+    for component, field in zip(added.inputs, parameters(endpoint), strict=True):
+        describe(component, field.name, additional_description=phrase(f"api_{field.name}"))
     (result,) = added.outputs
     describe(result, "result", description=phrase(f"api_{endpoint}_returns"))
 

@@ -82,7 +82,7 @@ def app_kwargs(
 
 
 def response_headers(settings: Settings) -> list[tuple[bytes, bytes]]:
-    """Return the headers of every response: no MIME sniffing, no referrer to other sites, no other hosts."""
+    """Return the headers of every response: no MIME sniffing, no referrer to other sites, no content of other hosts."""
     policy = CONTENT_SECURITY_POLICY | {"frame-ancestors": " ".join(("'self'", *settings.frames))}
     return [
         (b"x-content-type-options", b"nosniff"),
@@ -211,7 +211,7 @@ class RequestGuard:
                 return None
             parts.append(message.get("body", b""))
             size += len(parts[-1])
-            if size > self.most_bytes:  # longer than its content-length
+            if size > self.most_bytes:  # the body is longer than its content-length
                 raise self._too_large()
             if not message.get("more_body", False):
                 return b"".join(parts)
@@ -273,7 +273,7 @@ class RequestGuard:
         return arguments
 
     def _admit(self, scope: Scope, name: str) -> None:
-        """Reject a call at once if it would wait too long; accepted calls are always answered."""
+        """Reject a call at once if it would wait too long, so that accepted calls are always answered."""
         if self.queue is not None:
             self.queue.admit(name, Visitor(scope[ADDRESS]))
 

@@ -64,7 +64,7 @@ async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None]
 
 
 async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Stream the messages of a session until none are pending."""
+    """Stream the messages of a session while any are pending."""
     query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
     session = next(reversed(query.get("session_hash", [])), "")  # Gradio uses the last value
     if not session:
@@ -107,13 +107,12 @@ class _StreamProxy:
         self.final_message: Message | None = None
 
     async def receive(self) -> Message:
-        """Forward client messages. Report a disconnect if none are pending, because Gradio never ends the stream."""
+        """Forward client messages. Report a disconnect if no message is pending: Gradio never ends the stream."""
         incoming, was_expecting = asyncio.ensure_future(self._receive()), True
         try:
             while not incoming.done():
-                if not was_expecting and not self._queue.is_expecting(
-                    self._session
-                ):  # checked twice, to include Gradio's last message
+                # Checked twice, to include Gradio's last message.
+                if not was_expecting and not self._queue.is_expecting(self._session):
                     return {"type": "http.disconnect"}
                 was_expecting = self._queue.is_expecting(self._session)
                 await asyncio.wait((incoming,), timeout=POLL_SECONDS)
@@ -122,7 +121,7 @@ class _StreamProxy:
             incoming.cancel()
 
     async def send(self, message: Message) -> None:
-        """Forward all messages but the last."""
+        """Forward all messages except the last, which `send_final` sends."""
         if message["type"] == "http.response.start":
             self.begun = True
         elif not message.get("more_body", False):

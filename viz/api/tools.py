@@ -13,7 +13,7 @@ MAJOR = "1"  # major version of the `mcp` package that Gradio requires
 
 
 def serves_tools(settings: Settings, environ: Mapping[str, str] | None = None) -> bool:
-    """Whether to serve tools: the variable's value; if unset, true on a Space, whose build installs `gradio[mcp]`."""
+    """Whether to serve tools. If the variable is unset, only a Space does, because its build installs `gradio[mcp]`."""
     value = (os.environ if environ is None else environ).get(VARIABLE, "").strip().lower()
     try:
         installed = version("mcp")

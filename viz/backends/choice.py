@@ -1,4 +1,4 @@
-"""Choice of the backend by the settings."""
+"""Choice of the backend from the settings."""
 
 from __future__ import annotations
 

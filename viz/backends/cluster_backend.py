@@ -1,6 +1,6 @@
 """Cluster backend: Ray Serve replicas compute, and this process loads no weights.
 
-It calls a Ray Serve application (`replica.py`) over HTTP, so it does not need Ray itself. If a machine is lost, its
+It calls a Ray Serve application (`replica.py`) over HTTP, so Ray need not be installed here. If a machine is lost, its
 request is retried once, without repeating progress. After a failure to connect, requests are rejected for
 `BACK_OFF_SECONDS`, so that they do not block the queue.
 """
@@ -176,5 +176,5 @@ class ClusterBackend:
         return response
 
     def _connection(self, seconds: float) -> http.client.HTTPConnection:
-        kind = http.client.HTTPSConnection if self._place.scheme == "https" else http.client.HTTPConnection
-        return kind(self._place.hostname or "", self._place.port, timeout=seconds)
+        connection_class = http.client.HTTPSConnection if self._place.scheme == "https" else http.client.HTTPConnection
+        return connection_class(self._place.hostname or "", self._place.port, timeout=seconds)

@@ -1,7 +1,7 @@
 """Wire format between page processes and replicas: one request, a stream of frames back.
 
-A call (`record_codec.py`) has the model, its revision, the function and its arguments. A frame is a letter, a length
-of eight bytes, and that many bytes: progress, the answer, a user error, an internal error or a heartbeat.
+A call (`record_codec.py`) contains the model, its revision, the function and its arguments. A frame is a letter, a
+length of eight bytes, and that many bytes: progress, the answer, a user error, an internal error or a heartbeat.
 """
 
 from __future__ import annotations
@@ -98,16 +98,16 @@ def _stream(model: Translator, call: RemoteCall, gone: Callable[[], bool]) -> It
 
 def read_frame(read: Callable[[int], bytes]) -> tuple[bytes, bytes] | None:
     """Read the next frame: letter and payload, or None at the end. Raises `EOFError` for a truncated frame."""
-    head = _read_exactly(read, 9)
-    if not head:
+    header = _read_exactly(read, 9)
+    if not header:
         return None
-    length = int.from_bytes(head[1:], "little")
+    length = int.from_bytes(header[1:], "little")
     if length > MAX_FRAME_BYTES:
         raise EOFError("a frame without an end")
     payload = _read_exactly(read, length)
     if len(payload) < length:
         raise EOFError("a frame was cut off")
-    return head[:1], payload
+    return header[:1], payload
 
 
 def decode_progress(payload: bytes) -> Progress:

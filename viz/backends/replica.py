@@ -93,7 +93,7 @@ class Replica:
             finally:
                 loop.call_soon_threadsafe(queue.put_nowait, None)
 
-        work = loop.run_in_executor(self.threads, compute)
+        computation = loop.run_in_executor(self.threads, compute)
         try:
             while True:
                 try:
@@ -103,7 +103,7 @@ class Replica:
                 if output is None:
                     break
                 yield output
-            await work
+            await computation
         finally:
             cancelled.set()
 

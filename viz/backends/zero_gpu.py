@@ -28,8 +28,8 @@ MAX_WORKER_MODELS = 2  # models in the worker process: a translation and its bac
 class ZeroGpuBackend(LocalBackend):
     """A backend that runs each call on a GPU, in a forked worker process that is reused while it is idle.
 
-    The worker loads the models. In the page's process, `spaces` replaces CUDA in the main thread only: loading a
-    model onto the GPU in another thread is an error.
+    The worker loads the models. In the page's process, `spaces` replaces CUDA in the main thread only, so
+    loading a model onto the GPU in another thread would fail.
     """
 
     uses_gradio_queue = True  # Gradio's client adds the visitor's GPU token
@@ -40,7 +40,7 @@ class ZeroGpuBackend(LocalBackend):
 
     def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
         """Run in the worker process. Arguments and result are copied."""
-        self.models.catalogue.folder(card)  # a missing model is an error before a GPU is requested
+        self.models.catalogue.folder(card)  # raises for a missing model before a GPU is requested
         self.models.catalogue.mark_used(card)
         try:
             return decode(self._gpu(card, function_name(work), encode(arguments)))

@@ -1,7 +1,7 @@
-"""Bundles the ES modules into one file, so that a first visit needs one request instead of a hundred.
+"""A bundler of the ES modules into one file, so that a first visit needs one request instead of a hundred.
 
 Our modules follow a form that needs no parser: imports start a line and list names from a relative path; exports are
-functions, classes and constants under their own names. Any other form is an error. Each module becomes a function that
+functions, classes, constants or lists of names. Any other form is an error. Each module becomes a function that
 runs once, after its dependencies, and returns its exports. Whole-line comments are stripped: an eighth of the size.
 """
 
@@ -44,9 +44,9 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
 
     Modules read `tables` as `globalThis.headlightTables`.
     """
-    head = [f"globalThis.headlightTables = {_to_javascript(tables)};", "export const modules = {};"]
-    head.append("globalThis.headlightModules = modules;")
-    return _bundle(sources, topological_order(sources), head)
+    header = [f"globalThis.headlightTables = {_to_javascript(tables)};", "export const modules = {};"]
+    header.append("globalThis.headlightModules = modules;")
+    return _bundle(sources, topological_order(sources), header)
 
 
 def lazy_bundle(sources: Mapping[str, str], first: Mapping[str, str], phrases: object) -> Bundle:
@@ -56,9 +56,9 @@ def lazy_bundle(sources: Mapping[str, str], first: Mapping[str, str], phrases: o
         lazy_imports = [imported for imported in imports(path, first[path]) if imported in sources]
         if lazy_imports:
             raise BundleError(f"{path} imports {lazy_imports[0]}, which comes later.")
-    head = ["export const modules = globalThis.headlightModules;", f"const phrases = {_to_javascript(phrases)};"]
-    head.append("for (const code in phrases) Object.assign(globalThis.headlightTables.words[code], phrases[code]);")
-    return _bundle(sources, [path for path in topological_order(all_sources) if path in sources], head)
+    header = ["export const modules = globalThis.headlightModules;", f"const phrases = {_to_javascript(phrases)};"]
+    header.append("for (const code in phrases) Object.assign(globalThis.headlightTables.words[code], phrases[code]);")
+    return _bundle(sources, [path for path in topological_order(all_sources) if path in sources], header)
 
 
 def _to_javascript(values: object) -> str:
@@ -118,7 +118,7 @@ def imports(path: str, source: str) -> Iterator[str]:
 
 
 def wrap_module(path: str, source: str) -> str:
-    """Return the function body of a module. Line numbers are kept; an added last line returns the exports."""
+    """Return the function body of a module. Line numbers do not change; an added last line returns the exports."""
     recognised = sum(len(form.findall(source)) for form in (IMPORT, EXPORT, EXPORTS))
     if recognised != len(STATEMENT.findall(source)):
         forms = "import { a, b as c } from './d.js'; and export function, class, const, or { a, b as c };"
@@ -182,10 +182,10 @@ def mappings(places: list[tuple[int, int] | None]) -> str:
 
 def _digits(number: int) -> str:
     """Encode a number as base64 VLQ: groups of five bits, with the sign in the lowest bit."""
-    rest = abs(number) << 1 | (number < 0)
+    remaining = abs(number) << 1 | (number < 0)
     text = ""
     while True:
-        group, rest = rest & 31, rest >> 5
-        text += DIGITS[group | (32 if rest else 0)]
-        if not rest:
+        group, remaining = remaining & 31, remaining >> 5
+        text += DIGITS[group | (32 if remaining else 0)]
+        if not remaining:
             return text

@@ -75,12 +75,12 @@ class CallRoute:
         """Answer one call. Its waiting time and its work end early if the client disconnects."""
         name, call = scope["path_params"]["name"], _find(self.table.calls, scope)
         body = await parse_body(scope, receive)
-        visitor, left = Visitor(scope.get(ADDRESS, ""), body.session), Event()
+        visitor, disconnected = Visitor(scope.get(ADDRESS, ""), body.session), Event()
         VISITOR.set(visitor)
-        HAS_LEFT.set(left.is_set)
-        watcher = asyncio.create_task(watch_disconnect(receive, left))
+        HAS_LEFT.set(disconnected.is_set)
+        watcher = asyncio.create_task(watch_disconnect(receive, disconnected))
         try:
-            content = await self._answer(name, call, body, visitor, left)
+            content = await self._answer(name, call, body, visitor, disconnected)
         finally:
             watcher.cancel()
         await Response(content, media_type="application/json")(scope, receive, send)

@@ -19,19 +19,19 @@ from headlight.viz.service.payload import error_json
 
 LOG = logging.getLogger(__name__)
 
-Function = Callable[[Mapping[str, Any]], Any]  # its input is untrusted
+Function = Callable[[Mapping[str, Any]], Any]  # the argument is untrusted
 
 
 class Call(NamedTuple):
     """A function of named values that returns values for JSON, or JSON as bytes."""
 
     function: Function
-    computes: bool = True  # whether it waits in the queue; other functions only do lookups or query the Hub
+    computes: bool = True  # whether it waits in the queue; other functions only look up data or query the Hub
     background: bool = False  # called without user action, so it waits for all user requests
 
 
 class CallTable:
-    """The calls and streams of a page by name. Tabs add theirs while the page is built."""
+    """The calls and streams of a page by name. Tabs register them while the page is built."""
 
     def __init__(self, threads: int) -> None:
         self.threads = CapacityLimiter(threads)  # threads for the functions
@@ -39,13 +39,13 @@ class CallTable:
         self.streams: dict[str, MessageStream] = {}
 
     def add(self, *functions: Function, computes: bool = True, background: bool = False) -> None:
-        """Add functions under their own names."""
+        """Register functions by their names."""
         for function in functions:
             self._reserve(function.__name__)
             self.calls[function.__name__] = Call(function, computes, background)
 
     def add_stream(self, function: MessageStream) -> None:
-        """Add `function(values, stop)` under its own name. It yields messages and returns soon after `stop` is set."""
+        """Register `function(values, stop)` by its name. It yields messages and returns soon after `stop` is set."""
         self._reserve(function.__name__)
         self.streams[function.__name__] = function
 

@@ -1,4 +1,4 @@
-"""Storage of answers too large to stream: the stream has a name, by which the browser fetches the answer.
+"""Storage of answers that are too large to stream. The browser fetches them by a name that the stream sends.
 
 Gradio's frontend reads, copies and compares every message: for 2.6 MB, 0.2 s of the 0.4 s after the forward pass.
 """

@@ -51,7 +51,7 @@ async def stream_response(
 ) -> None:
     """Stream messages as they are produced. A client disconnect sets `stop`; `limiter` bounds the threads.
 
-    The function does not wait for the client: on a slow connection it would block its queue slot.
+    The function does not wait for the client, because a slow connection would then block a queue slot.
     """
     stop = Event()
     HAS_LEFT.set(stop.is_set)
@@ -81,7 +81,7 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
                         yield message
     finally:
         stop.set()
-        with suppress(ValueError):  # a step is still running; `_next` closes the generator after it
+        with suppress(ValueError):  # a step is still running, and `_next` closes the generator after it
             steps.close()
 
 

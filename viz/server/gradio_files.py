@@ -52,8 +52,8 @@ def _dynamic_imports(folder: Path, module: str, name: str) -> list[str]:
 def _component(folder: Path, core: str, kind: str) -> list[str]:
     """Return the files of one component type."""
     code = (folder / core).read_text(encoding="utf-8")
-    start = re.search(COMPONENT.format(kind=re.escape(kind)), code)
-    match = LATER.search(code, start.end()) if start else None
+    prefix_match = re.search(COMPONENT.format(kind=re.escape(kind)), code)
+    match = LATER.search(code, prefix_match.end()) if prefix_match else None
     return _needed(code, core, match) if match else []
 
 

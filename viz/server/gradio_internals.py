@@ -22,7 +22,7 @@ def function_named(page: Any, name: str) -> Any:
 
 
 def is_unknown_function(error: Exception) -> bool:
-    """Whether Gradio looked up an unknown function. The class is matched by name, because its module changes."""
+    """Whether Gradio looked up an unknown function. The class is matched by name: its module differs by version."""
     return isinstance(error, KeyError) or type(error).__name__ == "FnIndexInferError"
 
 

@@ -2,7 +2,7 @@
 
 Gradio starts every job it receives, so a client that submits jobs and reads no results would delay the rest. A session
 that has subscribed before is trusted with one job, which starts while the stream is still being opened: on a slow
-connection that takes as long as the answer itself. A job without a subscriber is held outside the queue for `KEPT_S`.
+connection that takes as long as the answer. A job without a subscriber is held outside the queue for `KEPT_S`.
 It is rejected at once if the buffer is full; held jobs are never evicted. This uses private parts of Gradio's queue,
 because the pinned version has no public interface for it.
 
@@ -41,7 +41,7 @@ MAX_KNOWN_SESSIONS = 10_000  # remembered sessions that have subscribed
 
 
 class SubscriberQueue(Queue):
-    """A FIFO queue; jobs of sessions that never subscribed are held until they do."""
+    """A FIFO queue that holds a session's jobs until the session subscribes."""
 
     def __init__(self, page: gr.Blocks, line: RequestQueue) -> None:
         super().__init__(live_updates=True, concurrency_count=MAX_JOBS, update_intervals=1, max_size=None, blocks=page)
@@ -57,14 +57,14 @@ class SubscriberQueue(Queue):
         self._held: dict[str, list[Event]] = {}  # jobs by session, or by id for API jobs
         self._held_bytes: Counter[str] = Counter()  # bytes of held jobs by address
         self._held_jobs: Counter[str] = Counter()  # number of held jobs by address
-        # Sessions that have subscribed, each of size 1; true while a job of the session runs without a subscriber.
+        # Sessions that have subscribed, each of size 1. The value is true while a job runs without a subscriber.
         self._known: ByteLru[bool] = ByteLru(MAX_KNOWN_SESSIONS)
 
     # ------------------------------------------------------------ subscribers
 
     @contextmanager
     def subscribe(self, session: str) -> Iterator[Callable[[], None]]:
-        """Keep a stream of this session open during the block. Yields a function that ends the subscription.
+        """Count a stream as a subscriber of its session during the block. Yields a function that ends the subscription.
 
         The client may not have noticed the end yet. A job that it submits meanwhile gets its id after the block.
         """
@@ -85,7 +85,7 @@ class SubscriberQueue(Queue):
         finally:
             _decrement(counter, session)
             if not self._listeners[session] and session in self.pending_event_ids_session:
-                # The messages of finished jobs are dropped with the stream, read or not.
+                # The messages of finished jobs are dropped with the stream, even if unread.
                 self.pending_event_ids_session[session] &= self.event_ids_to_events.keys()
             self._forget_sessions()
 
@@ -156,15 +156,15 @@ class SubscriberQueue(Queue):
         if event._id not in self.answers:
             super().send_message(event, event_message)
         elif event_message.msg == "process_completed":
-            kind, output = "complete" if event_message.success else "error", event_message.output
+            event_type, output = "complete" if event_message.success else "error", event_message.output
             data = output.get("data") if event_message.success else output
-            self.answers.put(event._id, f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode())
+            self.answers.put(event._id, f"event: {event_type}\ndata: {json.dumps(data)}\n\n".encode())
 
     async def process_events(self, events: list[Event], *rest: Any) -> None:
         """Run a job with `VISITOR` and `HAS_LEFT` set for its function."""
-        first = events[0]
-        VISITOR.set(Visitor(first.request.scope.get(ADDRESS, ""), first.session_hash))
-        HAS_LEFT.set(lambda: not first.alive)
+        first_event = events[0]
+        VISITOR.set(Visitor(first_event.request.scope.get(ADDRESS, ""), first_event.session_hash))
+        HAS_LEFT.set(lambda: not first_event.alive)
         try:
             await super().process_events(events, *rest)
         finally:

@@ -1,7 +1,7 @@
-"""Answers the Space status check of Gradio's client in the browser.
+"""A script that answers the Space status check of Gradio's client in the browser.
 
-On a Space, the client queries the Hub's status API before it connects. If the page has loaded, the Space is running;
-and our content security policy blocks requests to other hosts, which would log a console error.
+On a Space, the client queries the Hub's status API before it connects. If the page has loaded, the Space is running.
+Our content security policy would block the request to another host and log a console error.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from headlight.viz.service.lru import ByteLru
 
-KEPT_S = 600.0  # seconds that a result, or a job that has not been fetched, is kept
+KEPT_S = 600.0  # seconds that a result or an unclaimed job is kept
 MAX_BYTES = 32_000_000  # size of all stored results; the oldest are evicted first
 
 
@@ -69,5 +69,5 @@ class KeptAnswers:
 
     @property
     def readers(self) -> int:
-        """The number of results that clients are waiting for."""
+        """Number of results that clients wait for."""
         return len(self._readers)

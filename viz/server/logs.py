@@ -25,10 +25,10 @@ class JsonFormatter(logging.Formatter):
             "message": str(record.msg),  # unformatted, with its placeholders
         }
         values |= getattr(record, "values", {})  # structured fields of the record
-        kind, error, _ = record.exc_info or (None, None, None)
-        if kind is not None and error is not None:
+        error_class, error, _ = record.exc_info or (None, None, None)
+        if error_class is not None and error is not None:
             frames = traceback.extract_tb(error.__traceback__)
-            values["error"] = kind.__name__
+            values["error"] = error_class.__name__
             values["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
         return json.dumps(values, ensure_ascii=False)
 

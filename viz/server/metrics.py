@@ -1,7 +1,7 @@
 """Monitoring endpoints on a separate port: `/metrics` (Prometheus), `/health` and `/ready`.
 
-Visitors cannot reach the port, which responds while the page is busy. The metrics contain no visitor's text, address or
-session.
+Visitors cannot reach the port, which responds even if the page is busy. The metrics contain no text, address or
+session of a visitor.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class _MetricsHandler(BaseHTTPRequestHandler):
             self._respond(404, "text/plain", b"/metrics, /health and /ready are here.\n")
 
     def log_message(self, format: str, *values: Any) -> None:  # noqa: A002 - name in the base class
-        """Log nothing: monitoring polls every few seconds."""
+        """Log nothing, because monitoring polls every few seconds."""
 
     def _respond(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -145,7 +145,7 @@ class _MetricsHandler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    """A server on an IPv4 or IPv6 address."""
+    """A threaded server on an IPv4 or IPv6 address."""
 
     daemon_threads = True
 
@@ -161,7 +161,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> ThreadingHTTPServer | None:
-    """Serve the endpoints on the configured port. Returns `None` without one. Raises `SettingsError` on failure."""
+    """Serve the endpoints on the configured port. Returns `None` if it is unset. Raises `SettingsError` on failure."""
     if settings.metrics_port is None:
         return None
     try:

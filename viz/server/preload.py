@@ -47,7 +47,7 @@ class PreloadMiddleware:
         async def sending(message: Message) -> None:
             headers = message.get("headers", [])
             if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(PAGE):
-                start.update(message)  # delayed: the content length changes
+                start.update(message)  # delayed, because the content length changes
             elif start and message["type"] == "http.response.body":
                 body = add_preload_links(introduce(message.get("body", b"")), self.page)
                 added = len(body) - len(message.get("body", b""))
@@ -61,11 +61,11 @@ class PreloadMiddleware:
 
 
 def add_preload_links(body: bytes, page: Any) -> bytes:
-    """Insert preload links after the `<base>` tag; return the HTML unchanged if it has none."""
+    """Insert preload links after the `<base>` tag; return the HTML unchanged if the tag is missing."""
     base = BASE.search(body)
     if base is None:
         return body
-    # Preload Gradio's files only if this HTML is the one they were read from.
+    # Preload Gradio's files only if this HTML refers to them.
     files = frontend_files(component_kinds(page))
     preloaded = files if files and files[0].encode() in body else ()
     return body[: base.end()] + preload_links(preloaded, theme_file(page)).encode() + body[base.end() :]

@@ -20,7 +20,7 @@ ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # the page's URL in Gradio
 
 
 def introduce(body: bytes) -> bytes:
-    """Replace Gradio's tags with ours, after the `<base>` tag; return the HTML unchanged if it has none."""
+    """Replace Gradio's tags with ours, after the `<base>` tag; return the HTML unchanged if that is missing."""
     if not BASE.search(body):
         return body
     match = ROOT.search(body)

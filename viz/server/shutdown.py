@@ -27,7 +27,7 @@ LOG = logging.getLogger(__name__)
 def collect_signals() -> list[int]:
     """Append SIGTERM and SIGINT to the returned list instead of exiting; a second signal exits at once.
 
-    A list, not an `Event`: the handler may interrupt its own thread while it holds the event's lock.
+    A list, not an `Event`, because the handler may interrupt a thread that holds the event's lock.
     """
     signals: list[int] = []
 

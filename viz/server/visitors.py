@@ -54,12 +54,12 @@ class OneJobPerVisitor:
             yield stop
         finally:
             with self._lock:
-                if self._running.get(visitor, (None, 0))[0] is stop:  # a later request has its own entry
+                if self._running.get(visitor, (None, 0))[0] is stop:  # a later request may have replaced the entry
                     del self._running[visitor]
 
 
 def is_request_number(turn: Any) -> bool:
-    """Whether a value is a request number; bounded because Python raises when formatting very long integers."""
+    """Whether a value is a request number. Larger integers are rejected: Python cannot format very long ones."""
     return type(turn) is int and abs(turn) < MAX_REQUEST_NUMBER
 
 

@@ -1,4 +1,4 @@
-"""The interface of a backend, and the backend of this process. `viz/backends` has the others.
+"""The interface of a backend, and the backend of this process. `viz/backends` contains the others.
 
 A backend receives and returns records. `work` is one of the functions listed in `viz/backends/remote_functions.py`,
 which take the model and records. Request errors are raised as `ModelError`.
@@ -21,15 +21,15 @@ RemoteFunction = Callable[..., Any]
 
 
 class Backend(Protocol):
-    """A backend runs functions on models. Thread-safe."""
+    """The interface of a backend, which runs functions on models. Implementations are thread-safe."""
 
     uses_gradio_queue: bool  # whether requests must pass through Gradio's queue, which identifies the visitor
 
     def run(self, card: ModelCard, work: RemoteFunction, *arguments: Any) -> Any:
-        """Run `work(model, *arguments)` in the process that has the card's model."""
+        """Run `work(model, *arguments)` in the process that has loaded the card's model."""
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Yield progress after each word; the last record has the translation.
+        """Yield progress after each word. The last record contains the translation.
 
         Closing the iterator ends the work within one step; `stop` also interrupts a long step.
         """
@@ -38,7 +38,7 @@ class Backend(Protocol):
         """Return the model information without weights, to validate and tokenise requests in this process."""
 
     def health_problems(self) -> Mapping[str, str]:
-        """Return the reasons why the backend is unavailable; empty if it is healthy. Takes at most a second."""
+        """Return the reasons why the backend is unavailable; empty if it is healthy. Responds within one second."""
 
 
 class LocalBackend:
@@ -60,7 +60,7 @@ class LocalBackend:
             yield from translator.stream(request)
 
     def model_info(self, card: ModelCard) -> ModelInfo:
-        """Return the translator itself, since the request needs it anyway."""
+        """Return the translator, which the request needs anyway."""
         with self.models.use(card) as translator:
             result: Translator = translator
             return result
@@ -74,7 +74,7 @@ BackendChoice = Callable[[Settings, LoadedModels], Backend]
 
 
 def local_backend(settings: Settings, models: LoadedModels) -> Backend:
-    """Return the backend of this process, whatever the settings."""
+    """Return a `LocalBackend`, regardless of the settings."""
     return LocalBackend(models)
 
 

@@ -55,13 +55,13 @@ class Catalogue:
         self._here = {card.name: card for card in read_cards(settings.models_folder)}
         self._downloads = Downloads(self._make_room)
         self._reach = Reach()
-        listed = {
+        entries = {
             entry["id"]: _HubEntry(tuple(entry["languages"]), int(entry["bytes"]), entry.get("kind", "transformer"))
             for entry in load_hub_list()
         }
-        # Allowed models; also the downloaded ones if any model is allowed.
+        # Allowed Hub models by id. If any model is allowed, they include the cached ones.
         self._hub = {
-            name: listed.get(name, _HubEntry(languages_from_name(name)))
+            name: entries.get(name, _HubEntry(languages_from_name(name)))
             for name in settings.models
             if name != ANY_MODEL
         }
@@ -200,12 +200,12 @@ class Catalogue:
         return card
 
     def mark_used(self, card: ModelCard) -> None:
-        """Record the use of a model. If the quota is reached, the least recently used model is deleted first."""
+        """Record the use of a Hub model. At the quota, the least recently used model is deleted first."""
         if card.location == "hub":
             mark_used(read_id(card.name).repository)
 
     def _make_room(self, offer: DownloadPlan) -> bool:
-        """Delete models until the download fits into the quota."""
+        """Delete models until the download fits into the quota. Returns True, which confirms the download."""
         mark_claimed(offer.repository)
         downloading = {read_id(name).repository for name in self._downloads.names()}
         for name in make_room(offer.repository, offer.missing, self.settings.hub_mb * 1_000_000, downloading):

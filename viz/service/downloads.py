@@ -28,7 +28,7 @@ class Downloads:
         self._flights: SingleFlight[Path] = SingleFlight(shares=_is_shared_error)
 
     def fetch(self, name: str, on_progress: OnProgress | None = None, stop: Event | None = None) -> Path:
-        """Download a model, or wait for another request's download. Returns the folder."""
+        """Download a model, or wait for another request's download. Returns the model's folder."""
         stop = stop or Event()
         result = self._flights.get_or_lead(name, left=stop, on_progress=on_progress)
         if result is None:

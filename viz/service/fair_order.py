@@ -1,8 +1,8 @@
 """Fair scheduling of waiting requests.
 
-The next slot goes to the address with the fewest running requests; ties go to the one served least recently. The same
+The address with the fewest running requests gets the next slot; among equals, the one served least recently. The same
 rule then selects a session of the address and a kind of work of the session. Among kinds that were never served, the
-newest goes first, because it belongs to the tab that the visitor has just opened.
+newest is first, because it belongs to the tab that the visitor has just opened.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Rank = tuple[int, ...]  # the smallest is next; ranks are unique
 
 
 def fair_order(waiting: Iterable[Waiting], running: Turns, last: Turns) -> Iterator[Waiting]:
-    """Yield the requests in scheduling order, as of now. Lazy: the first one is cheap.
+    """Yield the waiting requests in scheduling order. Lazy, so the first request is cheap.
 
-    `running`: running requests per key. `last`: sequence number of the last slot granted to each key.
+    `running`: number of running requests per key. `last`: sequence number of the last slot granted to each key.
     """
     by_age = sorted(waiting, key=lambda request: request.sequence)
     return (request for _, request in _in_turns(by_age, 0, running, last, max(last.values(), default=0)))
@@ -51,7 +51,7 @@ def _in_turns(
     for request in waiting:
         groups[request.keys[level]].append(request)
     newest_first = waiting and level == len(waiting[0].keys) - 1
-    # (*rank, index, request, requests): indices are unique, so requests are never compared.
+    # Heap entries are (*rank, index, request, requests). Indices are unique, so requests are never compared.
     heap: list[tuple[Any, ...]] = []
     for index, (key, members) in enumerate(groups.items()):
         requests = _in_turns(members, level + 1, running, last, latest)

@@ -1,4 +1,4 @@
-"""Corpus roles of a model's heads: `roles.json` of its folder, loaded on demand."""
+"""Corpus roles of a model's heads, loaded on demand from `roles.json` in the model's folder."""
 
 from __future__ import annotations
 

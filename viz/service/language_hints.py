@@ -1,4 +1,4 @@
-"""Hints that the sentence seems to be in another language, with models that read it."""
+"""Hints that the sentence is probably in another language, with models that read that language."""
 
 from __future__ import annotations
 

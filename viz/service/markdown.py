@@ -98,9 +98,9 @@ def find_test_scores(found: list[Block]) -> dict[str, Any] | None:
         names, *lines = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         if names[0] != "test" or len(names) < 2:
             continue
-        goals = names.index("goal") if "goal" in names else None
+        goal_column = names.index("goal") if "goal" in names else None
         tests = [
-            {"test": line[0], "score": score, "goal": _number(line[goals]) if goals is not None else None}
+            {"test": line[0], "score": score, "goal": _number(line[goal_column]) if goal_column is not None else None}
             for line in lines
             if (score := _number(line[1])) is not None
         ]

@@ -68,7 +68,7 @@ class ModelCache(Generic[Model]):
         entry = self._models.get(key)
         if entry is not None:
             entry.users += 1
-            self._models.evict()  # the previously used model can now be evicted if it is too large
+            self._models.evict()  # the model used before may exceed the limit and can now be evicted
         return entry
 
     def _load(self, lead: Leader[_Entry[Model]], load: Callable[[], Model]) -> _Entry[Model]:

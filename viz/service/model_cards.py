@@ -21,10 +21,10 @@ from headlight.viz.errors import escape_for_log
 
 CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
 DEFAULTS_FILES = ("habits.json", "languages.json")
-OWN_CLASSIFIERS = ("classifier", "encoder_classifier")  # kinds of our own folders
+OWN_CLASSIFIERS = ("classifier", "encoder_classifier")  # kinds in the configuration of our own format
 LANGUAGE = re.compile(r"[a-z]{2,3}")
-LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text may be long
-LARGEST_HEADER = 100_000_000  # bytes: limit of the weight format
+LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters, because third-party text may be long
+LARGEST_HEADER = 100_000_000  # bytes; the limit of the safetensors format
 
 LOG = logging.getLogger(__name__)
 # Exceptions that reading third-party files can raise.
@@ -88,11 +88,11 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     family = model_type(config)
     if (unsupported := _unsupported_family(config)) is not None:
         raise ValueError(f"models of the family {unsupported!r} cannot be read, only {', '.join(FAMILIES)}")
-    head, body = _front_matter(card_text(folder))
+    front_matter, body = _front_matter(card_text(folder))
     return ModelCard(
         name=name,
         kind="classifier" if family in CLASSIFIERS or config.get("kind") in OWN_CLASSIFIERS else "transformer",
-        languages=languages_from_name(name) or _pair(head) if family else _languages(folder, head),
+        languages=languages_from_name(name) or _pair(front_matter) if family else _languages(folder, front_matter),
         parameters=sum(_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         summary=_summary(body),
@@ -116,7 +116,7 @@ def card_text(folder: Path) -> str:
 
 
 def _front_matter(text: str) -> tuple[str, str]:
-    """Split a card into front matter and text."""
+    """Split a card into front matter and body."""
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, flags=re.DOTALL)
     return (match[1], text[match.end() :]) if match else ("", text)
 
@@ -139,7 +139,7 @@ def _languages_in_front_matter(head: str) -> tuple[str, ...]:
 
 
 def _pair(head: str) -> tuple[str, ...]:
-    """Return source and target if a third-party card names exactly two languages. The order of more is unknown."""
+    """Return source and target if a third-party card names exactly two languages; the order of more is unknown."""
     languages = _languages_in_front_matter(head)
     return languages if len(languages) == 2 else ()
 
@@ -161,8 +161,8 @@ def _parameters(path: Path) -> int:
 def _summary(body: str) -> str:
     """Return the first paragraph that is not a heading, on one line."""
     paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
-    first = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
-    return first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
+    summary = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
+    return summary if len(summary) <= LONGEST_SUMMARY else f"{summary[:LONGEST_SUMMARY]}…"
 
 
 def _revision(folder: Path) -> str:

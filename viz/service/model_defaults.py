@@ -1,4 +1,4 @@
-"""Default options and languages of a model, and its choice of languages.
+"""Default options and languages of a model, and the languages that it offers.
 
 A model without generation defaults gets those of the page. A model's own defaults never exceed the server's limits.
 """
@@ -16,7 +16,7 @@ from headlight.viz.errors import PageError, repr_short
 from headlight.viz.request_fields import OPTIONS, default_options
 from headlight.viz.settings import Settings
 
-# Options in requests of the page: those that visitors can set, and those for which the page has another default.
+# Options in requests of the page: those that visitors can set, and those with a different default on the page.
 _PAGE = asdict(default_options(Settings()))
 REQUEST_OPTIONS = tuple(row.name for row in OPTIONS if row.on_page or _PAGE[row.name] != row.default)
 MAX_LISTED = 12  # maximum number of choices in an error message
@@ -24,7 +24,7 @@ MAX_LISTED = 12  # maximum number of choices in an error message
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDefaults:
-    """A model's defaults and choices. They stay in memory after the model is evicted."""
+    """Defaults and language choices of a model. They stay in memory after the model is evicted."""
 
     decoding: DecodingOptions
     max_length: int | None = None  # output tokens; None: no limit of the model
@@ -36,14 +36,14 @@ class ModelDefaults:
     in_python: DecodingOptions = field(default_factory=DecodingOptions)  # defaults of `Translator`
 
     def check_request(self, request: TranslationRequest, most: int) -> TranslationRequest:
-        """Fill in the model's length limit if the request has none. Raises `PageError` for unknown languages."""
+        """Fill in the model's length limit if the request sets no limit. Raises `PageError` for unknown languages."""
         for name, choices in (("source_language", self.sources), ("target_language", self.targets)):
             value = getattr(request, name)
             if value and not choices:
                 raise PageError(name, "no_languages", {"name": name, "given": repr_short(value)})
             if value and value not in choices:
-                listed = ", ".join((*choices[:MAX_LISTED], "…") if len(choices) > MAX_LISTED else choices)
-                raise PageError(name, "not_choice", {"name": name, "choices": listed, "given": repr_short(value)})
+                choice_list = ", ".join((*choices[:MAX_LISTED], "…") if len(choices) > MAX_LISTED else choices)
+                raise PageError(name, "not_choice", {"name": name, "choices": choice_list, "given": repr_short(value)})
         if self.max_length is None or request.options.max_length is not None:
             return request
         return replace(request, options=replace(request.options, max_length=min(self.max_length, most)))

@@ -59,13 +59,13 @@ def model_json(service: Service, translation: Translation) -> AnswerModel:
     """Return the data of a translation's model, with its defaults and the languages of the translation."""
     request = translation.request
     name = request.model or service.default
-    result = card_json(service.catalogue.card(name, "transformer"))
+    entry = card_json(service.catalogue.card(name, "transformer"))
     defaults = service.model_defaults(name)
     return {
-        **result,
+        **entry,
         "defaults": defaults.options(),
-        "source": request.source_language or defaults.source or result["source"],
-        "target": request.target_language or defaults.target or result["target"],
+        "source": request.source_language or defaults.source or entry["source"],
+        "target": request.target_language or defaults.target or entry["target"],
         "sources": defaults.sources,
         "targets": defaults.targets,
         "default_source": defaults.source,

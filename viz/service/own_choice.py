@@ -1,4 +1,4 @@
-"""A model's own translation, without reranking, for comparisons with itself under other options or interventions."""
+"""A model's own translation, without reranking, for comparisons under other options or interventions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def own_translation(service: Service, request: TranslationRequest) -> tuple[Tran
 
     The data is `None` if reranking selects the same translation for the page.
     """
-    own = service.translate(own_choice(request))
-    is_same = target_ids(own) == target_ids(service.translate(request))
-    return own, None if is_same else translation_dict(service, own)
+    translation = service.translate(own_choice(request))
+    is_same = target_ids(translation) == target_ids(service.translate(request))
+    return translation, None if is_same else translation_dict(service, translation)
 
 
 def target_ids(translation: Translation) -> tuple[int, ...]:

@@ -58,12 +58,12 @@ def translation_json(
     answer = answer_dict(translation, about, measured)
     letters = {kind: maps["letters"] for kind, maps in answer["attention"].items()}
     attention = {kind: {**maps, "letters": kind} for kind, maps in answer["attention"].items()}
-    rest, parts = _json({**answer, **more, "attention": attention}), []
+    remaining, parts = _json({**answer, **more, "attention": attention}), []
     for kind, text in letters.items():
-        name = f'"letters":"{kind}"'  # unique, because quotes in user text are escaped
-        prefix, rest = rest.split(name, 1)
+        placeholder = f'"letters":"{kind}"'  # unique, because quotes in user text are escaped
+        prefix, remaining = remaining.split(placeholder, 1)
         parts += [prefix, f'"letters":"{text}"']
-    return "".join([*parts, rest])
+    return "".join([*parts, remaining])
 
 
 def answer_dict(translation: Translation, about: AnswerModel, measured: CrossHeads = UNMEASURED) -> Answer:
@@ -118,7 +118,7 @@ def _request_values(request: TranslationRequest) -> RequestValues:
 
 
 def _node_values(node: BeamNode) -> NodeValues:
-    """Return a node of the beam search. The page shows two decimals of its numbers."""
+    """Return a node of the beam search. Numbers have six decimals; the page shows two."""
     log_probability, score = round(node.log_probability, 6), round(node.score, 6)
     return node.parent, node.step, node.id, node.text, log_probability, score, node.outcome
 
@@ -213,7 +213,7 @@ def measures_values(translation: Translation, kind: Kind) -> dict[str, MeasureVa
     """Return the measures that apply to a kind, by name: the unit, a scale and a letter for each head, layer by layer.
 
     A number is the scale times the weight of its letter. The scale is a power of ten, so that a number below 100 keeps
-    the two decimals that the page shows. A blank means NaN.
+    the two decimals that the page shows. A space means NaN.
     """
     measures = measure_weights(translation.attention.of(kind), map_geometry(translation, kind))
     values = np.stack([measure.ravel() for measure in measures.values()])  # [measure, head]

@@ -20,7 +20,7 @@ class Reach:
         self._at = 0.0
 
     def look(self, *, again: bool = False) -> bool:
-        """Whether the Hub responds; `again`: a visitor requests a new check."""
+        """Return whether the Hub responds. `again`: check again if the last check is older than a second."""
         with self._lock:
             age = time.monotonic() - self._at
             if self._known is None or age > (AGAIN if again else FRESH[self._known]):

@@ -61,13 +61,13 @@ class DecodeError(ValueError):
 
 
 def encode(value: Any) -> bytes:
-    """Encode a record, or plain values with records inside."""
+    """Encode a record, or plain values that contain records."""
     arrays: list[np.ndarray[Any, Any]] = []
     encoded = _encode_value(value, arrays)
     shapes = [[array.dtype.name, array.shape] for array in arrays]
-    head = json.dumps({"format": FORMAT, "value": encoded, "arrays": shapes}, separators=(",", ":")).encode()
+    header = json.dumps({"format": FORMAT, "value": encoded, "arrays": shapes}, separators=(",", ":")).encode()
     return b"".join(
-        [len(head).to_bytes(8, "little"), head, *(np.ascontiguousarray(array).tobytes() for array in arrays)]
+        [len(header).to_bytes(8, "little"), header, *(np.ascontiguousarray(array).tobytes() for array in arrays)]
     )
 
 
@@ -75,20 +75,20 @@ def decode(value: bytes) -> Any:
     """Decode records. Arrays are read-only. Raises `DecodeError` for invalid bytes."""
     try:
         length = int.from_bytes(value[:8], "little")
-        head = json.loads(value[8 : 8 + length])
-        if head["format"] != FORMAT:
-            raise DecodeError(f"format {head['format']!r}")
+        header = json.loads(value[8 : 8 + length])
+        if header["format"] != FORMAT:
+            raise DecodeError(f"format {header['format']!r}")
         arrays, start = [], 8 + length
-        for kind, shape in head["arrays"]:
-            if kind not in _KINDS:
-                raise DecodeError(f"an array of {kind!r}")
+        for dtype, shape in header["arrays"]:
+            if dtype not in _KINDS:
+                raise DecodeError(f"an array of {dtype!r}")
             count = int(np.prod(shape, dtype=np.int64))
-            arrays.append(np.frombuffer(value, kind, count, start).reshape(shape))  # read-only, since `value` is bytes
+            arrays.append(np.frombuffer(value, dtype, count, start).reshape(shape))  # read-only, since `value` is bytes
             start += arrays[-1].nbytes
-        return _decode_value(head["value"], arrays)
+        return _decode_value(header["value"], arrays)
     except DecodeError:
         raise
-    except Exception as error:  # invalid bytes can raise anything
+    except Exception as error:  # invalid bytes can raise any exception
         raise DecodeError(str(error)) from error
 
 
@@ -106,7 +106,7 @@ def decode_translation(value: bytes, rule: ReliabilityRule | None) -> Translatio
 
 
 def canonical_text(record: Any) -> str:
-    """Return the text of a record without arrays. Equal records have equal texts in every process."""
+    """Return the JSON of a record without its arrays. Equal records have equal texts in every process."""
     return json.dumps(_encode_value(record, []), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 

@@ -84,13 +84,13 @@ class RequestQueue:
         with self._changed:
             self._drop_abandoned()
             ticket = self._new(visitor, kind=kind, size=size)
-            first = self._same.get(same) if same is not None else None
+            leader = self._same.get(same) if same is not None else None
             if not admitted:
-                self._check_room(ticket, wait=first is None)
+                self._check_room(ticket, wait=leader is None)
             ticket.request_key = same
-            if first is not None:
-                ticket.leader = first
-                first.followers.append(ticket)
+            if leader is not None:
+                ticket.leader = leader
+                leader.followers.append(ticket)
                 return ticket
             if same is not None:
                 self._same[same] = ticket
@@ -256,19 +256,19 @@ class RequestQueue:
 
     def _expected_s(self, place: Ticket, besides: int = 0) -> float:
         """Estimate the waiting time of a new ticket, in seconds."""
-        at_most = self._wait_s(place, self._waiting, besides)
-        return at_most if at_most <= self.max_wait_s else self._wait_s(place, self._tickets_before(place), besides)
+        longest = self._wait_s(place, self._waiting, besides)
+        return longest if longest <= self.max_wait_s else self._wait_s(place, self._tickets_before(place), besides)
 
     def _tickets_before(self, place: Ticket) -> list[Ticket]:
         """Estimate the tickets ahead of a new one: all of its group, and one more than that from each other group.
 
-        Computing the scheduling order takes milliseconds with hundreds of tickets, which may arrive within a second.
+        The exact scheduling order of hundreds of tickets takes milliseconds, too long if they arrive within a second.
         """
         before: list[Ticket] = []
         for level in reversed(range(len(place.keys) - 1)):  # from the visitor to the address
             group = place.keys[level]
-            wider = place.keys[level - 1] if level else None
-            peers = [ticket for ticket in self._waiting if wider is None or ticket.keys[level - 1] == wider]
+            outer = place.keys[level - 1] if level else None
+            peers = [ticket for ticket in self._waiting if outer is None or ticket.keys[level - 1] == outer]
             if not before:
                 before = [ticket for ticket in peers if ticket.keys[level] == group]
             before += _first_of_each(peers, level, group, len(before) + 1)
@@ -276,15 +276,13 @@ class RequestQueue:
 
     def _wait_s(self, place: Ticket, before: Iterable[Ticket], besides: int) -> float:
         ahead = [*self._running, *before]
-        seconds = [
-            self._pace.of(ticket.kind) / (2 if ticket.granted else 1) for ticket in ahead
-        ]  # a running one is half done on average
+        # A running request is half done on average.
+        seconds = [self._pace.of(ticket.kind) / (2 if ticket.granted else 1) for ticket in ahead]
         share, extra = max(1, self.slots - 1), besides * self._pace.of(place.kind)
         waits = [(sum(seconds) + extra) / self.slots]
         shared = self.by_session or is_loopback(place.visitor.address)
-        for key in (
-            (place.visitor,) if shared else (place.visitor, place.visitor.address)
-        ):  # a visitor has all slots but one
+        # Each visitor and each address can use all slots but one.
+        for key in (place.visitor,) if shared else (place.visitor, place.visitor.address):
             own_work = sum(duration for duration, ticket in zip(seconds, ahead, strict=True) if key in ticket.keys)
             waits.append((own_work + extra) / share)
         return max(waits) if ahead or besides else 0.0
@@ -319,12 +317,12 @@ class RequestQueue:
             return
         del self._same[place.request_key]
         if place.followers:
-            first, *rest = place.followers
-            place.followers, first.leader, first.followers = [], None, rest
-            for follower in rest:
-                follower.leader = first
-            self._same[first.request_key] = first
-            self._waiting.append(first)
+            successor, *other_followers = place.followers
+            place.followers, successor.leader, successor.followers = [], None, other_followers
+            for follower in other_followers:
+                follower.leader = successor
+            self._same[successor.request_key] = successor
+            self._waiting.append(successor)
 
     def _end(self, place: Ticket) -> None:
         place.cancelled = True
@@ -342,8 +340,9 @@ class RequestQueue:
         foreground = [ticket for ticket in self._running if not ticket.background]
         if not self._is_idle() or len(foreground) >= max(1, self.slots - 1):
             return None
-        busy = {ticket.visitor for ticket in foreground}
-        eligible = [ticket for ticket in self._live if ticket.visitor not in busy]  # one live request per visitor
+        busy_visitors = {ticket.visitor for ticket in foreground}
+        # A visitor runs at most one live request.
+        eligible = [ticket for ticket in self._live if ticket.visitor not in busy_visitors]
         return next(self._ordered_tickets(eligible, foreground), None)
 
     def _next_background(self) -> Ticket | None:
@@ -369,7 +368,7 @@ class RequestQueue:
         return fair_order(waiting, Counter(key for ticket in running_tickets for key in ticket.keys), self._last)
 
     def _count_ahead(self, place: Ticket) -> int:
-        """Count other visitors' requests before this one."""
+        """Count the requests of other visitors ahead of a ticket."""
         if place.granted:
             return 0
         ahead = self._others_ahead().get(place.sequence)
@@ -378,7 +377,7 @@ class RequestQueue:
         return ahead or 0
 
     def _others_ahead(self) -> dict[int, int]:
-        """Map each ticket to its position. A long queue reuses recent positions: every change would re-sort it."""
+        """Map sequence numbers to positions. A long queue reuses recent positions to avoid a sort after each change."""
         recent = len(self._waiting) > SHORT_QUEUE and time.monotonic() - self._ordered_at < POSITION_SECONDS
         if self._ahead is None and recent:
             return self._last_ahead
@@ -386,8 +385,8 @@ class RequestQueue:
             counts: Counter[Visitor] = Counter()
             self._ahead = self._last_ahead = {}
             self._ordered_at = time.monotonic()
-            for number, ticket in enumerate(self._ordered_tickets(self._waiting)):
-                self._ahead[ticket.sequence] = number - counts[ticket.visitor]
+            for index, ticket in enumerate(self._ordered_tickets(self._waiting)):
+                self._ahead[ticket.sequence] = index - counts[ticket.visitor]
                 counts[ticket.visitor] += 1
         return self._ahead
 

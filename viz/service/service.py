@@ -60,7 +60,7 @@ class Service:
     def __init__(self, settings: Settings, choose_backend: BackendChoice = local_backend) -> None:
         self.settings = settings
         self.tallies = UsageMetrics()
-        # All computations wait in this queue.
+        # All computations except training runs wait in this queue.
         self.line = RequestQueue(
             settings.concurrency,
             settings.line,
@@ -72,8 +72,8 @@ class Service:
         self.catalogue = Catalogue(settings)
         self.loaded = LoadedModels(self.catalogue, settings.models_mb * MEGABYTE)
         self.backend: Backend = choose_backend(settings, self.loaded)
-        self.training = TrainingRunPool()  # in separate processes with their own queue
-        self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of evicted models
+        self.training = TrainingRunPool()  # runs in separate processes, with another queue
+        self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also for evicted models
         names = [card.name for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
         if settings.model and settings.model not in names:
             raise SettingsError(
@@ -168,12 +168,12 @@ class Service:
                 request = parse_request(values, self.settings, defaults.decoding)
             request = info.request(defaults.check_request(request, limit))
             batch = info.checker.prepare([request])  # tokenises all texts without running the model
-            borrowed = [info.checker.prepare([donor]) for donor in info.checker.borrowed_sentences(request)]
+            donor_batches = [info.checker.prepare([donor]) for donor in info.checker.borrowed_sentences(request)]
         for name, ids in (
             ("text", batch.sources[0]),
             ("target", batch.targets[0] or ()),
             ("prefix", batch.prefixes[0]),
-            *(("interventions", donor.sources[0]) for donor in borrowed),
+            *(("interventions", donor.sources[0]) for donor in donor_batches),
         ):
             if len(ids) > limit:
                 raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": limit})
@@ -208,7 +208,7 @@ class Service:
         return translation, not computed
 
     def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Yield progress after each word; the last record has the translation. A cached answer is one record.
+        """Yield progress after each word. The last record contains the translation; a cached answer is one record.
 
         Setting `stop` or closing the iterator ends the work within one step, without a last record.
         """
@@ -285,10 +285,10 @@ class Service:
         """Update metrics and write a log line."""
         name = request.model or self.default
         self.tallies.count_answer(name, purpose, translation, cached=cached)
-        tokens = {"read": len(translation.source_tokens), "written": len(translation.target_tokens)}
+        token_counts = {"read": len(translation.source_tokens), "written": len(translation.target_tokens)}
         beam = request.options.beam_size
         seconds = round(sum(astuple(translation.timing)), 4)
-        values = {"model": name, "for": purpose, "cached": cached, "beam": beam, "seconds": seconds, **tokens}
+        values = {"model": name, "for": purpose, "cached": cached, "beam": beam, "seconds": seconds, **token_counts}
         LOG.info("An answer was given.", extra={"values": values})
 
     def reverse_model(self, translation: Translation) -> str:
@@ -315,8 +315,8 @@ class Service:
 
     def reverse_revision(self, name: str) -> str:
         """Return the revision of the reverse model, or ""."""
-        reverse = self.catalogue.reverse_model(name)
-        return self.catalogue.card(reverse).revision if reverse else ""
+        reverse_name = self.catalogue.reverse_model(name)
+        return self.catalogue.card(reverse_name).revision if reverse_name else ""
 
     # ------------------------------------------------------------ classifying
 

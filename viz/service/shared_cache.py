@@ -48,13 +48,13 @@ class SharedSlot:
         self._shared, self._name = shared, name
 
     def publish(self, translation: Translation) -> Translation:
-        """Store an answer for all processes."""
+        """Store an answer for all processes and return it."""
         if self._shared is not None and not self._shared.is_backing_off:
             self._shared.store(self._name, translation)
         return translation
 
 
-NOT_SHARED = SharedSlot()  # without a shared cache
+NOT_SHARED = SharedSlot()  # used if no shared cache is configured
 
 
 class SharedCache:
@@ -149,6 +149,6 @@ class SharedCache:
 
 def cache_name(key: CacheKey) -> str:
     """Return the Redis key of an answer: a hash, so that it reveals no user text."""
-    # A different version of the code may compute different answers.
+    # The version is part of the key, because versions may compute different answers.
     digest = hashlib.sha256(f"{__version__}\n{key.revision}\n{canonical_text(key.request)}".encode()).hexdigest()
     return f"headlight:{FORMAT}:{digest}"

@@ -20,7 +20,7 @@ from typing import Any, Generic, Self, TypeVar
 
 Result = TypeVar("Result")
 
-POLL_SECONDS = 0.05  # seconds between two checks for the cancellation of a waiting request
+POLL_SECONDS = 0.05  # seconds between two checks whether a waiting request is cancelled
 
 
 @dataclass(eq=False)
@@ -144,8 +144,8 @@ class Leader(Generic[Result]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # `GeneratorExit` and `KeyboardInterrupt` are not `Exception`s: they cancel only this request.
-        shared = error if isinstance(error, Exception) and self._flights._shares(error) else None
-        self._complete(None, shared)
+        shared_error = error if isinstance(error, Exception) and self._flights._shares(error) else None
+        self._complete(None, shared_error)
 
     def heartbeat(self) -> None:
         """Reset the timeout after which a waiting request takes over."""

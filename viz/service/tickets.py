@@ -20,7 +20,7 @@ class Visitor(NamedTuple):
 
 
 class Queue(Protocol):
-    """The methods of the queue (`RequestQueue`) that a ticket calls; the queue itself imports this module."""
+    """The `RequestQueue` methods that a ticket calls. A protocol, because the queue imports this module."""
 
     by_session: bool
 
@@ -58,7 +58,7 @@ class Ticket:
         self.granted_at = 0.0
         self.parked_at: float | None = None  # monotonic time at which the client left to poll later
         self.request_key: Hashable = None  # equal for equal requests
-        self.followers: list[Ticket] = []  # equal requests, which get this one's result
+        self.followers: list[Ticket] = []  # equal requests that wait for this one's result
         self.leader: Ticket | None = None  # the equal request whose result this one waits for
         self.result: Any = None  # result of the leader
         self.wake: Callable[[], None] | None = None
@@ -91,7 +91,7 @@ class Ticket:
         return self.settled
 
     def position(self) -> int | None:
-        """Return the number of other visitors' requests ahead, as of now; `None` if only own requests are ahead."""
+        """Return the number of other visitors' requests ahead; `None` if only the visitor's own are ahead."""
         return self._queue.position(self)
 
     def finish(self, result: Any) -> None:

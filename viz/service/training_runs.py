@@ -23,10 +23,10 @@ from headlight.viz.service.import_path import python_path
 from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
 
 MAX_RUNNING = 1  # parallel runs; the server's two cores also translate
-MAX_WAITING = 64  # waiting runs, each with a thread; one address, such as a class's, may have half of them
+MAX_WAITING = 64  # waiting runs, each with a thread; one address, for example of a class, may have half of them
 ABANDONED_AFTER_SECONDS = 10.0  # seconds without a poll; hidden pages poll once a second
 POLL_SECONDS = 0.2  # seconds between two checks of whether a run must end
-MAX_RUN_SECONDS = 180.0  # at the lowest priority next to other work; on an idle machine a run takes 2 to 12 s
+MAX_RUN_SECONDS = 180.0  # runs have the lowest priority; on an idle machine a run takes 2 to 12 s
 MAX_RESULT_BYTES = 8_000_000  # messages of one run; the largest run sends a third of it
 COMMAND = (sys.executable, "-P", "-m", "headlight.model.training.live_run_process")
 
@@ -45,7 +45,7 @@ class TrainingRun:
         self.place = place  # its ticket in the queue
 
     def leave(self) -> None:
-        """Stop the run."""
+        """Mark the run as stopped, so that its thread ends the process."""
         self.stopped = True
 
 
@@ -106,7 +106,7 @@ class TrainingRunPool:
             return len(self._runs)
 
     def wait_for(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Wait until a condition holds; used by tests and at shutdown."""
+        """Wait until a condition is true or `seconds` have passed; return its value."""
         with self._changed:
             return self._changed.wait_for(holds, seconds)
 
@@ -157,7 +157,7 @@ class TrainingRunPool:
             reader.join(POLL_SECONDS)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        # No GPU: it is reserved for translations.
+        # The GPU is reserved for translations.
         overrides = {"PYTHONPATH": python_path(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         return subprocess.Popen(  # noqa: S603 - our own module, without user input
             self.command,
@@ -196,7 +196,7 @@ class TrainingRunPool:
             for abandoned in [
                 candidate for candidate in self._runs.values() if candidate.over and self._should_stop(candidate)
             ]:
-                del self._runs[abandoned.name]  # its visitor left without fetching the last messages
+                del self._runs[abandoned.name]  # the visitor left without fetching the last messages
             self._changed.notify_all()
 
     def _leave(self, is_theirs: Callable[[TrainingRun], bool]) -> None:

@@ -19,7 +19,7 @@ LEADER_TIMEOUT_SECONDS = 30.0  # seconds without progress until the leader is co
 
 
 class CacheKey(NamedTuple):
-    """Cache key: model revision and request."""
+    """Model revision and request, which determine a translation."""
 
     revision: str  # revision of the model's files
     request: TranslationRequest
@@ -83,10 +83,10 @@ def translation_bytes(translation: Translation) -> int:
         *(hypothesis.text for hypothesis in translation.hypotheses),
     ]
     id_bytes = 8 * sum(len(hypothesis.ids) for hypothesis in translation.hypotheses)
-    changes = translation.request.interventions
-    texts += [getattr(change, "text", "") for change in changes]
-    # Bytes per record, including its number objects.
+    interventions = translation.request.interventions
+    texts += [getattr(intervention, "text", "") for intervention in interventions]
+    # The factors are bytes per record, with the number objects that it contains.
     record_bytes = 240 * len(tokens) + 120 * len(alternatives) + 200 * len(translation.tree.nodes)
-    size = 4096 + 300 * len(translation.hypotheses) + id_bytes + record_bytes + 240 * len(changes)
+    size = 4096 + 300 * len(translation.hypotheses) + id_bytes + record_bytes + 240 * len(interventions)
     # Not `sys.getsizeof`: a string grows when it is first encoded, but the size of an entry must not change.
     return size + sum(array.nbytes for array in arrays) + sum(STRING_OVERHEAD_BYTES + 4 * len(text) for text in texts)

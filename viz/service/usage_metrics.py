@@ -9,7 +9,7 @@ from typing import Literal
 
 from headlight.model.records import Translation
 
-Purpose = Literal["page", "api", "view"]  # requests of visitors and API clients, and further requests of tabs
+Purpose = Literal["page", "api", "view"]  # visitors' translations, API clients, and other views of the page
 BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # upper bounds of the buckets of a stage, in seconds
 
 
@@ -60,7 +60,7 @@ class UsageMetrics:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StageHistogram:
-    """The histogram of a stage: answers of at most each of `BUCKETS` seconds, then all answers; and total seconds."""
+    """A histogram of a stage: cumulative answers per bound of `BUCKETS`, then all answers; and the total seconds."""
 
     counts: tuple[int, ...]
     seconds: float

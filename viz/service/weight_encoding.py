@@ -1,8 +1,8 @@
 """Encoding of attention weights as characters, slightly more than one byte per weight.
 
 The range from 0 to 1 is divided into cells of one character each. Small weights are by far the most frequent, so their
-characters take one byte in UTF-8; others take two bytes, and three from 0.17 on. Compression saves no more, and takes
-more time than all other steps (`docs/experiments.md`).
+characters take one byte in UTF-8; others take two bytes, and three from 0.17 on. Compression saves no more bytes and
+takes more time than all other steps (`docs/experiments.md`).
 
 A weight and its decoded value round to the same number with one to four decimals, because a cell ends at each number
 where one of these roundings changes. `viz/widgets/core/weight-decoding.js` has the same table.
@@ -32,8 +32,8 @@ def encode_weights(weights: FloatArray, *, causal: bool = False) -> str:
         rows, columns = weights.shape[-2:]
         weights = weights[..., np.tri(rows, columns, dtype=bool)]
     flat, letters = weights.reshape(-1), np.empty(weights.size, dtype="<u2")
-    for first in range(0, flat.size, CHUNK_WEIGHTS):
-        chunk = slice(first, first + CHUNK_WEIGHTS)
+    for start in range(0, flat.size, CHUNK_WEIGHTS):
+        chunk = slice(start, start + CHUNK_WEIGHTS)
         cells = np.multiply(flat[chunk], LEVELS, dtype=np.float64).astype(np.intp)  # the products are exact in float64
         alphabet().take(cells, mode="clip", out=letters[chunk])
     return letters.tobytes().decode("utf-16-le")
@@ -42,8 +42,8 @@ def encode_weights(weights: FloatArray, *, causal: bool = False) -> str:
 def compress_weights(weights: FloatArray) -> bytes:
     """Compress the indices of the weights' characters with zlib: all low bytes, then all high bytes."""
     flat, codes = weights.reshape(-1), np.empty(weights.size, dtype="<u2")
-    for first in range(0, flat.size, CHUNK_WEIGHTS):
-        chunk = slice(first, first + CHUNK_WEIGHTS)
+    for start in range(0, flat.size, CHUNK_WEIGHTS):
+        chunk = slice(start, start + CHUNK_WEIGHTS)
         cells = np.multiply(flat[chunk], LEVELS, dtype=np.float64).astype(np.intp)
         level_codes().take(cells, mode="clip", out=codes[chunk])
     planes = codes.view(np.uint8).reshape(-1, 2).T

@@ -41,9 +41,8 @@ def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Pa
     paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
     for name in dict.fromkeys((*MODELS, *extra_models)):
         paths += _model_files(assets / "models", name)
-        paths += [
-            path for path in [assets / "recipes" / f"{name}.json"] if path.is_file()
-        ]  # a recipe has the languages of its model
+        # A recipe contains the languages of its model.
+        paths += [path for path in [assets / "recipes" / f"{name}.json"] if path.is_file()]
     return MappingProxyType({path.relative_to(root).as_posix(): path for path in sorted(paths)})
 
 

@@ -118,7 +118,7 @@ def _pinned(requirements: Path | None, package: str) -> str | None:
 
 
 def _is_text(sample: bytes) -> bool:
-    """Whether bytes are UTF-8; a sample may end within a character."""
+    """Whether bytes are UTF-8. The sample may end within a character."""
     try:
         sample.decode("utf-8")
     except UnicodeDecodeError as error:
