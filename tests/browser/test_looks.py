@@ -163,7 +163,10 @@ def test_where_few_columns_are_named_little_room_is_kept_for_names(visit: Visit)
     assert box(page.locator("#panel-heads .columns"))["height"] < 48
     token = box(page.locator(".translate .shades .token").nth(60))
     page.mouse.click((token["x"] + token["right"]) / 2, (token["y"] + token["bottom"]) / 2)
-    plane, name = box(page.locator("#panel-heads .plane")), box(page.locator("#panel-heads .columns .label:not(.dim) span"))
+    plane, name = (
+        box(page.locator("#panel-heads .plane")),
+        box(page.locator("#panel-heads .columns .label:not(.dim) span")),
+    )
     assert name["bottom"] <= plane["y"]
     assert name["right"] <= plane["right"] + ROUNDED
     assert name["height"] < name["width"]
