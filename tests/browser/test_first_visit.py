@@ -107,7 +107,8 @@ def test_the_first_map_looks_as_plotly_draws_it(
         after = pixels(page)
     assert before.shape == after.shape
     assert before.std() > 5  # something is drawn
-    assert np.abs(before - after).max() <= 2
+    most = 8 if "width" in options else 2  # cells of a phone end between two pixels, whose colours are mixed
+    assert np.abs(before - after).max() <= most
 
 
 def test_the_first_map_can_be_used_before_plotly_is_there(browser: Browser, address: str) -> None:

@@ -140,7 +140,6 @@ def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit:
     page.locator(".lesson-drawing [data-part='d.cross']").click()
     arrived(page, "cross")
     page.locator(".lesson-row-of-tokens button").nth(1).click()
-    page.keyboard.press("]")
     page.locator(".lesson-ask .answer .link").click()
     kept, told = state(page, "lesson"), page.locator(".lesson .crumb").inner_text()
     with page.expect_download() as saving:
