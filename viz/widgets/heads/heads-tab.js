@@ -81,7 +81,7 @@ export async function mount({ element, server }) {
   view.wallElement.append(links.element);
   view.element.append(make('div', { class: 'ask' }, ...elementsOf(...questions), writing.element));
   element.append(...elementsOf(explain, table, finder, own));
-  view.show.append(...elementsOf(colouring, chips), tools, note, view.hints);
+  view.show.append(make('div', {}, ...elementsOf(colouring, chips)), make('div', {}, tools, note, view.hints));
   view.end.append(exportMenu.element);
   if (onDesk) {
     view.wallElement.prepend(view.kindsElement);
