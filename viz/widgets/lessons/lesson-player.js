@@ -218,16 +218,8 @@ class LessonPlayer {
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[place].parts.length - 1));
     const sceneAt = (index) => this.sceneOf(lesson, index, look, index === place ? part : 0);
     const { asks } = this.choice;
-    const options = {
-      lesson,
-      place,
-      part,
-      look,
-      asks,
-      playing: Boolean(this.timer),
-      whole: this.whole,
-      ...this.answers.of(this.question()),
-    };
+    const playing = Boolean(this.timer);
+    const options = { lesson, place, part, look, asks, playing, whole: this.whole, ...this.answers.of(this.question()) };
     this.view.frame(options, translation);
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[place].name, part });
     const { experiment, name } = lesson.steps[place];

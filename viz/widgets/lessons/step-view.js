@@ -55,18 +55,9 @@ export class StepView {
     this.source = make('div', {});
     this.more = make('button', { type: 'button', class: 'link more', hidden: true });
     this.see = make('button', { type: 'button', class: 'link more', hidden: true });
-    const left = make(
-      'div',
-      { class: 'left' },
-      this.tokens,
-      this.parts,
-      this.controls.element,
-      this.long,
-      this.figure,
-      this.more,
-      this.see,
-      this.question.element,
-    );
+    const { controls, question } = this;
+    const figures = [controls.element, this.long, this.figure, this.more, this.see, question.element];
+    const left = make('div', { class: 'left' }, this.tokens, this.parts, ...figures);
     this.body = make('div', { class: 'body' }, left, this.formulas, this.training.shows);
     const step = make(
       'div',
