@@ -71,6 +71,7 @@ def change(page: Page) -> None:
     page.wait_for_timeout(3000)  # the answer of both
     page.click(".headlight-whatif .brushes button:has-text('inspect')")
     page.click('.headlight-whatif .thumb[data-layer="1"][data-head="4"]')
+    page.evaluate("scrollTo(0, 0)")
 
 
 def word(page: Page) -> None:
@@ -133,7 +134,7 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
     "beam": (WIDE, tab("decoding"), False),
     "dark": (FOLD | {"color_scheme": "dark"}, point, False),
     "phone": ({"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}, point, False),
-    "whatif": (WIDE, change, False),
+    "whatif": ({"viewport": {"width": 1440, "height": 1200}}, change, False),
     "word": (WIDE, word, False),
     "why": (WIDE, why, True),
     "learn": (WIDE, lesson, False),
