@@ -18,7 +18,7 @@ LOWEST = 620  # pixels from the top of a window of 1280 x 900 to the first row o
 OTHER = "Meine Schwester hat mir gestern erzählt, dass sie nach Berlin zieht."
 CHOSEN = ".explorer .rows .label.chosen"
 WRITTEN = f"{CHOSEN} .written >> nth=0"
-SENTENCE = ".translate .headline"
+SENTENCE = ".translate .headline.sentence"
 PARTS = (
     ".top > *, .translate .side > *, .translate .label-row > *, .translate .under > *, #panel-heads .kinds button, "
     "#panel-heads :is(.topline > *, .sentence, .says, .strip, .plane, .list, .tools, .wall-grid)"

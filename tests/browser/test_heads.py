@@ -66,7 +66,7 @@ def test_pointing_at_a_thumbnail_previews_and_leaving_brings_the_chosen_back(pag
     before = title(page)
     page.hover('.wall-grid button[data-layer="2"][data-head="6"]')
     expect(page.locator(".explorer .turn h2")).to_have_text("Layer 3 · Head 7")
-    page.hover(".explorer .wall p")
+    page.hover(".explorer .wall > p")
     expect(page.locator(".explorer .turn h2")).to_have_text(before)
 
 
@@ -76,7 +76,7 @@ def test_pointing_at_a_token_shades_what_it_attends_to_and_says_the_number(page:
     page.hover(".explorer .rows .label >> nth=2")
     row = shown.attention.cross[0, 3, 2]
     assert page.inner_text(".explorer .list .numeric >> nth=1") == f"{row.max():.4f}"
-    assert f"puts {row.max():.3f} of its attention on" in page.inner_text(".translate .headline")
+    assert f"puts {row.max():.3f} of its attention on" in page.inner_text(".translate .headline.sentence")
     label = page.locator(".explorer .columns .label").nth(int(row.argmax()))
     colour = label.evaluate("(label) => label.style.backgroundColor")
     assert colour.startswith("rgb")

@@ -272,10 +272,10 @@ def test_what_stands_in_an_empty_field_is_paler_than_what_is_written(shared: Pag
     shared.click("[aria-controls=options]")
 
 
-def test_keys_are_explained_in_few_lines_below_the_list(shared: Page) -> None:
+def test_keys_are_explained_in_few_lines_below_the_options(shared: Page) -> None:
     tops = shared.locator("#panel-heads .keys span").evaluate_all("(all) => all.map((each) => each.offsetTop)")
     assert len(set(tops)) <= 2
-    assert box(shared.locator("#panel-heads .keys"))["y"] > box(shared.locator("#panel-heads .list"))["bottom"]
+    assert box(shared.locator("#panel-heads .keys"))["y"] > box(shared.locator("#panel-heads .tools"))["bottom"]
 
 
 # ---------------------------------------------------------------- other tabs

@@ -117,7 +117,7 @@ def test_leaving_a_view_ends_what_it_asked_for(page: Page) -> None:
     choose_panel(page, "why")
     page.wait_for_function("() => held.length === 2")
     choose_panel(page, "heads")
-    assert page.evaluate("window.aborted") == 2
+    assert page.evaluate("window.aborted") >= 2
     page.evaluate("() => { const all = held; held = { push: (go) => go() }; for (const go of all) go(); }")
     open_tab(page, "why")
     expect(page.locator(".headlight-why .error:not(:empty)")).to_have_count(0)

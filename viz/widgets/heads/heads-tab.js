@@ -4,6 +4,7 @@ import { make, isNarrow } from '../core/dom.js';
 import { isEmbedded } from '../core/embed.js';
 import { ready } from '../core/page.js';
 import { on, pageStore, set, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
 import { mountKeyboard } from '../headview/keyboard.js';
 import { TranslationSource } from '../headview/translation-source.js';
@@ -79,7 +80,9 @@ export async function mount({ element, server }) {
   const drawn = [colouring, links, ...questions, chips, explain, table, finder, own].filter(Boolean);
   // A saved page has the numbers of the measures, and no server for the rest.
   view.wallElement.append(links.element);
-  view.element.append(make('div', { class: 'ask' }, ...elementsOf(...questions), writing.element));
+  const twoModels = make('button', { type: 'button', class: 'link two-models', onclick: () => set({ tab: 'beside' }) });
+  const second = server && document.getElementById('panel-beside') ? twoModels : null;
+  view.element.append(make('div', { class: 'ask' }, ...elementsOf(...questions), second ?? '', writing.element));
   element.append(...elementsOf(explain, table, finder, own));
   view.show.append(make('div', {}, ...elementsOf(colouring, chips)), make('div', {}, tools, note, view.hints));
   view.end.append(exportMenu.element);
@@ -100,6 +103,7 @@ export async function mount({ element, server }) {
   const draw = () => {
     if (!open()) return;
     exportMenu.draw();
+    twoModels.textContent = t('see_two_models');
     drawTools(view.view);
     for (const part of drawn) part.draw();
   };

@@ -15,11 +15,8 @@ export function mountDescription(element) {
     const lit = () => (other ? differenceText(source, other, view, now) : attentionText(source, view, now));
     replace(element, ...(hasAny(now) ? lit() : idle()));
     element.title = element.textContent; // the sentence may be truncated
-    element.classList.toggle('long', element.textContent.length > LONG_FROM);
   };
 }
-
-const LONG_FROM = 72; // characters that do not fit in one line of large letters
 
 const tokenName = (source, view, axis, place) => make('b', {}, source.name(view, axis, [place]));
 

@@ -16,6 +16,7 @@ import { hideUnwrittenLabels } from './unwritten.js';
 
 const MAX_CELL_WIDTH = 44; // pixels; up to 1.5 times as large on wide maps
 const MAX_CELL_HEIGHT = 38;
+const MIN_TOUCH_WIDTH = 12; // pixels; on a phone a map with narrower cells scrolls
 const GROW_FROM_WIDTH = 900; // pixels; cells grow on wider maps
 const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled
 const MAX_LABELLED_ROWS = 24; // with `named`, maps of up to this many rows keep their row labels even if columns lose theirs
@@ -90,7 +91,8 @@ export class Heatmap {
 
   measureForPage(width) {
     const { rows, columns } = this.view;
-    const many = rows.length > DENSE_FROM || columns.length > DENSE_FROM;
+    const tooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.showing.fit)) / columns.length < MIN_TOUCH_WIDTH;
+    const many = rows.length > DENSE_FROM || columns.length > DENSE_FROM || tooNarrow;
     const own = { columns: columns.length, label: rowLabelWidth(this.view, this.showing.fit), above: columnLabelHeight(columns) };
     this.kept = this.showing.still ? stableSizes(this.kept, own) : null;
     const { columns: across, above } = this.kept ?? own;

@@ -59,8 +59,12 @@ function withInformativeRow(translation, chosen) {
 const ids = (tokens) => tokens.map((token) => token.id).join();
 const sameShape = (one, other) => ids(one.source) === ids(other.source) && ids(one.target) === ids(other.target);
 
-/** The selection after a live answer: pins stay with their words unless the model has changed. */
+/**
+ * The selection after a live answer: pins stay with their words unless the model has changed. If none is left, the
+ * most informative row is selected, so that the headline has something to describe.
+ */
 export function liveLook(before, translation) {
   if (before?.model.name !== translation.model.name) return initialSelection(translation, null);
-  return { hoverRow: null, hoverColumn: null, written: null, ...remapPins(before, translation, state) };
+  const kept = { hoverRow: null, hoverColumn: null, written: null, ...remapPins(before, translation, state) };
+  return kept.row === null && kept.column === null ? withInformativeRow(translation, kept) : kept;
 }

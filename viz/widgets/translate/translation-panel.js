@@ -39,6 +39,7 @@ export class TranslationPanel {
     this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
     this.note = make('p', { class: 'verdict', role: 'status' });
     this.back = make('p', { class: 'back', hidden: true });
+    this.measured = make('p', { class: 'measured' });
     /** @type {import('../core/translation.js').Translation | null} the model's last unconstrained translation */
     this.own = null;
     const key = make(
@@ -55,7 +56,12 @@ export class TranslationPanel {
     this.out = make('div', { class: 'out' }, this.text);
     this.element = make('div', { class: 'side' });
     this.opens = make('summary', {}, this.note);
-    this.reasons = make('details', { class: 'judgement' }, this.opens, make('div', { class: 'reasons' }, this.back, this.meta, key));
+    this.reasons = make(
+      'details',
+      { class: 'judgement' },
+      this.opens,
+      make('div', { class: 'reasons' }, this.measured, this.back, this.meta, key),
+    );
     this.under = make('div', { class: 'judged' }, this.reasons, this.undo);
     closeOutside(this.reasons);
     this.element.append(language.element, make('div', { class: 'line' }, this.out, desk().player), this.under);
@@ -149,6 +155,9 @@ export class TranslationPanel {
     if (this.says) replace(this.note, t(this.says));
     else if (typeof translation.request.target === 'string') this.showScore(translation);
     else replace(this.note, ...reliabilityLine(reliability));
+    const { grade, probability, reasons = [] } = reliability ?? {};
+    const about = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';
+    this.measured.textContent = [about, grade && !reasons.length ? t('reliable_no_reasons') : ''].filter(Boolean).join(' ');
     const back = reliability?.back;
     this.back.hidden = !back && !wayBack; // show the line before its text arrives
     this.back.title = back ?? '';
