@@ -37,7 +37,7 @@ export class LinkHeads {
     const cell = shown && markedCell(shown, state);
     this.element.hidden = !cell;
     if (!cell) return;
-    const heads = weightsOfCell(source, state.kind, state, cell);
+    const heads = weightsOfCell(source, shown, state, cell);
     const name = (axis, place) => make('b', {}, source.name(shown, axis, [place]));
     const names = { query: name('rows', cell.row), key: name('columns', cell.column) };
     replace(this.title, t('link_heads'));

@@ -1,6 +1,6 @@
 // The cell that the headline describes, and its weight in every head.
 
-import { argMax } from '../core/map-view.js';
+import { argMax, reduceCells } from '../core/map-view.js';
 import { combinedWeights, highlightWeights } from '../headview/highlights.js';
 
 /** The pinned cell, or the largest one of the pinned row or column; null without a pin. */
@@ -12,11 +12,20 @@ export function markedCell(view, { row, column }) {
   return { row: row ?? argMax(lit.rows), column: column ?? argMax(lit.columns) };
 }
 
-/** Every head of a kind with its weight for a cell, in the order of the wall. */
-export function weightsOfCell(source, kind, showing, { row, column }) {
+/**
+ * Every head of a kind with its weight for a cell of `view`, in the order of the wall. Only that cell is computed, unless
+ * rows are rescaled.
+ */
+export function weightsOfCell(source, view, showing, { row, column }) {
+  const { kind } = view;
+  const [rows, columns] = [view.rows[row].places, view.columns[column].places];
+  const weightOf = (head) =>
+    showing.special || !showing.rescale
+      ? reduceCells(source.translation.map(kind, head.layer, head.head), rows, columns)
+      : combinedWeights(source.view(kind, head, showing), [row], [column]);
   return source
     .wallLayout(kind)
     .flat()
     .filter(({ layer, head }) => typeof layer === 'number' && typeof head === 'number')
-    .map((head) => ({ ...head, weight: combinedWeights(source.view(kind, head, showing), [row], [column]) }));
+    .map((head) => ({ ...head, weight: weightOf(head) }));
 }
