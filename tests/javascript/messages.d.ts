@@ -86,7 +86,7 @@ declare module 'messages' {
     linear: boolean;
   }
 
-  /** The options of decoding. A beam of one is greedy; a temperature above zero samples. */
+  /** Decoding options. A beam of one is greedy; a temperature above zero samples. */
   export interface DecodingOptions {
     beam_size: number;
     length_penalty: number;
@@ -167,7 +167,7 @@ declare module 'messages' {
     away: string;
   }
 
-  /** One finished or abandoned translation of the beam. Its `ids` as a request's `target` bring its attention. */
+  /** A finished or abandoned translation of the beam. A request with its `ids` as `target` returns its attention. */
   export interface Hypothesis {
     text: string;
     ids: number[];
