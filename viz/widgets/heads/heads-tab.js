@@ -91,7 +91,10 @@ export async function mount({ element, server }) {
     desk().player.append(player.element);
     mountDeskPointer(view, open);
     const ribbons = new Ribbons(view);
-    on([...OBSERVED_FIELDS, 'tab', 'row', 'column', 'hoverRow', 'hoverColumn', 'preview'], () => open() && ribbons.draw());
+    const onlyHead = (names) => names.every((name) => ['layer', 'head', 'preview', 'pinned'].includes(name));
+    on([...OBSERVED_FIELDS, 'tab', 'language', 'row', 'column', 'hoverRow', 'hoverColumn', 'preview'], (names) => {
+      if (open()) onlyHead(names) ? ribbons.redraw() : ribbons.draw();
+    });
     desk().sentences.source?.addEventListener('headlight-words', () => {
       if (!open()) return;
       view.highlight();

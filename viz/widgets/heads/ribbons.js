@@ -8,28 +8,50 @@ const MIN_WEIGHT = 0.15; // smaller weights get no ribbon
 const MAX_RIBBONS = 160; // more would only be a grey area
 const ARC = 0.8; // height of an arc, relative to the height of the area
 
+/** @typedef {{ left: number, top: number, bottom: number, width: number }} Box relative to the area of the ribbons */
+
+/** The size of the area and the boxes of the desk's words, by token key. */
+function measurePlaces() {
+  const area = desk().ribbons.getBoundingClientRect();
+  const words = new Map();
+  for (const word of deskWords()) {
+    const box = word.getClientRects()[0];
+    if (!box) continue;
+    const relative = { left: box.left - area.left, top: box.top - area.top, bottom: box.bottom - area.top, width: box.width };
+    for (const key of word.dataset.keys?.split(' ') ?? []) words.set(key, relative);
+  }
+  return { height: area.height, words };
+}
+
 /** Draws the ribbons of a view into the desk. */
 export class Ribbons {
   constructor(view) {
     this.view = view;
     this.picture = svg('svg', {});
     replace(desk().ribbons, this.picture);
+    /** @type {{ height: number, words: Map<string, Box> } | null} */
+    this.places = null;
     new ResizeObserver(() => this.draw()).observe(desk().ribbons);
   }
 
+  /** Measures the words, then draws. */
   draw() {
+    this.places = null;
+    this.redraw();
+  }
+
+  /** Draws with the last measured places: another head leaves the words where they are, and layout costs most. */
+  redraw() {
     const { view: shown, source, store } = this.view;
-    const area = desk().ribbons.getBoundingClientRect();
-    if (!shown || !area.height) return replace(/** @type {any} */ (this.picture));
-    const boxes = new Map();
-    for (const word of deskWords()) for (const key of word.dataset.keys?.split(' ') ?? []) boxes.set(key, word);
-    const boxOf = (axis, place) => {
-      const word = source
+    if (!shown) return replace(/** @type {any} */ (this.picture));
+    this.places ??= measurePlaces();
+    const { places: area } = this;
+    if (!area.height) return replace(/** @type {any} */ (this.picture));
+    const boxOf = (axis, place) =>
+      source
         .keys(shown.kind, axis, shown[axis][place])
-        .map((key) => boxes.get(key))
+        .map((key) => area.words.get(key))
         .find(Boolean);
-      return word?.getClientRects()[0];
-    };
     const now = effectiveHighlight(highlightOf(store.state));
     const [rows, columns] = ['rows', 'columns'].map((axis) => shown[axis].map((_, place) => boxOf(axis, place)));
     // Ribbons of a sentence on several lines would cross its words: then only the highlighted ones are drawn.
@@ -57,7 +79,7 @@ export class Ribbons {
 
   path(kind, [row, column], area, { weight, marked }) {
     if (!row || !column) return null;
-    const centre = ({ left, width }) => left + width / 2 - area.left;
+    const centre = ({ left, width }) => left + width / 2;
     const [from, to] = [centre(column), centre(row)];
     const look = { 'stroke-width': String(marked ? 2 + 5 * weight : 0.5 + 2.5 * weight), class: marked ? 'marked' : '' };
     const opacity = String(marked ? 1 : 0.12 + 0.25 * weight);
@@ -68,7 +90,7 @@ export class Ribbons {
       const d = `M${from} ${edge}C${from} ${edge + height * far} ${to} ${edge + height * far} ${to} ${edge}`;
       return svg('path', { d, 'stroke-opacity': opacity, ...look });
     }
-    const [top, bottom] = [Math.min(0, column.bottom - area.top + 3), Math.max(area.height, row.top - area.top - 2)];
+    const [top, bottom] = [Math.min(0, column.bottom + 3), Math.max(area.height, row.top - 2)];
     const middle = (top + bottom) / 2;
     return svg('path', { d: `M${from} ${top}C${from} ${middle} ${to} ${middle} ${to} ${bottom}`, 'stroke-opacity': opacity, ...look });
   }
