@@ -25,8 +25,8 @@ export class HeadGrid {
       const button = event.target.closest('button');
       if (!button) return;
       clearTimeout(resting);
+      button.focus({ preventScroll: true }); // first: focus needs a layout, and the choice changes it
       choose(headOf(button), event);
-      button.focus({ preventScroll: true });
     });
     this.element.addEventListener('pointerover', (event) => {
       const button = event.target.closest('button');
