@@ -128,6 +128,7 @@ class Selection:
     special: bool = _selection_field(BoolValue(), True, on_page=True)  # show start and end tokens
     palette: str = _selection_field(ChoiceValue(PALETTES), PALETTES[0], on_page=True)
     rescale: bool = _selection_field(BoolValue(), False, on_page=True)  # rows without special tokens sum to one again
+    averages: bool = _selection_field(BoolValue(), False, on_page=True)  # means and maxima beside the heads of the wall
     threshold: float = _selection_field(FloatValue(0.0, 1.0, 0.01), 0.05)  # weaker lines are not drawn
     layer: LayerOrMean = _selection_field(LayerValue(), 0, api=("attention",), always_in_link=True)
     head: IndexOrReduction = _selection_field(HeadValue(), "mean", api=("attention",), always_in_link=True)

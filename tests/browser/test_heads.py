@@ -56,6 +56,8 @@ def test_arrow_keys_turn_the_pages(page: Page, shown: Translation) -> None:
 
 
 def test_averages_and_maxima_are_those_of_the_heads(page: Page, shown: Translation) -> None:
+    expect(page.locator('.wall-grid button[data-head="mean"]')).to_have_count(0)
+    page.check('[data-field="averages"]')
     page.click('.wall-grid button[data-layer="1"][data-head="mean"]')
     np.testing.assert_allclose(drawn(page), shown.attention.cross[1].mean(axis=0), atol=NEAR)
     page.click('.wall-grid button[data-layer="mean"][data-head="max"]')

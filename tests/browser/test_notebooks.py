@@ -190,7 +190,7 @@ def test_a_view_in_jupyterlab_shows_what_went_in_and_tells_what_is_looked_at(
         expect(large.locator("h3.numeric")).to_have_text("Layer 6 · Head 8")
         expect(large.locator(".list .numeric")).to_have_text(strongest)
         painted = "(canvas) => canvas.width === 48 && canvas.getContext('2d').getImageData(0, 0, 1, 1).data[3] === 255"
-        last = large.locator(".thumb[data-layer='mean'][data-head='max'] canvas")
+        last = large.locator(".thumb canvas").last
         while not last.evaluate(painted):
             page.wait_for_timeout(100)
         client.stop_channels()

@@ -26,6 +26,7 @@ USUAL = {
     "words": False,
     "special": True,
     "rescale": False,
+    "averages": False,
     "scale": "linear",
     "palette": "headlight",
     "measure": "maps",

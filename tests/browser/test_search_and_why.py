@@ -132,11 +132,11 @@ def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_
     first = page.locator(".headlight-decoding .finished li").first
     expect(first).to_contain_text(CHOSEN)
     expect(first).to_contain_text("chosen")
-    told = page.locator(".headlight-decoding .finished li", has_text="read-back")
+    told = page.locator(".headlight-decoding .finished li", has_text="back-translation")
     expect(told).to_have_count(4)
     sums = [float(text.split("together ")[1].split()[0].replace("−", "-")) for text in told.all_inner_texts()]
     assert sums == sorted(sums, reverse=True)
-    rule = page.get_by_text("score + 0.3 × read-back")
+    rule = page.get_by_text("score + 0.3 × back-translation")
     expect(rule).to_be_visible()
     open_tab(page, "heads")
     modules(page)

@@ -11,10 +11,7 @@ import { pairName, searchDescription } from './second-model.js';
 /** Single heads only: averages and maxima are for one model. */
 class Heads extends TranslationSource {
   wallLayout(kind) {
-    return super
-      .wallLayout(kind)
-      .slice(0, -1)
-      .map((layer) => layer.slice(0, -2));
+    return super.wallLayout(kind, { averages: false });
   }
 }
 

@@ -7,6 +7,7 @@ import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { Probabilities } from './probabilities.js';
+import { choiceReason } from './choice-reason.js';
 import { SelectedNode } from './selected-node.js';
 import { TreeView } from './tree-view.js';
 import { FinishedList } from './finished-list.js';
@@ -45,9 +46,20 @@ class DecodingTab {
     this.single = make('p', { class: 'single' });
     this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.emptyState() });
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
-    this.search = section('search', this.none, this.controls, this.tree.element, this.tree.legend, this.chosen.readout, this.tree.keys);
+    this.reason = make('p', { class: 'reason' });
+    this.search = section(
+      'search',
+      this.reason,
+      this.none,
+      this.controls,
+      this.tree.element,
+      this.tree.legend,
+      this.chosen.readout,
+      this.tree.keys,
+    );
     this.pair = make('div', { class: 'pair' }, this.chosen.step.element, this.finished.section.element);
-    for (const element of [this.chosen.readout, this.tree.element, this.tree.legend, this.tree.keys, this.pair]) element.hidden = true;
+    for (const element of [this.reason, this.chosen.readout, this.tree.element, this.tree.legend, this.tree.keys, this.pair])
+      element.hidden = true;
     this.root.append(this.error, this.search.element, this.pair, this.probabilities.section.element);
   }
 
@@ -111,12 +123,14 @@ class DecodingTab {
     const any = nodes.length > 0;
     const { tree } = this;
     this.none.hidden = any;
-    for (const element of [this.chosen.readout, this.controls, tree.element, tree.legend, tree.keys, this.pair, this.search.says])
+    const { reason, controls, pair, chosen } = this;
+    for (const element of [reason, chosen.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.says])
       element.hidden = !any;
     this.search.title.textContent = t('decoding_search');
     this.probabilities.draw(plotly, sure.figure);
     if (any) {
       this.search.says.textContent = t('decoding_search_says', { beam });
+      this.reason.textContent = choiceReason(this.drawn.tree, finished, backs, weight);
       tree.show(this.drawn, this.opens);
       this.finished.draw(this.drawn, this.opens);
       this.drawTree(same);
@@ -135,7 +149,7 @@ class DecodingTab {
 
   drawTree(same) {
     const { tree, best } = this.drawn;
-    const first = best === undefined ? 0 : tree.path(best)[0];
+    const first = best ?? 0; // all steps are shown: the end of the chosen path
     this.stepper.start(tree.steps.length);
     this.tree.until = Infinity;
     this.choose(same && this.node < tree.nodes.length ? this.node : first);

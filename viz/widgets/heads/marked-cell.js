@@ -24,8 +24,7 @@ export function weightsOfCell(source, view, showing, { row, column }) {
       ? reduceCells(source.translation.map(kind, head.layer, head.head), rows, columns)
       : combinedWeights(source.view(kind, head, showing), [row], [column]);
   return source
-    .wallLayout(kind)
+    .wallLayout(kind, { averages: false })
     .flat()
-    .filter(({ layer, head }) => typeof layer === 'number' && typeof head === 'number')
     .map((head) => ({ ...head, weight: weightOf(head) }));
 }

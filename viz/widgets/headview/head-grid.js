@@ -45,7 +45,7 @@ export class HeadGrid {
 
   /** Draws all heads of a source; `showing`: display options. */
   draw(source, kind, showing) {
-    const rows = source.wallLayout(kind);
+    const rows = source.wallLayout(kind, showing);
     const shape = JSON.stringify([rows, page.language, source.layered, source.numbers]);
     if (shape !== this.drawnShape) {
       const focused = this.element.contains(document.activeElement);

@@ -26,7 +26,7 @@ import { writtenSize, hideUnwrittenTokens } from './unwritten.js';
 import { mountHeadWall } from './head-wall.js';
 
 const PIN = ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'];
-const MAP_FIELDS = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'still'];
+const MAP_FIELDS = ['kind', 'words', 'special', 'rescale', 'averages', 'scale', 'palette', 'fit', 'still'];
 const HEAD_FIELDS = ['layer', 'head', 'preview', 'pinned', 'view', 'threshold'];
 const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written'];
 
@@ -246,11 +246,12 @@ class HeadView {
   }
 
   moveHead(step) {
-    if (this.source) this.does.choose(nextHead(this.source.wallLayout(this.store.state.kind), this.updateSelection(), step));
+    if (this.source)
+      this.does.choose(nextHead(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
   }
 
   moveLayer(step) {
-    this.does.choose(headBelow(this.source.wallLayout(this.store.state.kind), this.updateSelection(), step));
+    this.does.choose(headBelow(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
   }
 
   chooseKind(kind) {

@@ -12,7 +12,7 @@ import { rowName } from '../parts/row-name.js';
  * Interface of a source of a head view:
  * - `kinds`, `layered` (the wall has a row per layer), `merges` (can merge words and hide special tokens), `relative`
  *   (shades and bars are relative to the maximum), `mapped` (has maps, not only average rows);
- * - `wallLayout(kind)`: rows of heads {layer, head}; `nearestHead(kind, head)`: clamps a head to those of the kind;
+ * - `wallLayout(kind, showing)`: rows of heads {layer, head}; `nearestHead(kind, head)`: clamps a head to those of the kind;
  * - `view(kind, head, showing)`: {kind, layer, head, rows, columns, weights, maximum, masked};
  *   `thumbnailMap(kind, head, showing)`: the map that is drawn on the wall;
  * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: keys of the tokens of an item;
@@ -33,9 +33,14 @@ export class TranslationSource {
     this.mapped = true;
   }
 
-  wallLayout(kind) {
-    const heads = [...Array(this.translation.heads(kind)).keys(), 'mean', 'max'];
-    const layers = [...Array(this.translation.layers(kind)).keys(), 'mean'];
+  /**
+   * Means and maxima are shown on request, and while one of them is selected.
+   * @param {{ averages?: boolean, head?: any, layer?: any, pinned?: any }} [showing]
+   */
+  wallLayout(kind, { averages = true, head, layer, pinned } = {}) {
+    const named = [head, layer, pinned?.head, pinned?.layer].some((each) => typeof each === 'string');
+    const heads = [...Array(this.translation.heads(kind)).keys(), ...(averages || named ? ['mean', 'max'] : [])];
+    const layers = [...Array(this.translation.layers(kind)).keys(), ...(averages || named ? ['mean'] : [])];
     return layers.map((layer) => heads.map((head) => ({ layer, head })));
   }
 

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import './setup.js';
+
+const { SearchTree } = await import('../../viz/widgets/decoding/search-tree.js');
+const { choiceReason } = await import('../../viz/widgets/decoding/choice-reason.js');
+
+// parent, step, id, label, kept, added, log probability, score, outcome, reason
+const TREE = new SearchTree([
+  [-1, 0, 1, 'a', 0, 'a', -0.4, -0.4, 'kept', 'kept'],
+  [-1, 0, 2, 'b', 0, 'b', -0.6, -0.6, 'kept', 'kept'],
+  [0, 1, 3, 'c', 1, ' c', -2, -1, 'finished', 'ended'],
+  [1, 1, 4, 'd', 1, ' d', -1, -0.5, 'finished', 'ended'],
+  [0, 1, 5, 'e', 1, ' e', -3, -1.5, 'dropped', 'worse'],
+]);
+
+test('the chosen translation is compared with the runner-up and with greedy search', () => {
+  const reason = choiceReason(TREE, [3, 2], [null, null], 0);
+  assert.match(reason, /“b d”.*−0\.50.*“a c”.*−1\.00/);
+  assert.match(reason, /step 1.*“b”.*“a”/);
+});
+
+test('a path of likeliest tokens is what greedy search writes, too', () => {
+  const greedy = choiceReason(TREE, [2], [null], 0);
+  assert.match(greedy, /“a c”/);
+  assert.match(greedy, /[Gg]reedy search/);
+  assert.doesNotMatch(greedy, /step \d/);
+});
+
+test('a reverse model that turns the order round is named, one that confirms it only adds to the sum', () => {
+  assert.match(choiceReason(TREE, [2, 3], [-0.1, -3], 0.3), /“a c”.*“b d”.*−0\.50.*−1\.00/);
+  assert.match(choiceReason(TREE, [3, 2], [-1, -2], 0.3), /−0\.80.*“a c”.*−1\.60/);
+});
+
+test('without a finished translation there is nothing to explain', () => assert.equal(choiceReason(TREE, [], [], 0), ''));

@@ -1,0 +1,49 @@
+// Why the search chose its translation, in one or two sentences: against the runner-up, and against greedy search.
+
+import { formatSigned } from '../core/map-view.js';
+import { t } from '../core/i18n.js';
+
+const CLOSE = 0.00005; // scores are printed with four decimals: a smaller difference would compare equal numbers
+
+/**
+ * @param {import('./search-tree.js').SearchTree} tree
+ * @param {number[]} finished ends of the finished translations, the chosen one first
+ * @param {(number | null)[]} backs score of the back-translation of each, null without a reverse model
+ * @param {number} weight how much the back-translation counts
+ */
+export function choiceReason(tree, finished, backs, weight) {
+  const [best, second] = finished;
+  if (best === undefined) return '';
+  return `${againstOthers(tree, finished, backs, weight, second)} ${againstGreedy(tree, best)}`;
+}
+
+function againstOthers(tree, finished, backs, weight, second) {
+  const [best] = finished;
+  const text = tree.textOf(best).text;
+  if (second === undefined) return t('decoding_why_only', { text });
+  const score = (place) => tree.about(place).score;
+  const values = (other, numberOf) => ({
+    text,
+    other: tree.textOf(other).text,
+    best: formatSigned(numberOf(best)),
+    second: formatSigned(numberOf(other)),
+  });
+  if (backs[0] === null) return t('decoding_why_score', values(second, score));
+  const rival = finished.slice(1).reduce((one, other) => (score(other) > score(one) ? other : one));
+  if (score(rival) > score(best) + CLOSE) return t('decoding_why_reversed', values(rival, score));
+  const sum = (place) => score(place) + weight * (backs[finished.indexOf(place)] ?? 0);
+  return t('decoding_why_sum', values(second, sum));
+}
+
+/** The first token of the path that is not the likeliest continuation: there, greedy search goes another way. */
+function againstGreedy(tree, best) {
+  const likeliest = (places) => places.reduce((one, other) => (tree.about(other).score > tree.about(one).score ? other : one));
+  for (const place of tree.path(best)) {
+    const parent = tree.parent(place);
+    const first = likeliest(parent === undefined ? tree.steps[0] : tree.textOf(parent).children);
+    if (first === place) continue;
+    const { step, label } = tree.about(place);
+    return t('decoding_why_not_greedy', { step: step + 1, token: label, other: tree.about(first).label });
+  }
+  return t('decoding_why_greedy');
+}
