@@ -37,7 +37,8 @@ export class TranslationSource {
    * Means and maxima are shown on request, and while one of them is selected.
    * @param {{ averages?: boolean, head?: any, layer?: any, pinned?: any }} [showing]
    */
-  wallLayout(kind, { averages = true, head, layer, pinned } = {}) {
+  wallLayout(kind, showing = {}) {
+    const { averages = true, head, layer, pinned } = showing;
     const named = [head, layer, pinned?.head, pinned?.layer].some((each) => typeof each === 'string');
     const heads = [...Array(this.translation.heads(kind)).keys(), ...(averages || named ? ['mean', 'max'] : [])];
     const layers = [...Array(this.translation.layers(kind)).keys(), ...(averages || named ? ['mean'] : [])];
