@@ -11,10 +11,24 @@ from playwright.sync_api import Page, expect
 from headlight import Translator
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
-from tests.browser.acting import choose_panel, hold_calls, modules, open_tab, state
+from tests.browser.acting import at_rest, choose_panel, hold_calls, modules, open_tab, resize, state
 from tests.browser.conftest import Visit
 
 LISTED = 5
+STILL = (  # these keep their place whatever is looked at
+    ".translate .headline",
+    ".translate .sentence-field, .translate .field",
+    ".translate .text",
+    ".judgement",
+    ".explorer .kinds",
+    ".wall-grid",
+    ".explorer .topline",
+    ".explorer .ask",
+)
+PLACES = """(selectors) => Object.fromEntries(selectors.map((selector) => {
+  const { left, top, width } = document.querySelector(selector).getBoundingClientRect();
+  return [selector, [left, top + scrollY, width].map(Math.round)];
+}))"""
 MIN_RIBBON = 0.15  # as in `ribbons.js`
 
 
@@ -90,6 +104,37 @@ def test_views_stand_in_one_place(page: Page) -> None:
         places.add(tuple((box["x"], box["y"]) for box in boxes if box))
         assert page.locator(".tabs button").nth(list(VIEWS).index(view)).get_attribute("aria-selected") == "true"
     assert len(places) == 1
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1280, 720)])
+@pytest.mark.parametrize("language", ["EN", "中文"])
+def test_nothing_moves_while_heads_and_words_are_looked_at(page: Page, size: tuple[int, int], language: str) -> None:
+    resize(page, *size)
+    page.get_by_role("button", name=language, exact=True).click()
+    at_rest(page)
+    opening = page.evaluate(PLACES, STILL)
+
+    def assert_still(what: str) -> None:
+        at_rest(page)
+        places = page.evaluate(PLACES, STILL)
+        assert {name: place for name, place in places.items() if place != opening[name]} == {}, what
+
+    for layer, head in ((0, 3), (1, 6), (2, 0)):
+        page.click(f'.wall-grid [data-layer="{layer}"][data-head="{head}"]')
+        assert_still(f"head {head} of layer {layer}")
+    page.hover(".explorer .rows .label >> nth=2")
+    assert_still("a row below the pointer")
+    page.click(".explorer .rows .label >> nth=4")
+    assert_still("a pinned row")
+    page.evaluate("document.querySelectorAll('.explorer .columns .label')[9].click()")
+    assert_still("a pinned cell")
+    page.keyboard.press("Escape")
+    assert_still("nothing pinned")
+    for kind in ("decoder", "encoder", "cross"):
+        page.click(f"[data-kind={kind}]")
+        assert_still(kind)
+    page.locator(".player input").fill("5")
+    assert_still("five words written")
 
 
 @pytest.mark.parametrize("panel", [panel for panels in VIEWS.values() for panel in panels])

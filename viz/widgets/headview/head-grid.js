@@ -49,7 +49,8 @@ export class HeadGrid {
     const shape = JSON.stringify([rows, page.language, source.layered, source.numbers]);
     if (shape !== this.drawnShape) {
       const focused = this.element.contains(document.activeElement);
-      this.element.className = source.layered ? 'wall-grid' : 'wall-flow';
+      const averaged = rows.flat().some(({ head }) => head === 'mean');
+      this.element.className = source.layered ? `wall-grid${averaged ? ' averaged' : ''}` : 'wall-flow';
       replace(this.element, ...(source.layered ? this.layers(source, rows) : flowLayout(source, rows.flat())));
       this.lost = focused;
     }
