@@ -256,12 +256,15 @@ def test_the_last_line_leads_programs_to_their_page(visit: Visit) -> None:
 def test_tabs_fade_only_where_there_are_more_of_them(visit: Visit) -> None:
     page = visit(width=360, height=780)
     tabs = page.locator(".tabs")
+    assert box(page.locator(".tabs button").last)["right"] <= 360  # all fit
+    expect(tabs).not_to_have_class(holds("more-after"))
+    resize(page, 260, 780)
     expect(tabs).to_have_class(holds("more-after"))
     page.locator(".tabs button").last.click()
     at_rest(page)
     expect(tabs).not_to_have_class(holds("more-after"))
     expect(tabs).to_have_class(holds("more-before"))
-    assert box(page.locator(".tabs button").last)["right"] <= 360
+    assert box(page.locator(".tabs button").last)["right"] <= 260
 
 
 def test_what_stands_in_an_empty_field_is_paler_than_what_is_written(shared: Page) -> None:

@@ -383,7 +383,8 @@ def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: 
 
 
 def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example: Translation) -> None:
-    page.check('[data-field="averages"]')
+    open_tab(page, "heads")
+    page.check('#panel-heads [data-field="averages"]')
     look_at(page, "cross", 1, "mean")
     choose_panel(page, "why")
     layer = example.attention.cross[1]  # [head, query, key]

@@ -36,6 +36,7 @@ const OBSERVED_FIELDS = [
   'words',
   'special',
   'rescale',
+  'averages',
   'scale',
   'palette',
   'fit',

@@ -46,8 +46,12 @@ export async function mount({ element, server }) {
   new WhatIfTab(element, server);
 }
 
-/** Heads that are off have no pattern. */
+/** Heads that are off have no pattern. Averages are always there: a click on one changes a whole layer. */
 class ChangedSource extends TranslationSource {
+  wallLayout(kind, showing) {
+    return super.wallLayout(kind, { ...showing, averages: true });
+  }
+
   shownCaption(view) {
     return view.weights.some((weight) => weight > 0) ? super.shownCaption(view) : [t('whatif_off_says')];
   }
