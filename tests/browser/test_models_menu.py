@@ -172,7 +172,7 @@ def assert_shows(page: Page, expected: Translation) -> None:
 @pytest.mark.journey
 def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Page, hub: Hub) -> None:
     button = page.locator(".models-picker .opens")
-    expect(button).to_have_accessible_name("Model: de-en")
+    expect(button).to_have_accessible_name("Model: German → English")
     button.click()
     groups = page.locator(".models-picker [role=group]")
     assert [each.get_attribute("aria-label") for each in groups.all()] == ["Installed", "Download from Hugging Face"]
@@ -530,7 +530,7 @@ def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page
     offered(page).get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text(f"The model {SPOILT} cannot be loaded.")
     assert translation(page) == before
-    expect(page.locator(".models-picker .opens")).to_have_text("de-en")
+    expect(page.locator(".models-picker .opens")).to_have_text("German → English")
     assert translate(page, HELLO)
 
 

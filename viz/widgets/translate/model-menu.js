@@ -114,7 +114,7 @@ export class ModelMenu {
     ];
     this.picker.fill({
       label: t('option_model'),
-      shown: model ? kindName(model) : '',
+      shown: model ? shortName(model) : '',
       groups: groups.filter((group) => group.items.length),
       chosen: model?.name,
     });
@@ -126,6 +126,9 @@ export class ModelMenu {
     this.look.textContent = t('model_id_look');
   }
 }
+
+/** Of an installed model its languages, else its family. */
+const shortName = (model) => (model.where === 'here' && pairName(model)) || kindName(model);
 
 const full = (model) => `${pairName(model)} · ${kindName(model)}`;
 
