@@ -75,6 +75,12 @@ def ablation_losses(
     A negative loss is a gain. Nothing runs between batches, so closing the iterator stops the work. The request's
     own interventions also apply.
     """
+    for logits in logits_without(translator, translation, sets):
+        yield [translation.log_probability - score for score in _total_scores(logits, translation)]
+
+
+def logits_without(translator: Translator, translation: Translation, sets: Sequence[SwitchedOff]) -> Iterator[Tensor]:
+    """Yield, batch by batch, the logits of the translation without each set of heads, `[sets, tokens, vocabulary]`."""
     for part in chain(*sets):
         _check(translator.model.config, part)
     rows_per_batch = batch_size(translator.model.config, translation)
@@ -89,8 +95,8 @@ def ablation_losses(
             else:
                 shared = shared or _encode_rows(translator, batch, 1, {})
                 memory = shared
-            result = _score(translator, translation, memory, len(rows), factors)
-        yield [translation.log_probability - score for score in result]
+            logits = _decode_rows(translator, translation, memory, len(rows), factors)
+        yield logits
 
 
 def all_ablation_losses(translator: Translator, translation: Translation, sets: Sequence[SwitchedOff]) -> list[float]:
@@ -141,10 +147,10 @@ def _encode_rows(translator: Translator, batch: PreparedBatch, rows: int, factor
         return memory
 
 
-def _score(
+def _decode_rows(
     translator: Translator, translation: Translation, memory: Memory, rows: int, factors: Mapping[str, Tensor]
-) -> list[float]:
-    """Return the log probability of the translation in each row."""
+) -> Tensor:
+    """Return the logits of the translation in each row, `[rows, tokens, vocabulary]`."""
     config, decoder = translator.model.config, translator.passes.decoder
     ids = [token.id for token in translation.target_tokens]
     inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device).expand(rows, -1)
@@ -153,15 +159,22 @@ def _score(
     mask = None if state.mask is None else state.mask.expand(rows, -1, -1, -1)
     state = DecoderState(cross, mask, None)
     names = [name for name in factors if name.startswith("decoder.")]
-    if names:
-        with watch(translator.model, *names, edit=lambda weights, name: weights * factors[name]):
-            logits = decoder(inputs, state)
-    else:
+    if not names:
+        logits: Tensor = decoder(inputs, state)
+        return logits
+    with watch(translator.model, *names, edit=lambda weights, name: weights * factors[name]):
         logits = decoder(inputs, state)
-    targets = torch.tensor(ids, device=translator.device).expand(rows, -1)[..., None]
-    logits = logits.float()  # [rows, tokens, vocabulary]
-    log_probabilities = logits.gather(2, targets)[..., 0] - logits.logsumexp(dim=-1)
-    results: list[float] = log_probabilities.double().sum(dim=-1).tolist()
+        return logits
+
+
+def _total_scores(logits: Tensor, translation: Translation) -> list[float]:
+    """Return the log probability of the translation in each row."""
+    ids = [token.id for token in translation.target_tokens]
+    with torch.inference_mode():
+        targets = torch.tensor(ids, device=logits.device).expand(len(logits), -1)[..., None]
+        wide = logits.float()
+        log_probabilities = wide.gather(2, targets)[..., 0] - wide.logsumexp(dim=-1)
+        results: list[float] = log_probabilities.double().sum(dim=-1).tolist()
     return results
 
 
