@@ -41,16 +41,16 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:
     """Add the options of decoding: beam, length penalty, sampling, languages."""
-    parser.add_argument(
-        "--beam", type=int, metavar="N", help="width of the beam; 1: greedy (the model's habit, else 1; so below)"
-    )
+    parser.add_argument("--beam", type=int, metavar="N", help="beam size; 1: greedy (the model's default, else 1)")
     parser.add_argument("--length-penalty", type=float, metavar="X", help="scores are divided by length^X (1)")
-    parser.add_argument("--max-length", type=int, metavar="N", help="the most tokens written (twice the source + 16)")
-    parser.add_argument("--no-repeat", type=int, metavar="N", help="write no run of N tokens twice (0: any)")
-    parser.add_argument("--temperature", type=float, metavar="X", help="sample at this temperature (0: don't)")
-    parser.add_argument("--top-k", type=int, metavar="N", help="sample among the N likeliest (0: all)")
-    parser.add_argument("--top-p", type=float, metavar="X", help="sample among the likeliest of joint X (1)")
-    parser.add_argument("--seed", type=int, metavar="N", help="of the dice (0)")
+    parser.add_argument("--max-length", type=int, metavar="N", help="maximum number of tokens (twice the source + 16)")
+    parser.add_argument("--no-repeat", type=int, metavar="N", help="do not repeat N tokens in a row (0: off)")
+    parser.add_argument("--temperature", type=float, metavar="X", help="sample at this temperature (0: off)")
+    parser.add_argument("--top-k", type=int, metavar="N", help="sample from the N likeliest tokens (0: all)")
+    parser.add_argument(
+        "--top-p", type=float, metavar="X", help="sample from the likeliest tokens with a total probability of X (1)"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the sampling (0)")
     parser.add_argument(
         "--from", dest="source_language", metavar="CODE", help="language of the text, of models with several"
     )

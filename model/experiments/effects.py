@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import range_error
-from headlight.model.experiments.importance import SwitchedOff, logits_without
+from headlight.model.experiments.importance import AttentionPart, SwitchedOff, all_heads, logits_without
 from headlight.model.experiments.scoring import decoder_inputs
 from headlight.model.measures.trace_records import Numbers
 from headlight.model.records import KINDS, Kind, Translation
@@ -41,6 +42,20 @@ class WordEffects:
         """Return the effect of each head of a kind, `[layers, heads]`: the sum over its cells."""
         sums: Numbers = self.cells[kind].sum(axis=(2, 3))
         return sums
+
+
+@dataclass(frozen=True)
+class HeadEffect:
+    """The effect of one head on a word, and the cell with most of it."""
+
+    kind: str
+    layer: int  # counted from 0
+    head: int
+    predicted: float  # nats
+    measured: float  # loss without the head
+    row: int  # of the strongest cell
+    column: int
+    cell: float  # its predicted effect
 
 
 def word_effects(
@@ -74,6 +89,32 @@ def measured_effects(
         for score in _scores(logits[:, place], translation, [place] * len(logits), rival)
     ]
     return [with_all - score for score in without]
+
+
+def strongest_heads(
+    translator: Translator, translation: Translation, effects: WordEffects, count: int, rival: int | None = None
+) -> list[HeadEffect]:
+    """Return the `count` heads with the largest estimated effects, each also measured by a run without it."""
+    parts = all_heads(translator.model.config)
+    sums = {part: float(effects.heads(part.kind)[part.layer, part.head]) for part in parts}
+    first = sorted(parts, key=lambda part: -abs(sums[part]))[:count]
+    losses = measured_effects(translator, translation, effects.place, [(part,) for part in first], rival)
+    return [_head_effect(effects, part, sums[part], loss) for part, loss in zip(first, losses, strict=True)]
+
+
+def _head_effect(effects: WordEffects, part: AttentionPart, predicted: float, measured: float) -> HeadEffect:
+    cells = effects.cells[part.kind][part.layer, part.head]
+    row, column = (int(index) for index in np.unravel_index(np.abs(cells).argmax(), cells.shape))
+    return HeadEffect(
+        part.kind,
+        part.layer or 0,
+        part.head or 0,
+        predicted=round(predicted, 6),
+        measured=round(measured, 6),
+        row=row,
+        column=column,
+        cell=round(float(cells[row, column]), 6),
+    )
 
 
 def _batch_effects(

@@ -17,6 +17,9 @@ import pytest
 from headlight.model.checkpoints.checkpoint import save_checkpoint
 from headlight.model.commands.main import COMMANDS, main
 from headlight.model.commands.translate import join_lines
+from headlight.model.experiments.effects import measured_effects, word_effects
+from headlight.model.experiments.importance import AttentionPart
+from headlight.model.records import KINDS
 from headlight.model.translate.translator import Translator
 from tests.tiny import tiny_translator
 
@@ -314,3 +317,42 @@ def test_a_model_that_does_not_say_what_it_writes_is_scored_by_the_names_of_the_
     told = ("--model", folder, "--source", str(source), "--target", str(target), "--json", str(scores))
     assert run("evaluate", *told, monkeypatch=monkeypatch) == 0
     assert f"tok:{by}|" in json.loads(scores.read_text(encoding="utf-8"))["bleu_signature"]
+
+
+def test_effects_prints_the_estimate_beside_the_measured_value(
+    folder: str, translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = translator.translate(SENTENCE, max_length=9)
+    words = [token.text.strip() for token in answer.target_tokens]
+    chosen = ["--model", folder, "--device", "cpu", "--max-length", "9"]
+    assert main(["effects", SENTENCE, *chosen, "--word", words[2], "--top", "4", "--json"]) == 0
+    (word,) = json.loads(capsys.readouterr().out)["words"]
+    place = words.index(words[2])
+    assert (word["word"], word["place"]) == (words[2], place)
+    (own,) = word_effects(translator, answer, [place])
+    sizes = [abs(head["predicted"]) for head in word["heads"]]
+    assert len(sizes) == 4
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == pytest.approx(max(abs(own.heads(kind)).max() for kind in KINDS), abs=1e-4)
+    for head in word["heads"]:
+        part = AttentionPart(head["kind"], head["layer"], head["head"])
+        assert head["predicted"] == pytest.approx(own.heads(part.kind)[part.layer, part.head], abs=1e-4)
+        assert [head["measured"]] == pytest.approx(measured_effects(translator, answer, place, [(part,)]), abs=1e-4)
+    assert main(["effects", SENTENCE, *chosen]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("mostly where") == len(words)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--word", "not a token"], "is not a token of the translation"),
+        (["--rival", "x"], "--rival needs --word"),
+        (["--top", "0"], "--top needs a number"),
+    ],
+)
+def test_effects_of_a_word_that_is_not_there_are_an_error(
+    folder: str, capsys: pytest.CaptureFixture[str], more: list[str], says: str
+) -> None:
+    assert main(["effects", SENTENCE, "--model", folder, "--device", "cpu", *more]) == 2
+    assert says in capsys.readouterr().err

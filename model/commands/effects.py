@@ -1,0 +1,90 @@
+"""`headlight effects TEXT --word WORD`: how much each head supported a written word, estimated and measured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
+from headlight.model.errors import CommandError
+from headlight.model.experiments.effects import HeadEffect, strongest_heads, word_effects
+from headlight.model.records import Token, Translation
+from headlight.model.translate.translator import Translator
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
+    parser.add_argument("--word", metavar="WORD", help="a written token (without it: the strongest head of each token)")
+    parser.add_argument("--rival", metavar="WORD", help="measure the lead over this token instead of the probability")
+    parser.add_argument("--target", metavar="TEXT", help="use this translation instead of the model's own")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="print and measure the N strongest heads (10)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines to read")
+    add_model(parser)
+    add_decoding(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the heads by the size of their estimated effect, with the measured one next to it."""
+    if arguments.top < 1:
+        raise CommandError("--top needs a number of at least 1.")
+    translator = load(arguments)
+    forced = {} if arguments.target is None else {"target": arguments.target}
+    translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))
+    if arguments.word is None and arguments.rival is not None:
+        raise CommandError("--rival needs --word, the written token that it is compared with.")
+    rival = None if arguments.rival is None else _rival(translator, arguments.rival)
+    places = range(len(translation.target_tokens)) if arguments.word is None else [_place(translation, arguments.word)]
+    top = 1 if arguments.word is None else arguments.top
+    found = {
+        effects.place: strongest_heads(translator, translation, effects, top, rival)
+        for effects in word_effects(translator, translation, places, rival)
+    }
+    if arguments.json:
+        words = [
+            {
+                "word": _label(translation.target_tokens[place]),
+                "place": place,
+                "heads": [asdict(head) for head in heads],
+            }
+            for place, heads in found.items()
+        ]
+        values = {"source": translation.source_text, "text": translation.text, "rival": arguments.rival, "unit": "nats"}
+        print(json.dumps(values | {"words": words}, ensure_ascii=False))
+        return 0
+    print(translation.text)
+    print("predicted  measured  head (nats)")
+    for place, heads in found.items():
+        for head in heads:
+            print(_line(translation, place, head))
+    return 0
+
+
+def _line(translation: Translation, place: int, head: HeadEffect) -> str:
+    word = _label(translation.target_tokens[place])
+    rows = translation.source_tokens if head.kind == "encoder" else translation.target_tokens
+    columns = translation.source_tokens if head.kind != "decoder" else (translation.start_token, *rows)
+    row, column = _label(rows[head.row]), _label(columns[head.column])
+    return (
+        f"{head.predicted:+9.3f} {head.measured:+9.3f}  {head.kind}.{head.layer}.{head.head} for “{word}”,"
+        f" mostly where “{row}” looks at “{column}” ({head.cell:+.3f})"
+    )
+
+
+def _label(token: Token) -> str:
+    return token.text.strip()
+
+
+def _place(translation: Translation, word: str) -> int:
+    labels = [_label(token) for token in translation.target_tokens]
+    if word.strip() not in labels:
+        raise CommandError(f"--word {word!r} is not a token of the translation: {' '.join(labels)}")
+    return labels.index(word.strip())
+
+
+def _rival(translator: Translator, word: str) -> int:
+    ids = translator.target_tokenizer.encode(word)
+    if not ids:
+        raise CommandError("--rival is empty: name a token.")
+    return int(ids[0])
