@@ -92,9 +92,10 @@ def measured_effects(
 
 
 def strongest_heads(
-    translator: Translator, translation: Translation, effects: WordEffects, count: int, rival: int | None = None
+    translator: Translator, translation: Translation, place: int, count: int, rival: int | None = None
 ) -> list[HeadEffect]:
-    """Return the `count` heads with the largest estimated effects, each also measured by a run without it."""
+    """Return the `count` heads with the largest estimated effects on a word, each also measured by a run without it."""
+    (effects,) = word_effects(translator, translation, [place], rival)
     parts = all_heads(translator.model.config)
     sums = {part: float(effects.heads(part.kind)[part.layer, part.head]) for part in parts}
     first = sorted(parts, key=lambda part: -abs(sums[part]))[:count]

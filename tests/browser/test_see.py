@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
+from headlight.model.experiments.effects import strongest_heads
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
 from tests.browser.acting import at_rest, choose_panel, hold_calls, modules, open_tab, resize, state
@@ -92,6 +93,33 @@ def test_the_questions_are_answered_with_the_models_numbers(
     page.get_by_role("button", name="Keep it off").click()
     assert state(page, "tab") == "whatif"
     expect(page.locator(".headline.change")).to_contain_text(re.compile(r"off: .+; the old one is"))
+
+
+@pytest.mark.journey
+def test_heads_that_wrote_a_word_are_listed_as_predicted_and_as_measured(
+    page: Page, example: Translation, translator: Translator
+) -> None:
+    row = state(page, "row")
+    page.click(".word-effects summary")
+    listed = page.locator(".word-effects button")
+    expect(listed).to_have_count(5)
+    heads = strongest_heads(translator, example, row, 5)
+    for button, head in zip(listed.all(), heads, strict=True):
+        place = (
+            button.get_attribute("data-kind"),
+            button.get_attribute("data-layer"),
+            button.get_attribute("data-head"),
+        )
+        assert place == (head.kind, str(head.layer), str(head.head))
+        shown = [float(text.replace("−", "-")) for text in button.locator(".numeric").all_inner_texts()]
+        assert shown == pytest.approx([head.predicted, head.measured], abs=0.0051)
+    listed.nth(1).click()
+    assert (state(page, "kind"), state(page, "layer"), state(page, "head")) == (
+        heads[1].kind,
+        heads[1].layer,
+        heads[1].head,
+    )
+    expect(listed.nth(1)).to_have_attribute("aria-pressed", "true")
 
 
 @pytest.mark.journey

@@ -384,6 +384,7 @@ declare module 'messages' {
     read_lessons: Call<any>;
     run_experiment: Call<any>;
     stop_training: Call<any>;
+    strongest_effects: Call<any>;
     tell_curve: Call<any>;
     tell_faithfulness: Call<any>;
   }

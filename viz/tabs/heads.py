@@ -6,28 +6,31 @@ A translation brings all maps and measures; the server exports files and, on req
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from typing import Any
 
 import gradio as gr
 
 from headlight.model.commands.heads import count_heads
 from headlight.model.errors import CommandError
+from headlight.model.experiments.effects import HeadEffect, strongest_heads
 from headlight.model.measures.alignment import AlignmentCounts, parse_links
 from headlight.model.text.gold_links import AlignedPair, parse_segmented
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.export.files import Exporter
+from headlight.viz.field_values import check_int
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import roles_function
 from headlight.viz.service.service import Service
 
+MAX_LISTED = 5  # heads of "Which heads wrote this word?"
 PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
 
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    calls.add(Exporter(service).export, links_function(service))
+    calls.add(Exporter(service).export, links_function(service), effects_function(service))
     calls.add(roles_function(service), computes=False)
     return widget("heads/heads-tab", "explorer")
 
@@ -48,6 +51,20 @@ def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
         return {"heads": [[*place, [list(astuple(each)) for each in errors]] for place, errors in counts.items()]}
 
     return count_links
+
+
+def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: the heads with the largest effect on a written word, estimated and measured."""
+
+    def strongest_effects(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation = service.translate(service.check(values.get("request")))
+        place = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
+        heads: list[HeadEffect] = service.run_on_translator(
+            translation.request.model, strongest_heads, translation, place, MAX_LISTED
+        )
+        return {"heads": [asdict(head) for head in heads]}
+
+    return strongest_effects
 
 
 def parse_gold_pair(row: Any, *, turned: bool) -> AlignedPair:

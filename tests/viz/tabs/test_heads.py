@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
+from headlight.model.experiments.effects import strongest_heads
 from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.heads import links_function
+from headlight.viz.tabs.heads import MAX_LISTED, effects_function, links_function
 
 PAIR = ["ich mochte ein bier", "i want a beer .", "0-0 1-1 2-2 3?3"]
 
@@ -42,3 +44,19 @@ def test_links_that_make_no_sense_are_refused(service: Service, rows: Any) -> No
     with pytest.raises(PageError) as error:
         links_function(service)({"model": "toy", "rows": rows})
     assert error.value.word == "bad_links"
+
+
+def test_the_strongest_heads_of_a_word_are_those_of_the_model(service: Service) -> None:
+    request = {"text": "ich mochte ein bier", "model": "toy"}
+    heads = effects_function(service)({"request": request, "place": 2})["heads"]
+    translation = service.translate(service.check(request))
+    own = service.run_on_translator("toy", strongest_heads, translation, 2, MAX_LISTED)
+    assert heads == [asdict(head) for head in own]
+    assert len(heads) == MAX_LISTED
+    assert heads[0]["predicted"] != 0
+
+
+@pytest.mark.parametrize("place", [None, -1, 99, "0", True])
+def test_effects_of_a_word_that_is_not_there_are_refused(service: Service, place: Any) -> None:
+    with pytest.raises(PageError):
+        effects_function(service)({"request": {"text": "ich mochte ein bier", "model": "toy"}, "place": place})

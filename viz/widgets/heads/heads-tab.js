@@ -24,6 +24,7 @@ import { deskStrips, mountDeskPointer } from './desk-pointer.js';
 import { HeadNeeded } from './head-needed.js';
 import { LinkHeads } from './link-heads.js';
 import { Ribbons } from './ribbons.js';
+import { WordEffects } from './word-effects.js';
 import { WeightComputed } from './weight-computed.js';
 
 const VIEW_PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend', 'written'];
@@ -73,7 +74,7 @@ export async function mount({ element, server }) {
   const colouring = new MeasureWall(view);
   const chips = server && new RoleChips(view, open);
   const links = new LinkHeads(view);
-  const questions = server ? [new HeadNeeded(server, view), new WeightComputed(server, view)] : [];
+  const questions = server ? [new HeadNeeded(server, view), new WordEffects(server, view), new WeightComputed(server, view)] : [];
   const table = new HeadTable(view);
   const finder = server && new AlignmentFinder(server, view);
   const explain = server && new HeadExplanation(server, view);
