@@ -313,7 +313,7 @@ def test_a_choice_that_is_pressed_stays_until_it_is_let_go(page: Page) -> None:
     page.mouse.down()
     page.evaluate(SPEAK, "zh")
     expect(page.locator(".models-picker .opens")).to_have_attribute(
-        "aria-label", "模型：de-en"
+        "aria-label", "模型：德语 → 英语"
     )  # the change has arrived
     assert choice.locator(".what").inner_text() == before
     page.mouse.up()

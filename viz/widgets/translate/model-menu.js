@@ -127,8 +127,8 @@ export class ModelMenu {
   }
 }
 
-/** Of an installed model its languages, else its family. */
-const shortName = (model) => (model.where === 'here' && pairName(model)) || kindName(model);
+/** The languages of a model that is called by them ("de-en"), else its own name. */
+const shortName = (model) => (model.name === `${model.source}-${model.target}` && pairName(model)) || kindName(model);
 
 const full = (model) => `${pairName(model)} · ${kindName(model)}`;
 
