@@ -51,7 +51,7 @@ export class StepView {
     this.figure = make('div', { class: 'figure' });
     this.long = make('p', { class: 'quiet', hidden: true });
     this.formulas = make('div', { class: 'formulas' });
-    this.question = new Question((given) => does.answer(given));
+    this.question = new Question((choice) => does.answer(choice));
     this.source = make('div', {});
     this.more = make('button', { type: 'button', class: 'link more', hidden: true });
     this.see = make('button', { type: 'button', class: 'link more', hidden: true });
@@ -138,10 +138,7 @@ export class StepView {
     }
   }
 
-  /**
-   * Show an error. The controls of the failed step stay visible, so that the visitor can change them.
-   * @param {import('./step-scene.js').StepScene} scene
-   */
+  /** @param {import('./step-scene.js').StepScene} scene the failed step; its controls stay visible */
   showError(says, scene) {
     this.error.textContent = says;
     this.again.textContent = t('lesson_again');
@@ -170,8 +167,7 @@ export class StepView {
     this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = stepNumbers(scene);
     const values = { ...numbers, ...phraseValues(scene) };
-    // An answered question keeps the settings that it was answered with.
-    const question = makeQuestion(about.asked ?? scene);
+    const question = makeQuestion(about.asked ?? scene); // an answered question keeps its settings
     const hidesAnswer = Boolean(question) && step.ask.hides_answer && given === undefined;
     this.drawn = base;
     this.setTitle(t(titleKey(base, scene.variants(), hidesAnswer)));
