@@ -1,4 +1,4 @@
-// The tab One word: attribution of an output word to the source words, the logit lens, and the terms of its logit.
+// The One-word tab: attribution of an output word to the source words, the logit lens, and the terms of its logit.
 // The methods are requested one at a time, and only while the tab is open.
 
 import { make, fillElements, replace } from '../core/dom.js';
@@ -86,8 +86,8 @@ class AttributionTab {
 
 /** The words of the translation; special tokens are not merged. */
 function writtenWords(translation) {
-  const found = axes(translation, 'cross', { words: true, special: true }).rows;
-  return found.map(({ label, places, special }) => ({ label, places: [...places], special }));
+  const rows = axes(translation, 'cross', { words: true, special: true }).rows;
+  return rows.map(({ label, places, special }) => ({ label, places: [...places], special }));
 }
 
 /** Position of the first token of the pinned row, or null if no row of the target is pinned. */

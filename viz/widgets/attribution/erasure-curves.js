@@ -13,7 +13,7 @@ export class ErasureCurves {
     this.element = make('div', { class: 'curves', hidden: true }, this.picture, this.legend);
   }
 
-  /** `chance`: mean curve of random orders; `curves`: by method; `light`: the highlighted method. */
+  /** `chance`: mean curve of random orders; `curves`: by method; `light`: the highlighted method, or null. */
   draw(chance, curves, light) {
     this.element.hidden = !chance;
     if (!chance) return;

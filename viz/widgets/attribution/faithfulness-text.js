@@ -22,7 +22,7 @@ export function faithfulnessText({ methods, sentences, tau }) {
   return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...others });
 }
 
-/** The best method except erasure and all that tie with it: each area is within the other's confidence interval. */
+/** The best method except erasure, and its ties: each area is in the confidence interval of the other. */
 export function tiedMethods(methods) {
   const order = Object.keys(methods).filter((name) => name !== 'erasure');
   order.sort((one, other) => methods[other].area - methods[one].area);

@@ -8,13 +8,13 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const STRONGEST = 12; // parts with separate rows; the rest is summed
+const STRONGEST = 12; // number of parts with their own row; the others are summed
 
 export class LogitLens {
   /** @param {import('../core/server.js').Server} server */
   constructor(server) {
     this.server = server;
-    this.key = ''; // request that `told` belongs to
+    this.key = ''; // request of the answer in `told`
     this.told = null;
     this.rival = 1; // index of the word that the contributions are compared with
     this.title = make('h2', {});
@@ -33,7 +33,7 @@ export class LogitLens {
     fadeScrollEdges(this.region);
   }
 
-  /** Shows a word by its first token. */
+  /** Shows a word, represented by its first token. */
   show(translation, word) {
     this.title.textContent = t('word_inside');
     const asked = { request: translation.requestValues(), token: word.places[0] };
@@ -46,8 +46,8 @@ export class LogitLens {
     this.latest.load(
       key,
       (signal) => callLatest(this.server.look_inside, asked, null, null, signal),
-      (told) => {
-        [this.key, this.told] = [key, told];
+      (answer) => {
+        [this.key, this.told] = [key, answer];
         this.draw(translation, asked.token);
       },
     );

@@ -57,7 +57,7 @@ export class MethodTable {
 
   stop() {
     this.turn += 1;
-    this.stopped = true; // until another word is shown
+    this.stopped = true; // reset when another word is shown
     this.running = '';
     this.draw();
   }
@@ -80,7 +80,7 @@ export class MethodTable {
     if (another) {
       this.forget();
     } else {
-      for (const kept of [this.known, this.failed, this.drawn]) delete kept.head; // depends on the head
+      for (const results of [this.known, this.failed, this.drawn]) delete results.head; // depend on the head
     }
     this.stopped = false;
     if (!same) {
@@ -105,7 +105,7 @@ export class MethodTable {
     }
   }
 
-  /** Run the methods one by one; stop on tab change or when another word is selected. */
+  /** Runs the methods one by one; stops if another tab or word is selected. */
   async measure() {
     const turn = ++this.turn;
     this.running = 'methods';
@@ -114,9 +114,9 @@ export class MethodTable {
     for (const method of this.onLeave()) {
       const known = Object.fromEntries(Object.entries(this.known).map(([name, { scores }]) => [name, scores]));
       try {
-        const told = await callLatest(this.server.ask_method, { ...this.asked, method, known });
+        const answer = await callLatest(this.server.ask_method, { ...this.asked, method, known });
         if (turn !== this.turn) return;
-        this.known[method] = told;
+        this.known[method] = answer;
       } catch (error) {
         if (turn !== this.turn) return;
         this.failed[method] = faultText(error);
@@ -134,15 +134,15 @@ export class MethodTable {
     this.draw();
     try {
       for (let chance = this.chances.length; chance < this.config.chances; chance++) {
-        const told = await callLatest(this.server.hide_words, { ...this.asked, chance });
+        const answer = await callLatest(this.server.hide_words, { ...this.asked, chance });
         if (turn !== this.turn) return;
-        this.chances.push(told.curve);
+        this.chances.push(answer.curve);
         this.draw();
       }
       for (const name of this.config.methods.filter((each) => this.known[each] && !this.drawn[each])) {
-        const told = await callLatest(this.server.hide_words, { ...this.asked, order: this.known[name].order });
+        const answer = await callLatest(this.server.hide_words, { ...this.asked, order: this.known[name].order });
         if (turn !== this.turn) return;
-        this.drawn[name] = told.curve;
+        this.drawn[name] = answer.curve;
         this.draw();
       }
     } catch (error) {
@@ -186,7 +186,7 @@ export class MethodTable {
   }
 
   line(method, words) {
-    const told = this.known[method];
+    const result = this.known[method];
     const pick = () => {
       this.light = this.light === method ? null : method;
       this.draw();
@@ -204,11 +204,11 @@ export class MethodTable {
       t(`method_${method}`),
     );
     const line = make('div', { class: 'method' }, button);
-    if (!told) {
+    if (!result) {
       const waits = this.failed[method] ?? (this.running === 'methods' ? '…' : '');
       line.append(make('span', { class: 'waiting quiet' }, waits), make('span', { class: 'cost' }));
     } else {
-      line.append(this.cells(method, told, words), make('span', { class: 'cost numeric' }, milliseconds(told.ms)));
+      line.append(this.cells(method, result, words), make('span', { class: 'cost numeric' }, milliseconds(result.ms)));
     }
     const drawn = this.drawn[method];
     line.append(make('span', { class: 'area numeric' }, drawn ? signed(area(drawn, mean(this.chances)), 2) : ''));
@@ -227,8 +227,8 @@ export class MethodTable {
         score === null ? t('word_not_hidden') : `${words[place].full}: ${SIGNED.has(method) ? signed(score, 3) : threeDecimals(score)}`;
       return make('i', { class: classes, title: says, style: score === null ? '' : fill(score / most) });
     });
-    const told = words.map(({ full }, place) => `${full} ${scores[place] === null ? '–' : twoDecimals(scores[place])}`).join(', ');
-    return make('div', { class: 'cells', role: 'img', 'aria-label': `${t(`method_${method}`)}: ${told}` }, ...cells);
+    const description = words.map(({ full }, place) => `${full} ${scores[place] === null ? '–' : twoDecimals(scores[place])}`).join(', ');
+    return make('div', { class: 'cells', role: 'img', 'aria-label': `${t(`method_${method}`)}: ${description}` }, ...cells);
   }
 
   /** Summary sentence: how many methods agree, and whether raw attention does. */
@@ -245,7 +245,7 @@ export class MethodTable {
     if (!average || !erasure) return parts;
     const [raw, hidden] = [average, erasure].map(({ scores }) => strongest(scores, words));
     const tau = erasure.agrees.average?.[0] ?? average.agrees.erasure?.[0] ?? null;
-    if (tau === null) return parts; // a single word has no order
+    if (tau === null) return parts; // a single word has no rank correlation
     const says = t(raw === hidden ? 'word_follows_same' : 'word_follows_other', { tau: signed(tau, 2) });
     return [...parts, ' ', ...fillElements(says, { raw: word(raw), hidden: word(hidden) })];
   }

@@ -33,7 +33,7 @@ export function diffText(units, texts, tokens) {
   return nodes.filter((node) => node !== '');
 }
 
-/** B's output aligned to A's words: for the reverse model, to the source words. */
+/** B's output aligned to A's output, or to the source words for the reverse model. */
 export function secondText(first, { translation, partners, back }) {
   if (!(back ? translation.source_text : translation.text).trim()) return [t('beside_empty')];
   const both = [first, translation];
@@ -47,19 +47,19 @@ export function secondText(first, { translation, partners, back }) {
 export function unitOfItem(units, axis, translation, kind, showing, place) {
   if (place === null) return null;
   const item = axes(translation, kind, showing)[axis][place];
-  const found = item ? units[axis].findIndex(({ places }) => places[0].some((token) => item.places.includes(token))) : -1;
-  return found < 0 ? null : found;
+  const index = item ? units[axis].findIndex(({ places }) => places[0].some((token) => item.places.includes(token))) : -1;
+  return index < 0 ? null : index;
 }
 
 /** The item of A's axis for a unit, or null if A lacks it. */
 export function itemOfUnit(units, axis, translation, kind, showing, unit) {
   if (unit === null) return null;
   const { places } = units[axis][unit];
-  const found = axes(translation, kind, showing)[axis].findIndex((item) => item.places.some((token) => places[0].includes(token)));
-  return found < 0 ? null : found;
+  const index = axes(translation, kind, showing)[axis].findIndex((item) => item.places.some((token) => places[0].includes(token)));
+  return index < 0 ? null : index;
 }
 
-/** One side's cell and weight at a row and column; null if it lacks the word. */
+/** Cell and weight of one side at a row and column; null if the side lacks the word. */
 function cellOf(units, weights, { row, column }) {
   const wide = units.columns.length;
   if (row === null && column === null) return null;

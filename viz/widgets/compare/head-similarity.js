@@ -25,7 +25,7 @@ export class HeadSimilarity {
 
   inCommonWords(side, map) {
     const { rows, columns } = this.units;
-    const turned = this.back && side === 1; // its keys are the rows
+    const turned = this.back && side === 1; // a transposed map: its keys are the rows
     const weights = new Float32Array(rows.length * columns.length).fill(NaN);
     for (const [row, { places }] of rows.entries()) {
       const queries = places[side];
@@ -69,7 +69,7 @@ export class HeadSimilarity {
     return count ? { share: sum / count, rows: count } : null;
   }
 
-  /** Single heads of the second model, most similar to this head of the first model first. */
+  /** Single heads of the second model by decreasing similarity to a head of the first model. */
   ranking(first) {
     const key = `${first.layer} ${first.head}`;
     if (!this.ranked.has(key)) this.ranked.set(key, this.rank(first));
@@ -77,13 +77,13 @@ export class HeadSimilarity {
   }
 
   rank(first) {
-    const found = [];
+    const heads = [];
     for (let layer = 0; layer < this.answers[1].layers(this.kind); layer++) {
       for (let head = 0; head < this.answers[1].heads(this.kind); head++) {
         const shared = this.sharedAttention(first, { layer, head });
-        if (shared) found.push({ layer, head, share: shared.share });
+        if (shared) heads.push({ layer, head, share: shared.share });
       }
     }
-    return found.sort((one, other) => other.share - one.share);
+    return heads.sort((one, other) => other.share - one.share);
   }
 }

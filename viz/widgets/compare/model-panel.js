@@ -8,7 +8,7 @@ import { TranslationSource } from '../headview/translation-source.js';
 import { unsupportedText } from '../parts/unsupported-rules.js';
 import { pairName, searchDescription } from './second-model.js';
 
-/** Single heads only: averages and maxima are for one model. */
+/** Single heads only, because averages and maxima are not compared between models. */
 class Heads extends TranslationSource {
   wallLayout(kind) {
     return super.wallLayout(kind, { averages: false });

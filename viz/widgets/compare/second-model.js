@@ -6,12 +6,12 @@ import { set, state } from '../core/state.js';
 import { languageTag } from '../core/language-tags.js';
 import { languageName, t } from '../core/i18n.js';
 
-const TOY = 'toy'; // knows two sentences, so it is used only on request
-const DEFAULT_BEAM = 4; // beam size compared with a greedy search
+const TOY = 'toy'; // translates only two sentences, so it is used only on request
+const DEFAULT_BEAM = 4; // beam size of the second search if the first is greedy
 /** Options that the second model takes from the visitor; others keep its own defaults. */
 const changeable = () => pageOptions().filter((name) => name !== 'beam_size');
 
-/** Models use two-letter or three-letter codes, or names. */
+/** Compares tags, because models use two-letter codes, three-letter codes or names. */
 const sameLanguage = (one, other) => Boolean(one && other) && languageTag(one) === languageTag(other);
 
 /** Whether the two models translate in opposite directions. */
@@ -29,15 +29,15 @@ export function secondModelName(config, translation) {
   return (translation.text.trim() && reverseModel(config, translation)?.name) || translation.model.name;
 }
 
-/** Info on the second model, preferably from its own translation, because it may write several languages. */
+/** Info on the second model, preferably from its translation, because it may support several target languages. */
 function secondModel(config, translation, second) {
   const name = secondModelName(config, translation);
   return second?.model.name === name ? second.model : (config.models.find((each) => each.name === name) ?? { name });
 }
 
 /**
- * How the second translation is made: `back` translates the first one's output, `same` uses the same model, `other`
- * another one.
+ * Mode of the comparison: `back` translates the first one's output, `same` uses the same model, `other`
+ * another model.
  */
 export function comparisonMode(config, translation, second) {
   const model = secondModel(config, translation, second);
@@ -45,7 +45,7 @@ export function comparisonMode(config, translation, second) {
   return isReverse(model, translation.model) && translation.text.trim() ? 'back' : 'other';
 }
 
-/** Whether both models write the same language, so that the first output can be forced on the second model. */
+/** Whether both models have the same target language, so that the first output can be forced on the second model. */
 const sameTargetLanguage = (model, translation) => model.target === translation.model.target && translation.text.trim() !== '';
 
 /**

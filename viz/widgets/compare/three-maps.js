@@ -89,7 +89,7 @@ export class ThreeMaps {
     }
   }
 
-  /** Switch the layout and clear the highlights of the old one. */
+  /** Switch the layout; clear the highlights of the previous one. */
   switchMode(form, maps) {
     for (const map of this.maps ?? []) map.destroy?.();
     this.maps = maps;

@@ -1,5 +1,5 @@
 // Transposes the reverse model's cross-attention to the axes of the first model: its output is the first model's input.
-// The rows are then the words it read, and the columns sum to one.
+// The rows are then its input words, and the columns sum to one.
 
 /** The `translation` with its cross-attention transposed, with all fields that a cross-attention map needs. */
 export function transposedTranslation(translation) {

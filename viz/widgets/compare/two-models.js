@@ -107,7 +107,7 @@ class TwoModelsTab {
     this.latest.load(
       key,
       (signal) => this.ask(asked, signal),
-      (told) => this.onAnswer(told, key),
+      (response) => this.onAnswer(response, key),
     );
   }
 
@@ -129,12 +129,12 @@ class TwoModelsTab {
     }
   }
 
-  onAnswer(told, key) {
-    this.second = new Translation(told.answer);
-    this.config.models = told.models;
-    const { own, back } = told;
+  onAnswer(response, key) {
+    this.second = new Translation(response.answer);
+    this.config.models = response.models;
+    const { own, back } = response;
     const translation = back ? transposedTranslation(this.second) : this.second;
-    this.told = { own: own && new Translation(own), translation, partners: new TokenMatching(told), back };
+    this.told = { own: own && new Translation(own), translation, partners: new TokenMatching(response), back };
     // The target language of a multilingual model is known only after a translation.
     if (JSON.stringify(this.request()) !== key) this.update();
     else this.draw();
@@ -174,10 +174,10 @@ class TwoModelsTab {
   }
 
   draw() {
-    const { kind, told, first: translation } = this;
+    const { kind, told: result, first: translation } = this;
     const mode = comparisonMode(this.config, state.translation, this.second);
     const back = mode === 'back';
-    this.likeness = told && new HeadSimilarity(told.partners, [translation, told.translation], kind, told.back);
+    this.likeness = result && new HeadSimilarity(result.partners, [translation, result.translation], kind, result.back);
     this.choices.draw(state.translation, this.second);
     const alone = mode === 'same' && !state.besideSame && state.translation.model.defaults?.back_weight > 0;
     this.alone.textContent = alone ? t('own_choice') : '';
@@ -185,7 +185,7 @@ class TwoModelsTab {
     this.drawKinds();
     this.drawForms();
     this.sides[0].draw(translation, { kind, text: [translation.text.trim() ? translation.text : t('beside_empty')] });
-    if (told) this.sides[1].draw(told.translation, { kind, back: told.back, text: secondText(translation, told) });
+    if (result) this.sides[1].draw(result.translation, { kind, back: result.back, text: secondText(translation, result) });
     this.drawHeads();
   }
 
@@ -205,15 +205,15 @@ class TwoModelsTab {
   }
 
   drawShare(heads) {
-    const { likeness, kind, told } = this;
+    const { likeness, kind, told: result } = this;
     const shared = likeness.sharedAttention(...heads);
     const maximum = heads.some(({ head }) => head === 'max');
     this.shares.textContent = shared
       ? t('beside_share_of', { share: twoDecimals(shared.share) })
       : t(maximum ? 'beside_maximum' : 'beside_no_rows');
     const counted = shared ? t('beside_measure', { rows: shared.rows, all: likeness.units.rows.length }) : '';
-    const matched = t(told.partners.same(kind, told.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
-    this.shares.title = [counted, told.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
+    const matched = t(result.partners.same(kind, result.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
+    this.shares.title = [counted, result.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
   }
 
   /** The page's pin in common words, or the pin on a word that the first model lacks. */

@@ -1,4 +1,4 @@
-// Saved views as a deck: kept, arranged, shown one after the other. All that changes it is here; the panel and the beamer draw it.
+// The deck of saved views, with all its changes. The panel and the presentation draw it.
 
 import { formatPermalink } from '../core/permalink.js';
 import { set } from '../core/state.js';
@@ -17,7 +17,7 @@ function hashNow() {
   return `#${values}`;
 }
 
-/** The one deck of the page. */
+/** Returns the deck of the page, created on the first call. */
 export function mount() {
   made ??= new Deck();
   return made;
@@ -27,13 +27,13 @@ class Deck {
   constructor() {
     this.views = read();
     this.guest = false; // these views came from a link or a file; the visitor's own views are kept separately
-    this.removed = null; // the view that was removed last, and its place
+    this.removed = null; // the last removed view and its index, for undo
     this.beamer = new Presentation(this);
     this.panel = new Panel(this);
     this.toast = new Toast(() => this.open());
     addEventListener('storage', () => {
       if (this.guest) return;
-      this.views = read(); // another tab of the browser saved one
+      this.views = read(); // another browser tab changed the views
       this.changed(false);
     });
   }
@@ -71,11 +71,11 @@ class Deck {
   undo() {
     const { removed, views } = this;
     this.removed = null;
-    if (!removed || views.length >= LIMITS.views) return; // views saved since then keep their place
+    if (!removed || views.length >= LIMITS.views) return; // no slot is free, because views were saved since
     this.setViews([...views.slice(0, removed.place), removed.view, ...views.slice(removed.place)]);
   }
 
-  /** A title or a note changed. The list is not rendered again while the visitor types. */
+  /** Store a changed title or note without rendering the list, because the visitor is typing. */
   write(place, changes) {
     this.views = this.views.map((view, at) => (at === place ? { ...view, ...changes } : view));
     this.persist();
@@ -91,7 +91,7 @@ class Deck {
     this.panel.draw();
   }
 
-  // ---------------------------------------------------------------- views of others
+  // ---------------------------------------------------------------- received views
 
   /** Show views from a link or file; save them on confirmation, or if the visitor has no views. */
   receiveViews(views) {
@@ -110,14 +110,14 @@ class Deck {
     this.setViews(all.slice(0, LIMITS.views));
   }
 
-  /** The visitor's own again. */
+  /** Restore the visitor's own views. */
   showOwnViews() {
     this.guest = false;
     this.removed = null;
     this.setViews(read());
   }
 
-  /** The deck of an address, if it has one. */
+  /** Receive the deck of a permalink, or show an error. */
   async follow(hash) {
     const views = await decodeViews(deckOf(hash));
     if (views) this.receiveViews(views);

@@ -13,7 +13,7 @@ export function defaultTitle() {
   return `${t(`kind_${state.kind}`)} · ${headName(layer, head)}`;
 }
 
-/** A step's title; while its question is open, the one that says less. */
+/** Title of a step, preferably the variant that does not reveal the answer. */
 function lessonTitle(choice) {
   const [lesson, step] = choice.split('.');
   const name = hasPhrase(`lesson_${lesson}_name`) ? t(`lesson_${lesson}_name`) : t('tab_learn');

@@ -1,4 +1,4 @@
-// The list of saved views: their order, their titles, their notes, and the ways in and out.
+// The list of saved views: order, titles, notes, import and export.
 
 import { icon, make, replace } from '../core/dom.js';
 import { on } from '../core/state.js';
@@ -13,7 +13,7 @@ export class Panel {
   /** @param {any} deck deck.js */
   constructor(deck) {
     this.deck = deck;
-    this.kept = true; // by the browser
+    this.kept = true; // whether localStorage is available
     this.opener = null;
     this.title = make('h2', { id: 'deck-title' });
     this.shut = this.iconButton('remove', () => this.close());
@@ -31,7 +31,7 @@ export class Panel {
     const first = make('div', { class: 'deck-ways' }, this.show, this.save);
     const parts = [head, this.says, this.guest, first, this.list, this.status, this.ways, this.file];
     this.element = make('dialog', { class: 'headlight deck-panel', 'aria-labelledby': 'deck-title' }, ...parts);
-    this.element.addEventListener('click', (event) => event.target === this.element && this.close()); // on what is around it
+    this.element.addEventListener('click', (event) => event.target === this.element && this.close()); // on the backdrop
     document.querySelector('.gradio-container').append(this.element);
     on(['language'], () => this.draw());
   }
@@ -126,19 +126,19 @@ export class Panel {
 
   // ---------------------------------------------------------------- actions
 
-  /** The focus stays on the pressed button in the moved row. */
+  /** Move a view; the focus moves with the pressed button. */
   move(place, by, part) {
     const to = Math.max(0, Math.min(this.deck.views.length - 1, place + by));
     if (to === place) return;
     this.deck.move(place, by);
     const row = this.list.children[to];
-    const wanted = /** @type {any} */ (row.querySelector(part.length > 4 ? part : `[data-act=${part}]`));
-    if (wanted.disabled) /** @type {any} */ (row.querySelector('[data-act]:is([data-act=up], [data-act=down]):not(:disabled)')).focus();
-    else wanted.focus();
+    const control = /** @type {any} */ (row.querySelector(part.length > 4 ? part : `[data-act=${part}]`));
+    if (control.disabled) /** @type {any} */ (row.querySelector('[data-act]:is([data-act=up], [data-act=down]):not(:disabled)')).focus();
+    else control.focus();
     this.status.textContent = t('deck_moved', { number: to + 1, count: this.deck.views.length });
   }
 
-  /** Alt and an arrow move the view in which one writes, too. */
+  /** Alt+arrow moves the focused view, also while its title or note is edited. */
   key(event) {
     const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     const row = event.target.closest('li');
@@ -161,7 +161,7 @@ export class Panel {
     back.focus();
   }
 
-  // ---------------------------------------------------------------- in and out
+  // ---------------------------------------------------------------- import and export
 
   async copy() {
     const address = new URL(`#deck=${await encodeViews(this.deck.views)}`, location.href).href;

@@ -1,11 +1,11 @@
-// The views one after the other, large, with their notes below: for a class that looks at a wall.
+// Presentation: one view at a time, enlarged for a projector, with its note below.
 
 import { make, updateScrollable, isTextField } from '../core/dom.js';
 import { on, set } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
 
-const DESIGN_WIDTH = 1024; // pixels of the page that are spread over the window's width
+const DESIGN_WIDTH = 1024; // page width in pixels that is scaled to the window's width
 const MAX_ZOOM = 1.75;
 
 export class Presentation {
@@ -47,7 +47,7 @@ export class Presentation {
     this.onward.focus({ preventScroll: true });
   }
 
-  /** As large as leaves the page the width that its parts are made for. */
+  /** Enlarge the page, but keep the width that its layout needs. */
   applyZoom() {
     document.documentElement.style.zoom = String(Math.max(1, Math.min(MAX_ZOOM, innerWidth / DESIGN_WIDTH)));
   }
@@ -57,7 +57,7 @@ export class Presentation {
     if (place < 0 || place >= views.length) return;
     this.place = place;
     const { hash } = views[place];
-    if (location.hash !== hash) location.replace(hash); // the page follows its address; turning pages adds no history entry
+    if (location.hash !== hash) location.replace(hash); // the page loads its URL hash; `replace` adds no history entry
     this.draw();
     scrollTo(0, 0);
     document.querySelector('#panel-heads .stage')?.scrollTo(0, 0);
@@ -78,11 +78,11 @@ export class Presentation {
       [this.onward, 'deck_next', views.length - 1],
     ]) {
       for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
-      button.setAttribute('aria-disabled', String(this.place === end)); // it keeps the focus
+      button.setAttribute('aria-disabled', String(this.place === end)); // `disabled` would remove the focus
     }
   }
 
-  /** The view ends above the bar. */
+  /** Set the height of the bar for CSS, so that the view ends above it. */
   fitAboveBar() {
     document.documentElement.style.setProperty('--beamer-bar', `${this.open ? this.element.offsetHeight : 0}px`);
   }
@@ -99,7 +99,7 @@ export class Presentation {
     else dispatchEvent(new CustomEvent('headlight-deck', { detail: 'focus' }));
   }
 
-  /** Whether the key belongs to the focused control. Keys of a clicker and Esc are left to text fields only. */
+  /** Whether the focused text field handles the key. Escape always ends the presentation. */
   needs({ key, target }) {
     if (!isTextField(target)) return false;
     const writes = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);

@@ -1,9 +1,9 @@
-// Saved views as data: a title, a note and an address each. They stay in this browser, and travel as a file or as a link.
+// Data of saved views: title, note and URL hash. They are stored in localStorage, and shared as a file or a link.
 
 const KEY = 'headlight-deck';
 const FORMAT = 'headlight-deck';
 export const LIMITS = { views: 40, title: 120, note: 600, hash: 9000 };
-const MAX_BYTES = 400_000; // of all views as text; larger links are rejected
+const MAX_BYTES = 400_000; // maximum size of all views as text; larger links are rejected
 
 /** @typedef {{ title: string, note: string, hash: string }} View */
 
@@ -13,17 +13,17 @@ const truncate = (text, longest) => (typeof text === 'string' ? text.slice(0, lo
 export function validate(values) {
   if (!Array.isArray(values)) return null;
   const isView = (each) => typeof each?.hash === 'string' && /^#(?!(.*&)?deck=)[^#]*$/.test(each.hash) && each.hash.length <= LIMITS.hash;
-  const found = values.filter(isView).slice(0, LIMITS.views);
-  if (!found.length) return null;
-  return found.map(({ title, note, hash }) => ({ title: truncate(title, LIMITS.title), note: truncate(note, LIMITS.note), hash }));
+  const views = values.filter(isView).slice(0, LIMITS.views);
+  if (!views.length) return null;
+  return views.map(({ title, note, hash }) => ({ title: truncate(title, LIMITS.title), note: truncate(note, LIMITS.note), hash }));
 }
 
-/** What this browser keeps. */
+/** Read the stored views. */
 export function read() {
   try {
     return validate(JSON.parse(localStorage.getItem(KEY) ?? 'null')) ?? [];
   } catch {
-    return []; // a browser that keeps nothing
+    return []; // localStorage is unavailable or its content invalid
   }
 }
 
@@ -50,7 +50,7 @@ export function moveItem(views, place, by) {
 
 export const fileOf = (views) => `${JSON.stringify({ format: FORMAT, views }, null, 1)}\n`;
 
-/** The views of a file, or null. */
+/** Parse the views of a file; null if they are invalid. */
 export function fromFile(text) {
   try {
     const { format, views } = JSON.parse(text);
@@ -62,7 +62,7 @@ export function fromFile(text) {
 
 // ---------------------------------------------------------------- as a link
 
-/** The views as a part of an address. */
+/** Encode views for a link. */
 export async function encodeViews(views) {
   const text = new TextEncoder().encode(JSON.stringify(views.map(({ title, note, hash }) => [title, note, hash])));
   const bytes = new Uint8Array(await new Response(through(text, new CompressionStream('deflate-raw'))).arrayBuffer());
@@ -70,7 +70,7 @@ export async function encodeViews(views) {
   return btoa(letters).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** The views of an address, or null. */
+/** Decode the views of a link; null if they are invalid. */
 export async function decodeViews(text) {
   try {
     const letters = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
@@ -84,7 +84,7 @@ export async function decodeViews(text) {
 
 const through = (bytes, stream) => new Blob([bytes]).stream().pipeThrough(stream);
 
-/** A short address may unpack to anything: no more is read than views may hold. */
+/** Limit the size, because a short link can decompress to any length. */
 async function limitStream(stream) {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
@@ -101,5 +101,5 @@ async function limitStream(stream) {
   }
 }
 
-/** What of an address is a deck; empty: nothing. */
+/** The encoded deck in a URL hash; empty if it has none. */
 export const deckOf = (hash) => new URLSearchParams(hash.slice(1)).get('deck') ?? '';

@@ -1,4 +1,4 @@
-// One line at the foot of the page, with the way to the views.
+// Message at the bottom of the page, with a button that opens the saved views.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';

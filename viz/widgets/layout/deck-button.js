@@ -10,7 +10,7 @@ const STORAGE_KEY = 'headlight-deck';
 const ICON = ['M3 7h12v8H3z', 'M5 4.500h8', 'M7 2h4'];
 const hasDeck = (hash) => /[#&]deck=/.test(hash);
 
-/** The button, hidden until a view is saved. */
+/** Creates the button, which is hidden until a view is saved. */
 export function deckButton() {
   const withDeck = async (action) => {
     try {

@@ -1,4 +1,4 @@
-// "Notebook" in the header: three lines that show the maps of any model in a notebook cell, to copy.
+// The "Notebook" button in the header: three lines of code to copy, which show the maps of any model in a notebook.
 
 import { make } from '../core/dom.js';
 import { on } from '../core/state.js';
@@ -55,7 +55,7 @@ export function notebookDoor() {
   return element;
 }
 
-/** The heads of the wall, as a notebook shows them. */
+/** Draw the heads of the wall on the picture of a notebook. */
 function drawWall(picture) {
   const { tile, gap, columns, rows } = PICTURE;
   const maps = [...document.querySelectorAll('#panel-heads .wall-grid .thumb canvas')].filter(

@@ -5,7 +5,7 @@ import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { mountTabs, viewOf } from './views.js';
 
-const OPENED_ELSEWHERE = 'heads'; // See opens its other panel from the menu of models
+const OPENED_ELSEWHERE = 'heads'; // the model menu opens the other panel of this view
 
 export async function mount({ element, props }) {
   await ready;

@@ -1,4 +1,4 @@
-// Start here: a tour of five steps, each with a ring around an element of the page and a card next to it.
+// The tour: five steps, each with a ring around an element of the page and a card next to it.
 
 import { prefersReducedMotion, make, replace, isTouch } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
@@ -25,9 +25,9 @@ const STEPS = [
 
 // Events that the tour blocks, so that hover opens no terms or heads under the card. Clicks still work.
 const POINTER_EVENTS = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
-const TOUCHED = new Set(['head', 'try']); // their texts have a touch variant
+const TOUCHED = new Set(['head', 'try']); // steps whose text has a variant for touch screens
 
-let here = false; // whether the tour was done during this visit
+let here = false; // whether the tour was finished during this visit
 
 /** Whether the tour was finished or dismissed. Without localStorage, the next visit offers it again. */
 export function isDone() {

@@ -4,7 +4,7 @@ import { fadeScrollEdges, make, replace } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
-/** The name of the view that has a panel. */
+/** Name of the view that contains a panel. */
 export const viewOf = (views, panel) => Object.keys(views).find((name) => views[name].includes(panel));
 
 /**

@@ -1,4 +1,5 @@
-// The architecture diagram highlights the current step and links to every part. Attention is expanded only in the encoder.
+// Architecture diagram: highlights the part of the current step; parts link to their steps. Only the encoder shows the
+// steps of attention.
 
 import { make, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -7,7 +8,7 @@ const [LEFT, RIGHT, HALF] = [58, 172, 49];
 const SMALL = 17;
 const TALL = 22;
 
-/** Parts by name: x and y of the centre; SMALL for a row of the expanded attention. */
+/** Centre [x, y] of each part; SMALL marks a step of the expanded attention. */
 const PARTS = {
   'e.tokens': [LEFT, 406],
   'e.embed': [LEFT, 378],
@@ -29,7 +30,7 @@ const PARTS = {
   'd.logits': [RIGHT, 118],
   'd.next': [RIGHT, 84],
 };
-/** Paths: the streams, the residual connections, the encoder's memory, and the output that is fed back. */
+/** SVG paths: the streams, the residual connections, the encoder's memory, and the feedback of the output. */
 const STREAMS = ['M58 417V84', 'M172 417V84'];
 const AROUND = ['M58 332H3V182H9', 'M58 166H3V122H52', 'M172 346H226V304H178', 'M172 280H226V236H178', 'M172 208H226V162H178'];
 const MEMORY = ['M107 84H115V256H123', 'M118 252l5 4-5 4'];
@@ -40,10 +41,10 @@ const SUMS = [
   [RIGHT, 236],
   [RIGHT, 162],
 ];
-/** Parts without a step, with the part whose step they link to. */
+/** Parts without their own step → the part whose step they link to. */
 const SHOWN_BY = { 'd.tokens': 'd.next', 'd.positions': 'e.positions', 'd.ff': 'e.ff' };
 
-/** Index of the step that a part links to; −1 if there is none. */
+/** Index of the step that a part links to, or −1. */
 const stepOfPart = (steps, part) => {
   const index = steps.findIndex(({ node }) => node === part);
   return index >= 0 ? index : steps.findIndex(({ node }) => node === SHOWN_BY[part]);

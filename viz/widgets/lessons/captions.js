@@ -8,7 +8,7 @@ import { maxAbs } from './tensor-cache.js';
 
 const SHOWN_AROUND = 12; // tokens around the selected token in a truncated sentence
 const SHOW_ALL_UP_TO = 16; // tokens of a sentence that is not truncated
-const MATRICES = ['heat', 'stack', 'pair']; // forms with one row per token; only these are truncated
+const MATRICES = ['heat', 'stack', 'pair']; // figures with one row per token; only these are truncated
 
 /** Title of a figure: its name and the tensor's shape with named axes. */
 export function caption(show, shape) {
@@ -47,7 +47,7 @@ function around(count, chosen, all) {
   return Array.from({ length: SHOWN_AROUND }, (_, index) => start + index);
 }
 
-/** Number of tokens along the longest truncated side of a step's figures; 0 if none is truncated. */
+/** Number of tokens along the longest truncated side of a step's figures; 0 without truncation. */
 export function truncatedFrom(scene) {
   const counts = { tokens: scene.rows.length, positions: scene.rows.length, keys: scene.columns.length };
   const matrices = scene.step.figures.filter(({ form }) => MATRICES.includes(form));
@@ -84,7 +84,7 @@ export function legend(scale, most) {
 /** Three quarters of the maximum: a few larger values saturate, and the others stay distinguishable. */
 export const colourLimit = (numbers) => 0.75 * maxAbs(numbers) || 1;
 
-/** Click handler of a figure: selects a row, and a dimension or key. */
+/** Returns a click handler that selects a row, and a dimension or key. */
 export const clickToPick = (pick, scene, square) => (row, column) => {
   const changes = {};
   if (row !== null) changes[scene.kind === 'encoder' ? 'token' : 'written'] = row;

@@ -1,4 +1,4 @@
-// Exports of a step for teachers: a link, with or without answers; a saved view; the lesson as a notebook.
+// Exports for teachers: a link to the step, with or without answers, a saved view, and the lesson as a notebook.
 
 import { make, replace } from '../core/dom.js';
 import { formatPermalink } from '../core/permalink.js';
@@ -73,7 +73,7 @@ export class ClassKit {
   }
 }
 
-/** Address of the page with another choice in the lesson. */
+/** URL of the page with this lesson, step and selection. */
 export function addressOf(choice, hash = formatPermalink()) {
   const values = new URLSearchParams(hash.slice(1));
   values.set('lesson', formatLessonLink(choice));

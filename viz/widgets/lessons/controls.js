@@ -39,7 +39,7 @@ export class Controls {
     this.showPending(set);
   }
 
-  /** Whether the displayed controls are those of a step. */
+  /** Whether the displayed controls belong to a step. */
   belongsTo({ lesson, name }) {
     return this.drawn === JSON.stringify([lesson, name, state.language]);
   }
@@ -69,14 +69,14 @@ export class Controls {
 
 const nameOf = (lesson, { name }) => t(`lesson_${lesson}_control_${name}`);
 
-/** Phrase of an option, or the option if it has none, as for a number. */
+/** Phrase of an option; options without a phrase, such as numbers, are shown as they are. */
 function optionOf(lesson, { name }, option) {
   const key = `lesson_${lesson}_control_${name}_${option}`;
   return hasPhrase(key) ? t(key) : option;
 }
 
 const PARTS = {
-  /** One of several options, as buttons, a slider or a menu. */
+  /** Single choice, as buttons, a slider or a menu. */
   choice(control, lesson, change) {
     const { options, as_slider, as_menu, name } = control;
     const label = nameOf(lesson, control);
@@ -135,7 +135,7 @@ const PARTS = {
     return { element, hold };
   },
 
-  /** Words that can be selected; a label of null skips an index. */
+  /** Multiple choice of words; no button for a null label. */
   places(control, lesson, change, shown) {
     let selected = [];
     const label = nameOf(lesson, control);
@@ -172,13 +172,13 @@ const PARTS = {
   },
 };
 
-function labelled(said, parts, wide = false) {
-  const name = make('span', { class: 'control-name', 'aria-hidden': 'true' }, said);
+function labelled(label, parts, wide = false) {
+  const name = make('span', { class: 'control-name', 'aria-hidden': 'true' }, label);
   return make('div', { class: wide ? 'control wide' : 'control' }, name, ...parts);
 }
 
-function sliderControl(said, name, { low, high, step }, write) {
-  const input = make('input', { type: 'range', min: low, max: high, step, 'aria-label': said, data: { control: name } });
+function sliderControl(label, name, { low, high, step }, write) {
+  const input = make('input', { type: 'range', min: low, max: high, step, 'aria-label': label, data: { control: name } });
   const output = make('span', { class: 'numeric held' });
   const hold = (value) => {
     if (document.activeElement !== input || Number(input.value) !== value) input.value = String(value);
@@ -186,5 +186,5 @@ function sliderControl(said, name, { low, high, step }, write) {
     output.textContent = write(value);
     input.setAttribute('aria-valuetext', write(value));
   };
-  return { element: labelled(said, [input, output]), input, hold };
+  return { element: labelled(label, [input, output]), input, hold };
 }

@@ -1,6 +1,6 @@
 // Cache of experiment results. Requests run one at a time; a new request replaces the queued one.
 
-const KEPT = 60; // results
+const MAX_RESULTS = 60; // least recently loaded results are deleted
 
 export class ExperimentCache {
   /** `ask(values)`: the server call for `{ request, lesson, step, set }`. */
@@ -37,7 +37,7 @@ export class ExperimentCache {
     try {
       const answer = await this.ask({ request: translation.requestValues(), lesson, step, set });
       this.kept.set(key, answer);
-      for (const oldKey of [...this.kept.keys()].slice(0, -KEPT)) this.kept.delete(oldKey);
+      for (const oldKey of [...this.kept.keys()].slice(0, -MAX_RESULTS)) this.kept.delete(oldKey);
       return answer;
     } finally {
       this.runs = false;

@@ -40,7 +40,7 @@ export function tokensOf(source, numbers = {}) {
   return items;
 }
 
-/** Items of a named value, which may be a number or a formula. */
+/** Items of a named value; a value is a number or a formula. */
 function tokensFor(name, numbers) {
   const value = numbers[name];
   if (value === undefined) return [['unknown', '?']];

@@ -1,13 +1,13 @@
-// Answers of the visitor in this session, by question.
+// The visitor's answers in this session, by question.
 
 export class Answers {
   constructor() {
     this.given = new Map();
-    this.scenes = new Map(); // for questions of an experiment: the scene at the time of the answer
+    this.scenes = new Map(); // question of an experiment → its scene when it was answered
   }
 
-  record(question, given, scene) {
-    this.given.set(question, given);
+  record(question, choice, scene) {
+    this.given.set(question, choice);
     if (scene.found) this.scenes.set(question, scene);
   }
 
@@ -15,7 +15,6 @@ export class Answers {
     return { given: this.given.get(question), asked: this.scenes.get(question) };
   }
 
-  /** Delete all answers. */
   clear() {
     this.given.clear();
     this.scenes.clear();

@@ -1,4 +1,4 @@
-// Pickers of a step's layer and head, with buttons for the previous and next that wrap around.
+// Menus for a step's layer and head, with previous and next buttons that wrap around.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';

@@ -9,9 +9,9 @@ import { columnClass } from '../parts/column-name.js';
 import { showTooltip, valueColour, hideTooltip } from '../parts/tooltip.js';
 import { maxAbs } from './tensor-cache.js';
 
-const NUMBER_MIN_WIDTH = 31; // pixels of a cell from which it shows its number
-const LABEL_MIN_WIDTH = 11; // pixels per label above columns; only every second or third of narrower columns has a label
-const GRID_MIN_WIDTH = 13; // pixels of a cell from which grid lines appear
+const NUMBER_MIN_WIDTH = 31; // minimum width in pixels of a cell with a number
+const LABEL_MIN_WIDTH = 11; // pixels per column label; narrower columns skip labels
+const GRID_MIN_WIDTH = 13; // minimum width in pixels of a cell with grid lines
 
 /**
  * @param {{
@@ -20,41 +20,41 @@ const GRID_MIN_WIDTH = 13; // pixels of a cell from which grid lines appear
  *   scale?: 'signed' | 'share' | 'positive', most?: number, height?: number, widest?: number, label?: number,
  *   row?: number | null, column?: number | null, band?: [number, number] | null, masked?: ((row: number, column: number) => boolean) | null,
  *   digits?: number, bare?: boolean, pick?: (row: number | null, column: number | null) => void,
- * }} given `rows` and `columns`: names and indices of the visible part of the matrix; `bare`: names appear only on hover
+ * }} options `rows` and `columns`: names and indices of the visible cells; `bare`: names only in the tooltip
  */
-export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, label = 76, ...given }) {
-  const rows = given.rows ?? { names: [], places: Array.from({ length: matrix.rows }, (_, row) => row) };
-  const columnIndices = given.columns?.places ?? Array.from({ length: matrix.columns }, (_, column) => column);
-  const maxValue = given.most || maxAbs(matrix.numbers) || 1;
-  const labelWidth = rows.names.length && !given.bare ? label : 0;
-  const cell = Math.min(given.widest ?? Infinity, Math.max(1, width - labelWidth) / columnIndices.length);
-  const height = given.height ?? Math.min(34, Math.max(20, cell));
+export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, label = 76, ...options }) {
+  const rows = options.rows ?? { names: [], places: Array.from({ length: matrix.rows }, (_, row) => row) };
+  const columnIndices = options.columns?.places ?? Array.from({ length: matrix.columns }, (_, column) => column);
+  const maxValue = options.most || maxAbs(matrix.numbers) || 1;
+  const labelWidth = rows.names.length && !options.bare ? label : 0;
+  const cell = Math.min(options.widest ?? Infinity, Math.max(1, width - labelWidth) / columnIndices.length);
+  const height = options.height ?? Math.min(34, Math.max(20, cell));
   const box = make('div', { class: 'lesson-heat', style: `--cell:${cell}px;--line:${height}px;--aside:${labelWidth}px` });
   const size = { width: cell * columnIndices.length, height: height * rows.places.length };
-  const pick = given.pick ?? null;
+  const pick = options.pick ?? null;
 
-  if (given.columns?.names.length && !given.bare) {
+  if (options.columns?.names.length && !options.bare) {
     const interval = Math.ceil(LABEL_MIN_WIDTH / cell);
-    const labels = given.columns.names.map((text, index) => {
-      const column = given.columns.places[index];
-      const label = index % interval && column !== given.column ? '' : text;
-      const attributes = { class: `above ${columnClass(label)}${column === given.column ? ' chosen' : ''}`, style: `width:${cell}px` };
+    const labels = options.columns.names.map((text, index) => {
+      const column = options.columns.places[index];
+      const label = index % interval && column !== options.column ? '' : text;
+      const attributes = { class: `above ${columnClass(label)}${column === options.column ? ' chosen' : ''}`, style: `width:${cell}px` };
       if (pick) attributes.onclick = () => pick(null, column);
       return make('span', attributes, make('bdi', {}, label));
     });
     box.append(make('div', { class: 'names-above' }, ...labels));
   }
-  if (rows.names.length && !given.bare) {
+  if (rows.names.length && !options.bare) {
     const labels = rows.names.map((text, index) => {
       const row = rows.places[index];
-      const attributes = { class: `beside${row === given.row ? ' chosen' : ''}`, style: `height:${height}px`, title: text };
+      const attributes = { class: `beside${row === options.row ? ' chosen' : ''}`, style: `height:${height}px`, title: text };
       if (pick) attributes.onclick = () => pick(row, null);
       return make('span', attributes, make('bdi', {}, text));
     });
     box.append(make('div', { class: 'names-beside' }, ...labels));
   }
 
-  const plane = make('div', { class: `plane${given.masked ? ' hatch' : ''}`, style: `width:${size.width}px;height:${size.height}px` });
+  const plane = make('div', { class: `plane${options.masked ? ' hatch' : ''}`, style: `width:${size.width}px;height:${size.height}px` });
   const canvas = paint({
     matrix,
     rows: rows.places,
@@ -64,17 +64,17 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
     most: maxValue,
     scale,
     digits,
-    masked: given.masked ?? null,
+    masked: options.masked ?? null,
   });
   canvas.setAttribute('role', 'img');
   canvas.setAttribute('aria-label', t('lesson_picture', { name, rows: rows.places.length, columns: columnIndices.length }));
   plane.append(canvas);
-  const row = rows.places.indexOf(given.row);
-  const column = columnIndices.indexOf(given.column);
-  const bandStart = columnIndices.indexOf(given.band?.[0]);
+  const row = rows.places.indexOf(options.row);
+  const column = columnIndices.indexOf(options.column);
+  const bandStart = columnIndices.indexOf(options.band?.[0]);
   if (row >= 0 && column < 0) plane.append(frame(0, row * height, size.width, height));
   if (row >= 0 && column >= 0) plane.append(frame(column * cell, row * height, cell, height));
-  if (bandStart >= 0) plane.append(frame(bandStart * cell, 0, (given.band[1] - given.band[0]) * cell, size.height));
+  if (bandStart >= 0) plane.append(frame(bandStart * cell, 0, (options.band[1] - options.band[0]) * cell, size.height));
 
   const cellUnder = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
@@ -85,8 +85,8 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
   plane.addEventListener('pointermove', (event) => {
     const [rowIndex, columnIndex] = cellUnder(event);
     const [row, column] = [rows.places[rowIndex], columnIndices[columnIndex]];
-    const value = given.masked?.(row, column) ? t('masked') : formatSigned(matrix.numbers[row * matrix.columns + column]);
-    const labels = [rows.names[rowIndex], given.columns?.names[columnIndex] ?? t('lesson_dimension', { number: column })].filter(Boolean);
+    const value = options.masked?.(row, column) ? t('masked') : formatSigned(matrix.numbers[row * matrix.columns + column]);
+    const labels = [rows.names[rowIndex], options.columns?.names[columnIndex] ?? t('lesson_dimension', { number: column })].filter(Boolean);
     showTooltip(event, `${labels.join(' · ')}: ${value}`);
   });
   plane.addEventListener('pointerleave', hideTooltip);

@@ -4,7 +4,7 @@ import { isTextField } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { resolveSelection } from './lesson-link.js';
 
-/** `lessons`: the current position and its actions (lesson-player.js). */
+/** `lessons`: the lesson player, with the current position and its actions. */
 export function handleKey(event, lessons) {
   if (!lessons.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || event.defaultPrevented) return;
   if (event.target.closest?.('[role=tablist], pre')) return;

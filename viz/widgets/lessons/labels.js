@@ -12,6 +12,6 @@ export function labelText(lesson, label) {
   return t(hasPhrase(lessonKey) ? lessonKey : label.say, values);
 }
 
-/** The numbers of an experiment as text, for its phrases and its formula. */
+/** Formats the numbers of an experiment for its phrases and its formula. */
 export const numberTexts = (lesson, numbers) =>
   Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, labelText(lesson, value)]));

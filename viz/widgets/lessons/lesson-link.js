@@ -9,9 +9,9 @@ import { escapeLinkPart, unescapeLinkPart } from './control-values.js';
 const QUESTIONS_FLAG = 'asks';
 const KINDS = ['encoder', 'decoder', 'cross'];
 const INDEX_FIELDS = ['token', 'key', 'dimension', 'written'];
-const MAX_PEAK = 0.45; // largest weight of an informative row, neither peaked nor uniform
+const MAX_PEAK = 0.45; // target of a row's largest weight: neither peaked nor uniform
 
-/** Parse an address to the lesson, the step, its part and the selection. */
+/** Parse the lesson part of a permalink to the lesson, the step, its part and the selection. */
 export function parseLessonLink(text) {
   const [lesson = '', step = '', part = '0', ...rest] = text.split('.');
   /** @type {any} */
@@ -42,7 +42,7 @@ export function formatLessonLink({ lesson, step, part, chosen, asks }) {
   return [lesson, step, part, ...selection, ...heads, ...set, ...(asks ? [QUESTIONS_FLAG] : [])].join('.');
 }
 
-/** Resolve the selection of a step; invalid or missing choices have informative defaults. */
+/** Resolve the selection of a step; missing and invalid values are replaced by informative defaults. */
 export function resolveSelection(translation, chosen) {
   const validIndex = (index, count, fallback) => (index === undefined || index >= count ? fallback : index);
   const heads = {};
@@ -84,7 +84,7 @@ function firstHead(translation, kind) {
   return { layer: 0, head: best.head };
 }
 
-/** Index of the longest word, the most interesting default. */
+/** Index of the longest word, which is the default. */
 function longest(tokens) {
   const lengths = tokens.map((token) => (isWord(token) ? [...token.label].length : 0));
   return argMax(lengths);

@@ -1,4 +1,5 @@
-// The list of lessons. Each has a picture of the current sentence's tensors, a description, its minutes and its progress.
+// The list of lessons. Each item has a picture of the current sentence's tensors, a description, a duration and
+// the progress.
 
 import { icon, make, replace } from '../core/dom.js';
 import { cssColour } from '../core/theme.js';

@@ -18,8 +18,8 @@ import { textOf, valuesOf } from './control-values.js';
 import { StepView } from './step-view.js';
 import { TensorCache } from './tensor-cache.js';
 
-const PAUSE = 120; // milliseconds after the last change until an experiment is requested
-const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // duration of each during playback
+const PAUSE = 120; // debounce of an experiment's controls in milliseconds
+const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // milliseconds during playback
 
 /** @param {import('../core/server.js').Server} server */
 export async function mount(root, server) {
@@ -46,7 +46,7 @@ class LessonPlayer {
       pick: (changes) => this.pick(changes),
       set: (control, value) => this.set(control, value),
       part: (part) => this.go({ ...this.choice, part }),
-      answer: (given) => this.answered(given),
+      answer: (choice) => this.answered(choice),
       again: () => this.show(),
       all: () => {
         this.whole = !this.whole;
@@ -64,7 +64,7 @@ class LessonPlayer {
     addEventListener('headlight-link', () => parseLessonLink(parsePermalink().lesson ?? '').asks && this.answers.clear());
     let width = innerWidth;
     addEventListener('resize', () => {
-      if (innerWidth !== width) this.show(); // the browser bars of a phone change only the height
+      if (innerWidth !== width) this.show(); // on phones the browser bars change the height while scrolling
       width = innerWidth;
     });
     this.show();
@@ -131,12 +131,12 @@ class LessonPlayer {
     this.pick({ set: text === undefined ? otherValues : { ...otherValues, [control.name]: text } });
   }
 
-  answered(given) {
-    this.answers.record(this.question(), given, this.scene);
+  answered(choice) {
+    this.answers.record(this.question(), choice, this.scene);
     this.show();
   }
 
-  /** Identity of a question, which depends on the sentence and the selected word. */
+  /** Key of the current question. It includes the sentence and the selected word. */
   question() {
     const { translation } = state;
     const { kind, name, ask } = this.lesson.steps[this.place];
@@ -151,7 +151,7 @@ class LessonPlayer {
     ]);
   }
 
-  // ---------------------------------------------------------------- playing
+  // ---------------------------------------------------------------- playback
 
   play() {
     if (this.timer) this.stop();
@@ -225,7 +225,7 @@ class LessonPlayer {
     const { experiment, name } = lesson.steps[place];
     const set = experiment && valuesOf(experiment.controls, look.set);
     const needs = sceneAt(place).needs();
-    // A step without tensors loads those of another step, which include the model's sizes. An experiment includes the sizes.
+    // The model's sizes come with tensors or an experiment. A step without both loads the tensors of another step.
     const names = needs.length || experiment ? needs : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
     const cached = this.tensors.of(translation);
     if ((names.length && !cached.has(names)) || (experiment && !sceneAt(place).found)) {
@@ -249,7 +249,7 @@ class LessonPlayer {
     if (place + 1 < lesson.steps.length) this.prefetch(sceneAt(place + 1));
   }
 
-  /** A step of a lesson with the tensors loaded so far. */
+  /** Scene of a step with the tensors that are loaded. */
   sceneOf(lesson, at, look, part) {
     const { translation } = state;
     const step = { ...lesson.steps[at], lesson: lesson.name };
@@ -258,13 +258,13 @@ class LessonPlayer {
     return new StepScene(step, translation, look, this.tensors.of(translation), part, result);
   }
 
-  /** Debounce controls. Returns false if a newer `show` has started. */
+  /** Wait while a control is in use. Returns false if a newer `show` has started. */
   async debounce(turn) {
     if (this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, PAUSE));
     return turn === this.turn;
   }
 
-  /** Load the tensors of the next step. A failed request is repeated when the step is shown. */
+  /** Load the tensors of the next step. A failed request is retried when the step is shown. */
   prefetch(scene) {
     const names = scene.needs();
     if (names.length && !scene.brought.has(names)) this.tensors.load(scene.translation, names).catch(() => {});

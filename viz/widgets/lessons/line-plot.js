@@ -8,10 +8,10 @@ import { labelText } from './labels.js';
 const FRAME = { height: 250, top: 12, right: 16, bottom: 44, left: 58 };
 const WIDEST = 680;
 const TICKS = 5;
-const FEW = 10; // number of x values up to which each has a label
+const FEW = 10; // maximum number of x values that all have labels
 const LINE_STYLES = 6; // combinations of colour and dash (figures.css)
 
-/** The scale of an axis, from values to 0…1, and its ticks. */
+/** Ticks of an axis, and its scale, which maps values to 0…1. */
 export function axis(values, { power = false, floor = null } = {}) {
   const finite = values.filter((value) => Number.isFinite(value) && (!power || value > 0));
   const [low, high] = [floor ?? Math.min(...finite), Math.max(...finite)];
@@ -32,7 +32,7 @@ export function roundTicks(low, high) {
   return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, index) => (first + index) * step);
 }
 
-/** Powers of ten between two values: thinned out if they are many; with factors 2 and 5 if they are few. */
+/** Powers of ten between two values: every n-th power in a wide range; 1, 2 and 5 times the power in a narrow one. */
 function powers(low, high) {
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
   if (last <= first) {

@@ -6,8 +6,8 @@ import { fourDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
 const SIZE = { height: 214, left: 34, right: 12, top: 14, floor: 184 };
-const SAID = 92; // y of the current losses; a falling curve is above them at first and below them later
-const NAMED = 16; // pixels between two names
+const LABEL_TOP = 92; // y of the loss labels; a falling curve starts above them and ends below them
+const LABEL_SPACING = 16; // pixels between two labels
 
 /** @typedef {import('./training-run.js').Run} Run */
 
@@ -84,7 +84,7 @@ export class LossCurve {
     const isRight = step > this.steps * 0.55;
     const attributes = { x: x(step) + (isRight ? -9 : 9), 'text-anchor': isRight ? 'end' : 'start' };
     for (const [index, { text, other }] of ends.entries())
-      plot.append(svg('text', { ...attributes, y: SAID + index * NAMED, class: `said${other}` }, text));
+      plot.append(svg('text', { ...attributes, y: LABEL_TOP + index * LABEL_SPACING, class: `said${other}` }, text));
     this.element.replaceChildren(plot);
   }
 }

@@ -1,10 +1,10 @@
-// Progress of the visitor: lessons that are begun or done, and correct guesses. It is stored in the browser.
+// Progress of the visitor: lessons begun or done, and correct guesses. It is stored in localStorage.
 
 const KEY = 'headlight-learn';
 
-let visit = null; // progress of this visit if the browser has no storage, as in a frame of another site
+let visit = null; // progress of this visit if localStorage is blocked, as in a cross-site iframe
 
-/** Whether the browser stores the progress beyond this visit. */
+/** Whether the progress is stored beyond this visit. */
 export function stays() {
   try {
     localStorage.getItem(KEY);

@@ -1,4 +1,5 @@
-// Questions about a step. The correct answer is computed from the model's numbers; inconclusive numbers give no question.
+// Questions about a step. The correct answer is computed from the model's numbers; no question is shown
+// if the numbers are inconclusive.
 
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, argMax } from '../core/map-view.js';
@@ -7,25 +8,25 @@ import { numberTexts } from './labels.js';
 import { recordGuess } from './progress.js';
 import { rowOf, softmax } from './tensor-cache.js';
 
-const MIN_MARGIN = 0.1; // between the best and the second best
+const MIN_MARGIN = 0.1; // minimum difference between the best and the second-best value
 const EQUAL_TOLERANCE = 1e-6; // smaller differences between weights count as equal
-const [MOST, SOME] = [0.5, 0.1]; // shares of the neurons
+const [MOST, SOME] = [0.5, 0.1]; // shares of active neurons
 
-/** The options, the index of the correct one, and values for the answer; null if the numbers are inconclusive. */
+/** Returns options, the correct index, and values for the answer; null if the numbers are inconclusive. */
 export function makeQuestion(scene) {
   const { ask } = scene.step;
   return ask && ANSWER_FUNCTIONS[ask.answer_function](scene, ask.options);
 }
 
-const numbersOfFound = ({ step, found }) => numberTexts(step.lesson, found.numbers);
+const resultNumbers = ({ step, found }) => numberTexts(step.lesson, found.numbers);
 
 const ANSWER_FUNCTIONS = {
-  /** The experiment returns the correct option, or none if its numbers are inconclusive. */
+  /** The experiment returns the correct option; null if its numbers are inconclusive. */
   found(scene, options) {
-    return scene.found?.right ? phraseOptions(scene, options, scene.found.right, numbersOfFound(scene)) : null;
+    return scene.found?.right ? phraseOptions(scene, options, scene.found.right, resultNumbers(scene)) : null;
   },
 
-  /** Number of tokens that the model reads. The wrong options are one and two less. */
+  /** Number of tokens that the model reads. The wrong options are smaller by one and two. */
   count(scene) {
     const count = scene.translation.source.length;
     return { options: [count - 2, count - 1, count].map(String), right: 2, values: { count } };
@@ -101,7 +102,8 @@ const ANSWER_FUNCTIONS = {
     const probabilities = best.map(([, , logit]) => Math.exp(logit - logSum));
     if (probabilities[0] - probabilities[1] < MIN_MARGIN) return null;
     const candidates = best.slice(0, 4);
-    const order = [...candidates.keys()].sort((a, b) => candidates[a][1] - candidates[b][1]); // the order of the ids hints at no answer
+    // Sorted by id, so that the order does not reveal the answer.
+    const order = [...candidates.keys()].sort((a, b) => candidates[a][1] - candidates[b][1]);
     const options = order.map((index) => candidates[index][0]);
     const [first, second] = [0, 1].map((index) => ({ label: candidates[index][0], chance: formatSigned(probabilities[index]) }));
     const values = { first: first.label, first_chance: first.chance, second: second.label, second_chance: second.chance };
@@ -125,26 +127,26 @@ export class Question {
     this.element = make('section', { class: 'lesson-ask', hidden: true }, this.says, this.options, this.answer);
   }
 
-  /** `told`: the result of `makeQuestion`; `asks`: the answer cannot be revealed without a guess. */
-  draw(base, told, { given, asks }, values) {
-    this.element.hidden = !told;
-    if (!told) return;
-    const allValues = { ...values, ...told.values };
+  /** `content`: the result of `makeQuestion`; `asks`: the answer cannot be revealed without a guess. */
+  draw(base, content, { given, asks }, values) {
+    this.element.hidden = !content;
+    if (!content) return;
+    const allValues = { ...values, ...content.values };
     const boldValues = Object.fromEntries(
       Object.entries(allValues).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]),
     );
     const focused = this.options.contains(document.activeElement);
     replace(this.says, ...fillElements(t(`${base}_ask`), boldValues));
     const isOpen = given === undefined;
-    const buttons = told.options.map((text, index) => {
-      const result = isOpen ? '' : index === told.right ? ' right' : index === given ? ' wrong' : '';
+    const buttons = content.options.map((text, index) => {
+      const result = isOpen ? '' : index === content.right ? ' right' : index === given ? ' wrong' : '';
       const attributes = {
         type: 'button',
         class: `option${result}`,
         disabled: !isOpen,
-        onclick: () => this.recordGuess(base, index, index === told.right),
+        onclick: () => this.recordGuess(base, index, index === content.right),
       };
-      return make('button', attributes, make('bdi', {}, isOpen ? text : (told.after?.[index] ?? text)));
+      return make('button', attributes, make('bdi', {}, isOpen ? text : (content.after?.[index] ?? text)));
     });
     replace(this.options, ...buttons);
     if (isOpen) {
@@ -152,7 +154,7 @@ export class Question {
       replace(this.answer, asks ? make('span', { class: 'quiet' }, t('lesson_asks_says')) : showButton());
       return;
     }
-    const verdict = given < 0 ? null : make('b', {}, t(given === told.right ? 'lesson_right' : 'lesson_wrong'));
+    const verdict = given < 0 ? null : make('b', {}, t(given === content.right ? 'lesson_right' : 'lesson_wrong'));
     const answerValues = Object.fromEntries(
       Object.entries(allValues).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]),
     );

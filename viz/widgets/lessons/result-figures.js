@@ -9,13 +9,13 @@ import { drawLines } from './line-plot.js';
 import { sourceBox } from './source-listing.js';
 import { decodeArray } from '../core/base64-arrays.js';
 
-const ROW = { named: 22, read: 30, bare: 12 }; // pixels per row: with a label, with numbers in the cells, without both
+const ROW = { named: 22, read: 30, bare: 12 }; // pixels per row: with labels, with numbers in the cells, with neither
 const BARE_ROW_HEIGHT = 9; // pixels per row of a non-square matrix without labels
 const LABEL_WIDTH = 96; // pixels of the row labels
-const WIDEST = 54; // maximum pixels of a cell with a label above
+const WIDEST = 54; // maximum width in pixels of a cell with a column label
 const GAP = 24; // pixels between figures side by side
-const NARROW = { large: 260, small: 140 }; // minimum pixels of figures side by side
-const MOST = 4; // small figures per row
+const NARROW = { large: 260, small: 140 }; // minimum width in pixels of figures side by side
+const MOST = 4; // maximum number of small figures per row
 
 /**
  * @typedef {{ lesson: string, width: number, training: import('./training-view.js').TrainingView, small?: boolean }} About
@@ -23,7 +23,7 @@ const MOST = 4; // small figures per row
  */
 
 /** Stacked figures of a result. */
-export const drawResult = (found, about) => found.figures.map((figure) => resultFigure(figure, about));
+export const drawResult = (result, about) => result.figures.map((figure) => resultFigure(figure, about));
 
 function resultFigure(figure, about) {
   return make('div', { class: 'lesson-found' }, ...FORMS[figure.form](figure, about).filter(Boolean));

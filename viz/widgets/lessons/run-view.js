@@ -9,7 +9,7 @@ import { heatmap } from './heatmap.js';
 import { headSlice } from './tensor-cache.js';
 import { isRight, verdictOf } from './training-run.js';
 
-const MAX_CHARACTERS = 44; // maximum length of a translation; an untrained model never stops
+const MAX_CHARACTERS = 44; // maximum length of a translation, because an untrained model never stops
 const CELL = { height: 34, label: 62, widest: 56 };
 const SMALL = 9; // pixels per cell of the small maps
 
@@ -88,7 +88,7 @@ export class RunView {
     for (const element of [this.chances, this.title, this.map, this.heads]) replace(element);
   }
 
-  /** Create the elements of a snapshot; only another sentence or shape needs new elements. */
+  /** Create the elements of a snapshot, unless the sentence and the shape are unchanged. */
   build({ tokens, layers, heads }) {
     const key = JSON.stringify([tokens, layers, heads, t('lesson_train_heads')]);
     if (key === this.built) return;
@@ -117,7 +117,7 @@ const label = (token) => token.trim() || '␣';
 /** Replace incomplete bytes by dots, and truncate the text. */
 const readable = (text) => [...text.replace(/[\p{C}\uFFFD]+/gu, '·')].slice(0, MAX_CHARACTERS).join('').trim();
 
-const says = ({ why, says: said }) => (why === 'diverged' ? t('lesson_train_diverged') : t('lesson_train_broken', { error: said }));
+const says = ({ why, says: error }) => (why === 'diverged' ? t('lesson_train_diverged') : t('lesson_train_broken', { error }));
 
 function paint(canvas, { rows, columns, numbers }) {
   if (canvas.width !== columns * SMALL || canvas.height !== rows * SMALL)

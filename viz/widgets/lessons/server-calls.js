@@ -21,7 +21,7 @@ export async function lessonCalls(root, server) {
   return { lessons: await callLatest(server.read_lessons, {}), tensors, experiments, training, notebook };
 }
 
-/** Wrap a call so that the number of pending calls is in the element's `data-asks`. */
+/** Wrap a call to count pending calls in the element's `data-asks`. */
 function countPending(root, asks, ask) {
   return async (values) => {
     root.dataset.asks = String(++asks.open);

@@ -29,7 +29,7 @@ function line(number, text, isLit) {
   );
 }
 
-/** Highlight keywords and comments. The text is inserted only as text nodes. */
+/** Highlight keywords and comments. The text is inserted as text nodes, never as HTML. */
 function highlightSyntax(text) {
   if (/^\s*("""|#)/.test(text)) return [make('span', { class: 'comment' }, text)];
   const comment = text.search(/ {2}# /);

@@ -5,10 +5,10 @@ import { numberTexts } from './labels.js';
 import { vectorNorm, mean, rowOf, softmax, standardDeviation, sum } from './tensor-cache.js';
 
 const LETTERS = ['a', 'b', 'c', 'd'];
-const SHOWN = 2; // terms of a sum that fit on a line
-const FIRST = 3; // ids of the formula
+const SHOWN = 2; // number of terms of a sum that fit on a line
+const FIRST = 3; // number of ids shown in the formula
 
-/** Format a number with fewer decimals the larger it is: 0.4119, 23.634, 1940.8. */
+/** Format a number; larger numbers have fewer decimals: 0.4119, 23.634, 1940.8. */
 export function formatNumber(number, digits = 4) {
   const size = Math.abs(number);
   return formatSigned(number, size >= 1000 ? Math.max(0, digits - 3) : size >= 10 ? Math.max(0, digits - 1) : digits);
@@ -16,7 +16,7 @@ export function formatNumber(number, digits = 4) {
 
 const inBrackets = (number, digits) => (number < 0 ? `\\text{(}${formatNumber(number, digits)}\\text{)}` : formatNumber(number, digits));
 
-/** All numbers of a step, without those that need tensors the step does not have. */
+/** All numbers of a step whose tensors are available. */
 export function stepNumbers(scene) {
   const { model, look, translation } = scene;
   const numbers = {
@@ -72,7 +72,7 @@ export function partsOf(model) {
 
 const tidy = (number) => (Number.isInteger(number) ? number : formatNumber(number, 3));
 
-/** For stacked tensors: the numbers at the selected row and dimension, and statistics of the row. */
+/** Stacked tensors: the values at the selected row and dimension, and statistics of the row. */
 function ofShows(scene) {
   const numbers = {};
   const tensors = scene.step.figures
@@ -92,7 +92,7 @@ function ofShows(scene) {
   return numbers;
 }
 
-/** For an attention: the terms of one dot product, one row of the softmax, one mixture. */
+/** Attention: the terms of one dot product, one softmax row and one weighted sum of values. */
 function ofAttention(scene) {
   const paths = scene.needs().map((path) => path.split('.').at(-1));
   const numbers = {};
@@ -136,7 +136,7 @@ function ofAttention(scene) {
   return numbers;
 }
 
-/** For the feed-forward network: number and share of the active neurons. */
+/** Feed-forward network: number and share of the active neurons. */
 function ofNeurons(scene) {
   if (!scene.needs().some((path) => path.endsWith('feed_forward.hidden'))) return {};
   const hidden = rowOf(scene.tensorByName('feed_forward.hidden'), scene.row);
@@ -154,7 +154,7 @@ function ofStages(scene) {
   };
 }
 
-/** For the logits: the best token, the log-sum-exp and statistics of all logits. */
+/** Logits: the best token, the log-sum-exp and statistics of all logits. */
 function ofLogits(scene) {
   if (!scene.brought.logits) return {};
   const { best, log_sum: logSum, mean: middle, spread: wide } = scene.logits;

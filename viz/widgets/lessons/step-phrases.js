@@ -1,8 +1,8 @@
-// Phrases of a step for the model in use, and the values that they name.
+// Phrases of a step for the current model, and their placeholder values.
 
 import { hasPhrase, languageName, t } from '../core/i18n.js';
 
-/** Key of the step's words: the first variant that applies, or `_open` while the visitor has not answered. */
+/** Key of the step's text: the first variant that applies, or `_open` until the question is answered. */
 export function wordsKey(base, scene, open) {
   if (open) return `${base}_words_open`;
   const ending = scene.variants().find((variant) => hasPhrase(`${base}_words_${variant}`));
@@ -22,14 +22,14 @@ export function noteKey(base, scene) {
   return hasPhrase(key) ? key : null;
 }
 
-/** The first formula variant whose conditions are all met, else the step. The formula may be empty. */
+/** The first formula variant whose conditions are all met, else the step itself. The formula may be empty. */
 export function formulaFor(scene) {
   const { step } = scene;
   const variants = scene.variants();
   return step.otherwise?.find(({ when }) => when.every((condition) => variants.includes(condition))) ?? step;
 }
 
-/** Selected tokens and languages, by their names in phrases. */
+/** Placeholder values of the phrases: the selected tokens and the languages. */
 export function phraseValues(scene) {
   const { look, translation, rows, columns } = scene;
   const { source, target } = translation.model;

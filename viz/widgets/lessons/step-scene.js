@@ -1,5 +1,5 @@
-// One step with its tensors: the ones to load, and the ones that the browser derives from queries, keys and values, so that
-// a change of head or token needs no request.
+// One step with its tensors. The browser derives some of them from queries, keys and values, so that a change of head
+// or token needs no request.
 
 import { LOGITS, valueAt, elementwise, products, rowOf, headSlice, softmax, sum } from './tensor-cache.js';
 
@@ -31,18 +31,18 @@ export class StepScene {
    * @param {any} step the step's data from the server
    * @param {import('../core/translation.js').Translation} translation
    * @param {any} look the resolved selection (lesson-link.js)
-   * @param {any} brought tensors of this sentence loaded so far
-   * @param {any} found the result of the step's experiment, if it has one
+   * @param {any} tensors cached tensors of this sentence
+   * @param {any} result the result of the step's experiment, if it has one
    */
-  constructor(step, translation, look, brought, part = 0, found = null) {
+  constructor(step, translation, look, tensors, part = 0, result = null) {
     this.step = step;
     this.translation = translation;
     this.look = look;
-    this.brought = brought;
+    this.brought = tensors;
     this.part = part;
-    this.found = found;
+    this.found = result;
     this.kind = step.kind;
-    this.model = brought.model ?? found?.model;
+    this.model = tensors.model ?? result?.model;
     this.memo = new Map();
   }
 
@@ -71,7 +71,7 @@ export class StepScene {
     return this.look[this.kind].layer;
   }
 
-  /** Variants of phrases and formulas that apply: those of the experiment's result and of the model. */
+  /** Applicable variants of phrases and formulas, from the experiment's result and the model. */
   variants() {
     const { norm_first, positions, scale_scores, scale_embedding, activation, beside, closed_waves: closed } = this.model;
     return [
@@ -109,7 +109,7 @@ export class StepScene {
     return ['encoder.embedding.stream', ...layers];
   }
 
-  /** Path of the probe for a short name. */
+  /** Probe path of a tensor name. */
   path(name) {
     const [layer, attention] = PLACES[this.kind].map((part) => part.replace('{layer}', String(this.layer)));
     if (OF_ATTENTION.includes(name)) return `${layer}.${attention}.${name}`;
@@ -119,7 +119,7 @@ export class StepScene {
 
   // ---------------------------------------------------------------- figures
 
-  /** The tensors of a figure that this model shows. */
+  /** Tensors of a figure whose condition this model meets. */
   visibleTensors(figure) {
     return figure.tensors.filter(({ visible_if: condition }) => !condition || this.variants().includes(condition));
   }
@@ -214,7 +214,7 @@ export class StepScene {
     return { rows: stages.length, columns: stages[0].length, numbers };
   }
 
-  /** The row of logits from which the selected target token was chosen. */
+  /** The row of logits that the selected target token was chosen from. */
   get logits() {
     return this.brought.logits[this.look.written];
   }

@@ -14,7 +14,7 @@ export function drawTokens(_, { scene }) {
   return [make('div', { class: 'lesson-tokens' }, ...tokenElements)];
 }
 
-/** Table of one row's softmax: scores, powers, their sum and shares. Each part of the step adds a column. */
+/** Table of one row's softmax: scores, powers, their sum and shares. Each part of the step adds one column. */
 export function drawTable(_, { scene, pick }) {
   const scores = rowOf(scene.serverTensor('scores'), scene.row);
   const allowed = scene.allowed(scene.row);

@@ -51,7 +51,7 @@ export class StepView {
     this.figure = make('div', { class: 'figure' });
     this.long = make('p', { class: 'quiet', hidden: true });
     this.formulas = make('div', { class: 'formulas' });
-    this.question = new Question((given) => does.answer(given));
+    this.question = new Question((choice) => does.answer(choice));
     this.source = make('div', {});
     this.more = make('button', { type: 'button', class: 'link more', hidden: true });
     this.see = make('button', { type: 'button', class: 'link more', hidden: true });
@@ -105,7 +105,7 @@ export class StepView {
     this.count.textContent = `${place + 1} / ${steps.length}`;
     const base = `lesson_${lesson.name}_${steps[place].name}`;
     const isOpen = Boolean(steps[place].ask?.hides_answer) && given === undefined;
-    if (this.drawn !== base) this.setTitle(t(titleKey(base, [], isOpen))); // the title of the same step may depend on its result
+    if (this.drawn !== base) this.setTitle(t(titleKey(base, [], isOpen))); // may depend on the result
     if (this.framed !== base && scrollY) scrollToTitle(this.title, this.drawing.element);
     this.framed = base;
     this.controls.showPending(look.set);
@@ -123,8 +123,8 @@ export class StepView {
   }
 
   /**
-   * While tensors load, fade the old figure and disable its question. The content of another step than the pending one (`base`)
-   * is hidden, but keeps its space so that the layout does not shift.
+   * While tensors load, fade the old figure and disable its question. If the pending step (`base`) is not the displayed
+   * one, hide the old content but keep its space, so that the layout does not shift.
    */
   setBusy(yes, base = '') {
     const isOtherStep = yes && this.drawn !== base;
@@ -138,7 +138,7 @@ export class StepView {
     }
   }
 
-  /** @param {import('./step-scene.js').StepScene} scene the failed step; its controls stay, so that the visitor can change them */
+  /** @param {import('./step-scene.js').StepScene} scene the failed step; its controls stay visible */
   showError(says, scene) {
     this.error.textContent = says;
     this.again.textContent = t('lesson_again');
@@ -167,7 +167,7 @@ export class StepView {
     this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = stepNumbers(scene);
     const values = { ...numbers, ...phraseValues(scene) };
-    const question = makeQuestion(about.asked ?? scene); // an answered question keeps the settings of its answer
+    const question = makeQuestion(about.asked ?? scene); // an answered question keeps its settings
     const hidesAnswer = Boolean(question) && step.ask.hides_answer && given === undefined;
     this.drawn = base;
     this.setTitle(t(titleKey(base, scene.variants(), hidesAnswer)));
@@ -252,7 +252,7 @@ export class StepView {
     else this.controls.draw(step, look.set, found?.shown ?? {});
   }
 
-  /** Draw the figures. Figures that reveal an answer are missing until the visitor answers, but keep their space. */
+  /** Draw the figures. Figures that reveal the answer are omitted until the visitor answers. */
   drawFigure(scene, { whole, hides }) {
     this.figure.classList.toggle('hides', hides);
     const trains = !hides && Boolean(scene.found?.figures.some(({ form }) => form === 'trains'));
@@ -286,7 +286,7 @@ export class StepView {
   }
 }
 
-/** Line with the tokens and the dimension that the numbers describe. */
+/** Caption of the numbers: their tokens and dimension. */
 function aboutLine(step, scene, values) {
   if (!step.about.length) return null;
   const tokens = step.about.map((name) => values[name]).filter(Boolean);

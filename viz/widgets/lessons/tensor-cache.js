@@ -2,14 +2,14 @@
 
 import { decodeArray } from '../core/base64-arrays.js';
 
-const KEPT = 3; // sentences in the cache
+const MAX_SENTENCES = 3; // least recently used sentences are deleted
 
 /**
  * @typedef {{ rows: number, columns: number, numbers: Float32Array }} Matrix row by row
  * @typedef {import('../core/base64-arrays.js').Tensor} Tensor
  */
 
-/** Tensors of one sentence that have been loaded so far. */
+/** Loaded tensors of one sentence. */
 class SentenceTensors {
   constructor() {
     /** @type {Map<string, Tensor>} */
@@ -39,8 +39,8 @@ export class TensorCache {
     const key = JSON.stringify([translation.requestValues(), translation.target.map(({ id }) => id)]);
     const tensors = this.sentences.get(key) ?? new SentenceTensors();
     this.sentences.delete(key);
-    this.sentences.set(key, tensors); // moves it to the end: the least recently used sentence is deleted first
-    for (const oldKey of [...this.sentences.keys()].slice(0, -KEPT)) this.sentences.delete(oldKey);
+    this.sentences.set(key, tensors); // moves the sentence to the end, the most recently used position
+    for (const oldKey of [...this.sentences.keys()].slice(0, -MAX_SENTENCES)) this.sentences.delete(oldKey);
     return tensors;
   }
 
@@ -56,21 +56,21 @@ export class TensorCache {
     return cached;
   }
 
-  async fetch(brought, translation, names) {
+  async fetch(cached, translation, names) {
     try {
       const answer = await this.ask({ request: translation.requestValues(), names });
-      brought.model = answer.model;
-      for (const [name, encoded] of Object.entries(answer.tensors)) brought.tensors.set(name, decodeArray(encoded));
-      if (answer.logits) brought.logits = answer.logits;
+      cached.model = answer.model;
+      for (const [name, encoded] of Object.entries(answer.tensors)) cached.tensors.set(name, decodeArray(encoded));
+      if (answer.logits) cached.logits = answer.logits;
     } finally {
-      for (const name of names) brought.waiting.delete(name);
+      for (const name of names) cached.waiting.delete(name);
     }
   }
 }
 
 // ---------------------------------------------------------------- arithmetic
 
-/** One head of `[heads, rows, columns]`, or all of `[rows, columns]`. */
+/** One head of a `[heads, rows, columns]` tensor; a `[rows, columns]` tensor is returned whole. */
 export function headSlice({ shape, numbers }, head) {
   const [rows, columns] = shape.slice(-2);
   const size = rows * columns;

@@ -15,11 +15,11 @@ const THIN = 15; // pixels per row in stacks of three or more tensors
 /** @typedef {import('./step-scene.js').StepScene} Scene */
 /** @typedef {{ scene: Scene, width: number, pick: (changes: any) => void, all: boolean, training: any }} Drawing */
 
-/** Figures of a step: those of its tensors, then those of its experiment. */
+/** Figures of a step: first of its tensors, then of its experiment. */
 export function drawFigures(drawing) {
-  const { step, found } = drawing.scene;
+  const { step, found: result } = drawing.scene;
   const figures = step.figures.flatMap((figure) => FORMS[figure.form](figure, drawing).filter(Boolean));
-  return found ? [...figures, ...drawResult(found, { lesson: step.lesson, width: drawing.width, training: drawing.training })] : figures;
+  return result ? [...figures, ...drawResult(result, { lesson: step.lesson, width: drawing.width, training: drawing.training })] : figures;
 }
 
 const FORMS = {
@@ -103,7 +103,7 @@ const legendOf = (figure, matrix) => {
   return element;
 };
 
-/** Stacked vectors, each with a separate scale. */
+/** Stacked vectors, each with its own scale. */
 function drawStrips(figure, { scene, width }) {
   const tensors = scene.visibleTensors(figure);
   const heatmaps = tensors.map((tensor, index) => {

@@ -3,8 +3,8 @@
 import { errorText, faultText, t } from '../core/i18n.js';
 import { decodeArray } from '../core/base64-arrays.js';
 
-const POLL_MS = 250; // between two polls
-const QUEUED_POLL_MS = 1000; // between two polls in the queue, where a whole class may be waiting
+const POLL_MS = 250; // between two polls of a run
+const QUEUED_POLL_MS = 1000; // between two polls in the queue: longer, because a whole class may wait
 const ERROR_PHRASES = { failed: 'lesson_train_failed', no_process: 'lesson_train_no_process' };
 
 /**
@@ -24,8 +24,8 @@ export class TrainingRun {
     this.clear([]);
   }
 
-  /** Reset to the state before a run, from the messages of untrained models. */
-  clear(kept) {
+  /** Reset to the state before a run: `messages` contains the snapshots of the untrained models. */
+  clear(messages) {
     /** @type {Run[]} */
     this.runs = [];
     /** @type {'idle' | 'waiting' | 'running' | 'over'} */
@@ -33,7 +33,7 @@ export class TrainingRun {
     this.before = 0;
     this.full = ''; // the server's message while the queue is full
     this.error = '';
-    for (const message of kept) this.receive(message);
+    for (const message of messages) this.receive(message);
     this.phase = 'idle';
   }
 
@@ -51,7 +51,7 @@ export class TrainingRun {
     try {
       const run = await this.start(turn, about);
       if (turn !== this.turn) {
-        if (run) this.leave(run); // the visitor has stopped the run
+        if (run) this.leave(run); // the visitor stopped the run while it started
         return;
       }
       this.full = '';

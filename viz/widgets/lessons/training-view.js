@@ -1,5 +1,5 @@
 // A training step: controls and loss on one side, translation and attention on the other. Snapshots may arrive faster than
-// they are played; the slider selects any of them.
+// playback shows them; the slider selects one.
 
 import { prefersReducedMotion, make, replace } from '../core/dom.js';
 import { hasPhrase, t } from '../core/i18n.js';
@@ -36,8 +36,8 @@ export class TrainingView {
     addEventListener('pagehide', () => this.run.stop());
   }
 
-  /** Show runs, and clear the view if their settings have changed. Return the element for the step's figures. */
-  show({ runs, kept, sentence }) {
+  /** Show runs; clear the view if their settings have changed. Returns the element for the step's figures. */
+  show({ runs, kept: messages, sentence }) {
     const key = JSON.stringify(runs);
     if (key !== this.key) {
       this.stop();
@@ -45,7 +45,7 @@ export class TrainingView {
       this.asked = runs;
       this.place = 0;
       this.look = { sentence, layer: -1, head: -1 };
-      this.run.clear(kept);
+      this.run.clear(messages);
     }
     this.shown = true;
     this.shows.hidden = false;
@@ -105,7 +105,7 @@ export class TrainingView {
 
   showSnapshot(place) {
     if (this.timer && !this.run.isRunning) {
-      clearTimeout(this.timer); // the visitor has taken over playback; a running run continues
+      clearTimeout(this.timer); // the visitor controls playback; the run continues
       this.timer = 0;
     }
     this.place = place;
@@ -151,7 +151,7 @@ export class TrainingView {
     const { runs } = this.run;
     this.button.textContent = t(this.plays ? 'lesson_train_stop' : this.run.phase === 'over' ? 'lesson_train_again' : 'lesson_train_start');
     this.error.textContent = this.run.error;
-    this.status.textContent = this.said();
+    this.status.textContent = this.statusText();
     this.side.dataset.phase = this.plays ? 'runs' : this.run.phase;
     const last = Math.max(0, this.moments - 1);
     this.place = Math.min(this.place, last);
@@ -198,7 +198,7 @@ export class TrainingView {
   }
 
   /** Status of the run in one sentence. */
-  said() {
+  statusText() {
     const { phase, before, full, runs } = this.run;
     if (phase === 'waiting') return full || t(QUEUE_PHRASES[before] ?? 'lesson_train_waits', { count: before });
     if (!runs.length) return t('lesson_train_untried');

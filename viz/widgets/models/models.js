@@ -224,7 +224,7 @@ function openClassifier({ name, languages: [source = ''], where, linear }) {
   set({ tab: 'sentiment' });
 }
 
-/** Name of the licence. Only the restriction in the shipped models' cards is translated. */
+/** Name of the licence. Only the restriction of the bundled models is translated. */
 function licenceSays({ licence }) {
   if (!licence) return t('models_no_licence');
   return licence === tables.words.en.models_licence_restricted ? t('models_licence_restricted') : licence;

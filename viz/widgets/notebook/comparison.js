@@ -25,7 +25,7 @@ export class RecordingComparison {
     this.head = make('div', { class: 'head' }, this.title, this.says, this.maps);
     element.append(this.head);
     this.sources = recordings.map((recording) => new RecordingSource(recording));
-    // A source for both recordings; `of` in a view is the recording's index.
+    // The source serves both recordings; `of` in a view is the recording's index.
     this.source = {
       headName: (shown) => this.sources[shown.of].headName(shown),
       shownCaption: (shown) => this.sources[shown.of].shownCaption(shown),

@@ -12,7 +12,7 @@ function selectionOf(recording, { kind, layer, head, row, column, words, special
   return { kind, layer, head, row: token('rows', row), column: token('columns', column) };
 }
 
-/** Changes of the store for a selection as token indices. Fields that the recording lacks are unchanged or null. */
+/** Store changes for a selection as token indices. Fields missing in the recording stay unchanged or become null. */
 function storeChanges(recording, state, wanted) {
   const selection = { ...selectionOf(recording, state), ...wanted };
   const kind = recording.kinds?.includes(selection.kind) === false ? state.kind : selection.kind;

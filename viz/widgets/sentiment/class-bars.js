@@ -1,13 +1,13 @@
-// Class names, predictions and probabilities, and the class that word contributions are shown for.
+// Class names, predictions and probabilities, and the selected class for word contributions.
 
 import { make, replace } from '../core/dom.js';
 import { fourDecimals, threeDecimals } from '../core/map-view.js';
 import { hasPhrase, t } from '../core/i18n.js';
 
 const SHOWN_CLASSES = 8; // the most probable classes; the others are collapsed
-const NAMED_CLASSES = 3; // a verdict with more classes shows their number
+const NAMED_CLASSES = 3; // verdicts with more classes show only the number of classes
 
-/** The translated name of a class, or the model's own name if we have no translation. */
+/** The translated name of a class, or the model's own name if it has no translation. */
 export const className = (name) => (hasPhrase(`sentiment_class_${name.toLowerCase()}`) ? t(`sentiment_class_${name.toLowerCase()}`) : name);
 
 /** Whether the classifier is binary, so that evidence for one class is evidence against the other. */
@@ -43,7 +43,7 @@ export function defaultClass(review) {
   return likeliestFirst(review.probabilities)[0];
 }
 
-/** A row per class with its probability. A click shows the word contributions for this class. */
+/** One row per class with its probability. A click on a row shows the word contributions for its class. */
 export class ClassBars {
   /** @param {(about: number) => void} choose */
   constructor(choose) {

@@ -30,9 +30,9 @@ export class ClassifierMenu {
 
   /** Selects a model by name (empty: the first). Returns false if it is unknown. */
   choose(name) {
-    const found = name ? this.models.find((model) => model.name === name) : this.models[0];
-    if (found) this.model = found;
-    return Boolean(found) || !name;
+    const match = name ? this.models.find((model) => model.name === name) : this.models[0];
+    if (match) this.model = match;
+    return Boolean(match) || !name;
   }
 
   /** Name of the selected model; empty for the first. */

@@ -209,7 +209,7 @@ class ClassifierTab {
 
   // ---------------------------------------------------------------- drawing
 
-  /** Name of the text field in messages: our own model was trained on film reviews, others on any text. */
+  /** Name of the text field in messages: the bundled model was trained on film reviews, others on any text. */
   get textName() {
     return this.menu.isBuiltIn ? 'review' : 'text';
   }
@@ -269,7 +269,7 @@ class ClassifierTab {
     this.heads.show(this.review);
   }
 
-  /** Fits the field's height to its text; long texts get smaller letters. */
+  /** Fits the field's height to its text; long texts have a smaller font. */
   fit() {
     this.text.classList.toggle('middle', this.text.value.length > 110);
     this.text.classList.toggle('small', this.text.value.length > 240);

@@ -1,6 +1,6 @@
 // Permalink of a text and its model.
 
-const LONGEST = 4000; // characters of the URL-encoded text; the link also contains the sentence and must stay shareable
+const LONGEST = 4000; // maximum characters of the URL-encoded text; longer links are hard to share
 
 /** Permalink fields of a text. A `long` text and the first example are omitted. */
 export function reviewLink(text, first, classifier) {

@@ -8,7 +8,7 @@ import { maxWeight } from '../headview/highlights.js';
 import { headName } from '../parts/head-names.js';
 
 const HEADS_PER_ROW = 3; // in the head wall of a small model
-const FLAT_UP_TO_HEADS = 24; // more heads, or several layers, get a wall with a row per layer and averages at the ends
+const FLAT_UP_TO_HEADS = 24; // with more heads or layers, the wall has a row per layer, with averages at the ends
 const LONG = 120; // tokens; a longer strip scrolls
 
 export class ReviewSource {
@@ -53,8 +53,8 @@ export class ReviewSource {
   }
 
   nearestHead(_, { layer, head }) {
-    const { layer: found, head: own } = this.views.find((view) => view.layer === layer && view.head === head) ?? this.views.at(-1);
-    return { layer: found, head: own };
+    const { layer: nearestLayer, head: own } = this.views.find((view) => view.layer === layer && view.head === head) ?? this.views.at(-1);
+    return { layer: nearestLayer, head: own };
   }
 
   view(_, { layer, head }) {
@@ -94,8 +94,8 @@ export class ReviewSource {
   shownCaption(view, { rows, columns }) {
     if (rows) {
       const strongest = maxWeight(rowOf(view, rows[0]));
-      const said = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
-      return fillElements(t('sentiment_row', { most: said }), this.token(view, 'rows', rows));
+      const most = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
+      return fillElements(t('sentiment_row', { most }), this.token(view, 'rows', rows));
     }
     if (columns) return fillElements(t('sentiment_column'), this.token(view, 'columns', columns));
     return [t('sentiment_average', { most: fourDecimals(maxWeight(view.average)) })];

@@ -13,7 +13,7 @@ import { className, isPair, directionName } from './class-bars.js';
 import { wordBars } from './word-bars.js';
 
 const LISTED = 6;
-const MOST_BARS = 60; // words; bars of longer reviews would fill the screen
+const MOST_BARS = 60; // maximum number of words with bars; more bars would fill the screen
 const METHODS = ['erased', 'shares'];
 const MIN_SHADE = 0.08; // tokens below this fraction of the largest value are not shaded
 
@@ -76,15 +76,15 @@ export class WordContributions {
   show(review, about) {
     const same = review.tokens === this.review?.tokens && about === this.about;
     if (!same) this.kept = null;
-    const kept = this.kept ? [...this.strip.querySelectorAll('.token')].indexOf(this.kept) : -1;
+    const pinnedIndex = this.kept ? [...this.strip.querySelectorAll('.token')].indexOf(this.kept) : -1;
     this.review = review;
     this.about = about;
     this.strip.lang = review.language;
     const account = this.methodFor(review);
     this.values = this.valuesOf(account);
     this.whole = account === 'erased'; // values are per word and are not summed over its tokens
-    const found = this.wordValues();
-    this.most = Math.max(1e-9, ...found.map(({ value }) => Math.abs(value)));
+    const words = this.wordValues();
+    this.most = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
     this.says.textContent = this.saysHow(account);
     this.note.textContent = [
@@ -98,17 +98,17 @@ export class WordContributions {
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
     const tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}` }));
-    const few = Boolean(account) && found.length <= MOST_BARS;
+    const few = Boolean(account) && words.length <= MOST_BARS;
     this.strip.classList.toggle('bars', few);
-    if (few) replace(this.strip, ...wordBars(found, this.most));
+    if (few) replace(this.strip, ...wordBars(words, this.most));
     else replace(this.strip, ...spans(tokens, review.text));
     if (!few) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
-    this.kept = kept < 0 ? null : this.strip.querySelectorAll('.token')[kept];
+    this.kept = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
     const most = threeDecimals(this.most);
     const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];
     for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !account;
     replace(this.legend, colourRamp('difference', `${less} −${most}`.trim(), `+${most} ${more}`));
-    replace(this.lists, this.list(found, -1), this.list(found, 1));
+    replace(this.lists, this.list(words, -1), this.list(words, 1));
     this.point(null);
     this.fill();
   }
@@ -185,21 +185,21 @@ export class WordContributions {
 
   /** Whole words with the positions and the value of their tokens. */
   wordValues() {
-    const found = new Map();
+    const byWord = new Map();
     for (const [place, token] of this.review.tokens.entries()) {
       const key = token.word ?? `special ${place}`;
-      const word = found.get(key) ?? { places: [], start: token.start, label: token.label };
+      const word = byWord.get(key) ?? { places: [], start: token.start, label: token.label };
       word.places.push(place);
       word.unknown ||= token.unknown;
       if (!token.special) word.label = this.review.text.slice(word.start, token.end);
-      found.set(key, word);
+      byWord.set(key, word);
     }
-    const words = [...found.entries()].filter(([key]) => !this.whole || typeof key === 'number').map(([, word]) => word);
+    const words = [...byWord.entries()].filter(([key]) => !this.whole || typeof key === 'number').map(([, word]) => word);
     return words.map((word) => ({ ...word, value: this.contributionOf(word.places) }));
   }
 
-  list(found, sign) {
-    const best = found.filter(({ value }) => value * sign > 0).sort((one, other) => (other.value - one.value) * sign);
+  list(words, sign) {
+    const best = words.filter(({ value }) => value * sign > 0).sort((one, other) => (other.value - one.value) * sign);
     const rows = best.slice(0, LISTED).map(({ label, value }) => {
       const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.most).toFixed(1)}%` });
       return make(

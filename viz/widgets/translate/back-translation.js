@@ -1,15 +1,15 @@
-// Fetches the back-translation after the translation is shown, so that it adds no latency.
+// Requests the back-translation after the translation is shown, so that it adds no latency.
 
 import { callLatest } from '../core/boot.js';
 
-const DELAY_MS = 400; // milliseconds after a translation, so that typing comes first
+const DELAY_MS = 400; // milliseconds after a translation, so that requests while typing have priority
 const LIVE_DELAY_MS = 2000; // milliseconds after a live translation
 
 /** @typedef {import('../core/translation.js').Translation} Translation */
 
 export class BackTranslation {
   /**
-   * `judge(translation)` is called when its reliability is updated.
+   * `judge(translation)` is called when the reliability of `translation` has changed.
    * @param {import('../core/server.js').Server} server
    * @param {(translation: Translation) => void} judge
    */
@@ -36,10 +36,10 @@ export class BackTranslation {
   /** @param {Translation} translation */
   async ask(translation) {
     try {
-      const wanted = () => this.latest === translation;
-      const told = await callLatest(this.server.read_back, { request: translation.requestValues() }, wanted);
-      if (!told?.reliability || !wanted()) return;
-      translation.reliability = told.reliability;
+      const isLatest = () => this.latest === translation;
+      const answer = await callLatest(this.server.read_back, { request: translation.requestValues() }, isLatest);
+      if (!answer?.reliability || !isLatest()) return;
+      translation.reliability = answer.reliability;
       this.judge(translation);
     } catch {
       // On failure keep the translation; show no error.

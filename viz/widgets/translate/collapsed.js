@@ -7,7 +7,7 @@ import { languageName, t } from '../core/i18n.js';
 const COLLAPSING_TABS = new Set(['learn', 'decoding', 'why', 'sentiment', 'models']);
 
 export class CollapsedForm {
-  /** `root` is the translate form; `unfolded()` is called when it is expanded. */
+  /** `root` is the translate form; `unfolded()` is called after it is expanded. */
   constructor(root, unfolded) {
     this.root = root;
     this.unfolded = unfolded;
@@ -26,7 +26,7 @@ export class CollapsedForm {
     this.draw();
   }
 
-  /** Whether the form collapses on this tab; in presentation mode it always does. */
+  /** Whether the form collapses on this tab. It always does in presentation mode. */
   get folds() {
     return COLLAPSING_TABS.has(state.tab) || state.beamer;
   }

@@ -3,7 +3,7 @@
 import { callLatest, faultOf } from '../core/boot.js';
 
 /**
- * The deferred answer with its request number, or an error message. Retries once if the connection is lost.
+ * Returns the answer with its request number, or an error message. Retries once if the connection is lost.
  * @param {import('../core/server.js').Server} server
  * @param {import('messages').ParcelMessage} parcel
  * @returns {Promise<import('messages').Answer | import('messages').ErrorMessage>}

@@ -10,10 +10,10 @@ import { kindName, pairName, formatSize, formatWait } from '../parts/model-names
 import { hubClient } from './hub-client.js';
 
 const REFERENCE_BANDWIDTH = 50e6 / 8; // bytes per second of the 50 Mbit/s connection that the text names
-const MIN_RATE_MS = 1500; // milliseconds of download before the rate is meaningful
+const MIN_RATE_MS = 1500; // minimum milliseconds of download for an estimate of the rate
 
 export class DownloadOffer {
-  /** After a download `know` gets all current models, and `use` the model's name if it is still wanted. */
+  /** After a download, `know` receives all installed models, and `use` the model's name unless it was deselected. */
   constructor({ know, use }) {
     this.know = know;
     this.use = use;
@@ -29,7 +29,7 @@ export class DownloadOffer {
     this.total = null;
     /** @type {number | null} seconds */
     this.left = null;
-    /** @type {{ at: number, done: number } | null} where the rate of the download is measured from */
+    /** @type {{ at: number, done: number } | null} start of the rate measurement */
     this.begun = null;
     this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable', values: {} }));
     this.what = make('p', { class: 'what' });
@@ -135,7 +135,7 @@ export class DownloadOffer {
     this.draw();
   }
 
-  /** Show an error about a model, whatever is on offer. */
+  /** Show or clear the error of a model, in any phase. */
   showError(fault) {
     this.fault = fault;
     this.draw();
@@ -181,7 +181,7 @@ export class DownloadOffer {
     if (this.wanted) this.use(name);
   }
 
-  /** Classifiers do not translate: they are used on the sentiment tab. */
+  /** Open the Sentiment tab, because classifiers do not translate. */
   showClassifierReady(model) {
     this.phase = 'away';
     this.told.textContent = t('offer_here', { model: model.name });

@@ -14,7 +14,7 @@ export class Examples {
     });
   }
 
-  /** The first example for a model. */
+  /** The first example of a model. */
   of(model) {
     return this.examples.find((each) => each.model === model);
   }

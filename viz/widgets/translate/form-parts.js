@@ -14,7 +14,7 @@ import { SourcePanel } from './source-panel.js';
 import { TranslationPanel } from './translation-panel.js';
 
 /**
- * All parts, appended to the root of `widget`; they call its methods.
+ * Creates all parts and appends them to the root of `widget`. They call its methods.
  * @param {any} widget
  * @param {import('../core/server.js').Server} server
  */

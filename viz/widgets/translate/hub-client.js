@@ -1,4 +1,4 @@
-// Calls to the Hub: model sizes and downloads. `hub.hear` receives the messages.
+// Calls to the Hub: model sizes and downloads. `hubClient.hear` receives the messages.
 
 import { callLatest } from '../core/boot.js';
 import { CallError } from '../core/server.js';
@@ -10,11 +10,11 @@ let connected = () => {};
 const server = new Promise((done) => (connected = done));
 let running = new AbortController(); // aborts the latest download
 
-/** Set the server. Other widgets may use the client before. */
-export const connectHub = (given) => connected(given);
+/** Set the server. Calls before that wait for it. */
+export const connectHub = (hubServer) => connected(hubServer);
 
 export const hubClient = {
-  /** @type {(message: import('messages').DownloadMessage) => void} listener to the latest download */
+  /** @type {(message: import('messages').DownloadMessage) => void} handler for messages of the latest download */
   hear: () => {},
 
   async downloadInfo(name) {

@@ -16,7 +16,7 @@ export class LanguageHint {
     this.element = make('p', { class: 'looks-like', role: 'status' });
   }
 
-  /** Draw the hints of the shown translation while its sentence is in the field. */
+  /** Draw the hints if the field contains the sentence of the shown translation. */
   draw() {
     const { translation, busy } = state;
     const shown = !busy && translation?.request.text === this.text() ? translation : null;
@@ -28,7 +28,7 @@ export class LanguageHint {
     replace(this.element, ...(hint ? this.offers(hint) : []), unread.length ? make('span', { class: 'unread' }, ...unread) : null);
   }
 
-  /** The detected language, and buttons for models that read it. */
+  /** The detected language, and buttons for models that translate from it. */
   offers(hint) {
     const looks = t('hint_looks', { name: languageName(hint.language) });
     const buttons = hint.offers.slice(0, MAX_OFFERS).map((offer, place) => this.button(offer, place));

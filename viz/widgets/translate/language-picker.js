@@ -18,7 +18,7 @@ export class LanguagePicker {
     this.element = make('div', { class: 'language-side' }, this.name, this.picker.element);
   }
 
-  /** `model` is the one that translated. */
+  /** `model`: the model of the shown translation. */
   draw(model) {
     const codes = model?.[`${this.side}s`] ?? [];
     const several = codes.length > 1;

@@ -1,5 +1,5 @@
-// "Live": translates greedily on each pause in typing; Enter requests the full translation. Under load it sends fewer
-// requests and shows a note.
+// "Live": translates greedily after each pause in typing; Enter requests the full translation. Under load it sends
+// fewer requests and shows a note.
 
 import { make } from '../core/dom.js';
 import { set, state } from '../core/state.js';
@@ -10,14 +10,14 @@ const DEBOUNCE_MS = 120; // milliseconds after the last keystroke
 const SLOW_ANSWER_MS = 1000; // answers slower than this increase the pause
 const BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 4000; // maximum back-off in milliseconds
-const TIMEOUT_MS = 8000; // milliseconds until a request without an answer is abandoned
-const MAX_SKIPPED = 3; // requests that may be replaced in a row before one is awaited
+const TIMEOUT_MS = 8000; // milliseconds until a pending request is abandoned
+const MAX_SKIPPED = 3; // maximum number of consecutive requests that are replaced before their answer
 const CLICK_MS = 350; // duration of a click in milliseconds
 const KEY = 'headlight-live';
 /** @type {Record<string, string>} */
 const RETRY_PHRASES = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // notes for server errors, which no edit of the sentence can fix
 
-/** The visitor's saved choice, 'on' or 'off', or null; null too if storage is blocked. */
+/** The visitor's stored setting, 'on' or 'off'; null if there is none or storage is blocked. */
 function remembered() {
   try {
     return localStorage.getItem(KEY);
@@ -30,7 +30,7 @@ function remember(choice) {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
-    // Storage is blocked: the choice lasts for this visit.
+    // Storage is blocked: the setting lasts for this visit.
   }
 }
 
@@ -90,7 +90,7 @@ export class Live {
   }
 
   /**
-   * Record the model's time; beam time divided by beam size is a lower bound for one hypothesis.
+   * Record the model time; the time of a beam search divided by the beam size is a lower bound for one hypothesis.
    * @param {import('../core/translation.js').Translation} translation
    */
   recordModelTime(translation) {
@@ -106,7 +106,7 @@ export class Live {
     this.soon();
   }
 
-  /** Send the sentence unless it is unchanged or a pending answer comes first. */
+  /** Send the sentence, unless it is unchanged or must wait for a pending answer. */
   maybeSend() {
     const { text } = this.field;
     this.waits = undefined;
@@ -139,7 +139,7 @@ export class Live {
     if (waited) this.drop();
   }
 
-  /** Another request replaces the live one. */
+  /** Reset when another request replaces the live one. */
   onReplaced() {
     clearTimeout(this.waits);
     this.waits = undefined;
@@ -186,7 +186,7 @@ export class Live {
     this.recordModelTime(translation);
   }
 
-  /** Resume after a rest if the visitor is still typing. */
+  /** Resume after a rest if the field has focus and unsent text. */
   goOn() {
     this.draw();
     const { element, text } = this.field;

@@ -10,7 +10,7 @@ import { DownloadOffer } from './download-offer.js';
 
 export class ModelChooser {
   /**
-   * `take` translates the sentence with a model; `ask` repeats the pending request.
+   * `take` translates the sentence with a model; `ask` resends the request that waits for a download.
    * @param {import('../core/server.js').Server} server
    */
   constructor(config, server, { take, ask, again }) {
@@ -38,7 +38,7 @@ export class ModelChooser {
     for (const { name, defaults } of models) if (defaults) state.modelDefaults[name] ??= defaults;
   }
 
-  /** Other visitors may have downloaded models since this page was opened. */
+  /** Reload the list, because other visitors may have downloaded models. */
   async refresh() {
     hubClient.look();
     try {
@@ -80,11 +80,11 @@ export class ModelChooser {
 
   /** Translate the sentence with this model; offer the download if it is missing. */
   choose(name) {
-    const found = this.find(name);
+    const model = this.find(name);
     this.waits = null;
     this.offer.showError(null);
-    if (!found?.downloaded) {
-      this.offer.open(found ?? { name, source: '', target: '', bytes: 0 }, true);
+    if (!model?.downloaded) {
+      this.offer.open(model ?? { name, source: '', target: '', bytes: 0 }, true);
       return;
     }
     if (this.offer.busy) this.offer.wanted = false;
@@ -92,7 +92,7 @@ export class ModelChooser {
     this.take(name);
   }
 
-  /** A download finished: run the pending request with it. */
+  /** After a download, resend the waiting request, or translate with the new model. */
   onModelReady(name) {
     const { waits } = this;
     this.waits = null;

@@ -8,16 +8,16 @@ import { HubAway } from '../parts/hubaway.js';
 import { ListBox } from '../parts/list-box.js';
 
 const ID = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*(@[A-Za-z0-9_][A-Za-z0-9._/-]*)?$/;
-const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // as copied from a browser
+const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // URL copied from a browser
 
-/** Opens the part of See that shows a file of attention. */
+/** Opens the panel that shows an attention file. */
 function openOwnFile() {
   set({ tab: 'heads' });
   dispatchEvent(new Event('headlight-open-file'));
 }
 
 export class ModelMenu {
-  /** `choose` gets a model name, listed or not; `opened` is called when the menu opens. */
+  /** `choose` receives a model name, which may be missing from the list; `opened` is called when the menu opens. */
   constructor(config, choose, opened) {
     this.config = config;
     this.choose = choose;
@@ -95,12 +95,12 @@ export class ModelMenu {
     this.choose(id);
   }
 
-  /** `model` is the one in use. Runs on every request and answer, although the list seldom changes. */
+  /** `model`: the current model. Skips unchanged lists, because it is called on every request and answer. */
   draw(model) {
     const listed = this.config.models;
-    const told = JSON.stringify([state.language, model, listed, state.hubAway]);
-    if (told === this.told) return;
-    this.told = told;
+    const key = JSON.stringify([state.language, model, listed, state.hubAway]);
+    if (key === this.told) return;
+    this.told = key;
     for (const link of this.links) link.textContent = t(link.dataset.word ?? '');
     const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
     const here = all.filter(({ where }) => where === 'here');

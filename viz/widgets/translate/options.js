@@ -30,7 +30,7 @@ export function mountOptions(config, submit) {
   const element = make('div', { class: 'options', id: 'options', hidden: true });
   const fields = {};
   const changed = new Set(); // set by the visitor; kept when the model changes
-  // A shared line for all number errors; it keeps its height, so that nothing below moves.
+  // A shared line for all number errors; its height is fixed, so that the layout does not shift.
   const faults = make('div', { class: 'faults' });
   const add = (name, input, wide = '') => {
     const label = make('span', {});
@@ -60,7 +60,7 @@ export function mountOptions(config, submit) {
   const { beam_size: beam, temperature, back_weight: weight } = fields;
   const own = fields.target.input;
   let width = config.defaults.beam_size; // beam size to restore when sampling ends
-  let readsBack = config.defaults.back_weight > 0; // a reverse model is available
+  let readsBack = config.defaults.back_weight > 0; // whether a reverse model is available
   const follow = () => {
     const chance = Number(temperature.input.value) > 0;
     if (chance && !beam.input.disabled) [width, beam.input.value] = [beam.input.value, 1];
@@ -86,10 +86,10 @@ export function mountOptions(config, submit) {
     element,
     /** Options of a request: the model's known defaults, overridden by the visitor's changes. */
     values(model) {
-      const given = { ...state.modelDefaults[model] };
-      for (const name of changed) given[name] = fields[name].read();
-      if (given.temperature > 0) given.beam_size = 1; // sampling needs a beam of 1
-      return { ...given, target: own.value.trim() || null, prefix: null };
+      const values = { ...state.modelDefaults[model] };
+      for (const name of changed) values[name] = fields[name].read();
+      if (values.temperature > 0) values.beam_size = 1; // sampling needs a beam of 1
+      return { ...values, target: own.value.trim() || null, prefix: null };
     },
     /** Apply values from a link or another tab; those that differ from the defaults count as changed by the visitor. */
     change(values, defaults = {}) {

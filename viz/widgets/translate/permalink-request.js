@@ -11,25 +11,34 @@ export function requestFromLink(request, defaults, example) {
   const text = request.text ?? example?.text ?? (request.model && state.translation?.request.text);
   if (!text) return null;
   const { model = defaults.model, source_language = '', target_language = '' } = request;
-  const wanted = { prefix: null, target: null, ...state.modelDefaults[model], ...request, model, source_language, target_language, text };
-  if (wanted.temperature > 0) wanted.beam_size = 1;
-  return wanted;
+  const fullRequest = {
+    prefix: null,
+    target: null,
+    ...state.modelDefaults[model],
+    ...request,
+    model,
+    source_language,
+    target_language,
+    text,
+  };
+  if (fullRequest.temperature > 0) fullRequest.beam_size = 1;
+  return fullRequest;
 }
 
-/** Whether two requests are equal. */
-export function isSameRequest(wanted, given = {}) {
-  return Object.keys(wanted).every((name) => JSON.stringify(given[name] ?? null) === JSON.stringify(wanted[name] ?? null));
+/** Whether all values of `expected` are equal in `actual`. */
+export function isSameRequest(expected, actual = {}) {
+  return Object.keys(expected).every((name) => JSON.stringify(actual[name] ?? null) === JSON.stringify(expected[name] ?? null));
 }
 
-/** The default of a request field, or `undefined` if the field already has it. */
+/** The default of a request field, or `undefined` if the field already has this value. */
 export function fallbackFor(request, field, defaults) {
   const value = { ...defaults, ...state.modelDefaults[request.model] }[field];
   return request[field] === value ? undefined : value;
 }
 
 /**
- * The selection for a new translation: from the permalink, or else the current head if it still exists, with the most
- * informative row for a new sentence. Another model has other heads, so start with its default head.
+ * The selection for a new translation: from the permalink, or else the current head if it exists, with the most
+ * informative row of a new sentence. After a change of model, its default head is selected.
  */
 export function initialSelection(translation, following) {
   const before = state.translation;
@@ -44,13 +53,13 @@ export function initialSelection(translation, following) {
       ...defaultHead(translation),
     });
   }
-  const linked = first ? parsePermalink() : following; // the first visit starts with the permalink
+  const linked = first ? parsePermalink() : following; // the first translation of the page uses the permalink
   const stays = !before || sameShape(before, translation);
   if (linked) return { ...(stays ? {} : NO_SELECTION), ...selectionFor(translation, linked) };
   return stays ? clampSelection(translation, state) : withInformativeRow(translation, NO_SELECTION);
 }
 
-/** A selection with its most informative row. */
+/** Add the most informative row to a selection. */
 function withInformativeRow(translation, chosen) {
   const look = { ...chosen, ...clampSelection(translation, { ...state, ...chosen }) };
   return { ...look, row: informativeRow(translation, look, state) };
@@ -61,10 +70,10 @@ const sameShape = (one, other) => ids(one.source) === ids(other.source) && ids(o
 
 /**
  * The selection after a live answer: pins stay with their words unless the model has changed. If none is left, the
- * most informative row is selected, so that the headline has something to describe.
+ * most informative row is selected, so that the headline can describe it.
  */
 export function liveLook(before, translation) {
   if (before?.model.name !== translation.model.name) return initialSelection(translation, null);
-  const kept = { hoverRow: null, hoverColumn: null, written: null, ...remapPins(before, translation, state) };
-  return kept.row === null && kept.column === null ? withInformativeRow(translation, kept) : kept;
+  const look = { hoverRow: null, hoverColumn: null, written: null, ...remapPins(before, translation, state) };
+  return look.row === null && look.column === null ? withInformativeRow(translation, look) : look;
 }

@@ -17,10 +17,10 @@ export class RequestForm {
   request(more, last) {
     const { text } = this.sentence;
     const model = more.model ?? this.chooser.model;
-    const given = this.options.values(model);
+    const options = this.options.values(model);
     // A custom target belongs to the sentence that it was scored with.
-    if (given.target && given.target === last?.target && text !== last.text) given.target = null;
-    return { ...given, ...this.chooser.asked(model), text, ...more };
+    if (options.target && options.target === last?.target && text !== last.text) options.target = null;
+    return { ...options, ...this.chooser.asked(model), text, ...more };
   }
 
   /** Apply values from a link or another tab as if the visitor had set them. */
@@ -35,14 +35,14 @@ export class RequestForm {
     this.sentence.fitText(); // fit now, not when the answer arrives
   }
 
-  /** Set the model and its sentence; numbers that the visitor has changed stay. */
+  /** Set the model and its sentence; keep numbers that the visitor has changed. */
   setModelAndText(model, text) {
     this.chooser.setCurrent({ model });
     this.options.clearTarget();
     this.sentence.write(text);
   }
 
-  /** Apply a permalink that sets `request`; reset all options changed by the visitor. */
+  /** Apply a permalink: reset all options, then set those in `request`. */
   follow(wanted, request) {
     this.sentence.write(wanted.text);
     this.options.resetOption();
@@ -56,7 +56,7 @@ export class RequestForm {
 
   /** Show the request that was answered and the defaults of its model. */
   setAnswered({ request, model }) {
-    if (!this.begun && !this.sentence.text) this.sentence.write(request.text); // if the visitor has cleared the field, leave it empty
+    if (!this.begun && !this.sentence.text) this.sentence.write(request.text); // later, a cleared field stays empty
     this.begun = true;
     this.chooser.setCurrent(request);
     state.modelDefaults[model.name] ??= model.defaults;

@@ -25,7 +25,7 @@ export class RequestTracker {
     this.number = 0;
     this.live = false; // whether the last request was a live one
     this.broken = null; // the request whose connection broke
-    this.once = false; // whether it may be resent at once
+    this.once = false; // whether the broken request may be resent immediately
     this.patience = new Retry(); // retries if the server is busy
     /** @type {Timer | undefined} of the next retry */
     this.later = undefined;
@@ -55,7 +55,7 @@ export class RequestTracker {
   }
 
   /**
-   * Whether a message belongs to the latest request; if so, the server is alive. A large one is fetched first.
+   * Whether to handle a message: it belongs to the latest request. A deferred answer is fetched instead.
    * @param {TranslationMessage} message
    * @returns {message is Exclude<TranslationMessage, import('messages').ParcelMessage>}
    */
@@ -84,7 +84,7 @@ export class RequestTracker {
     return true;
   }
 
-  /** Run `then` after a number of milliseconds; `null` cancels. */
+  /** Run `then` after `pause` milliseconds; a pause of `null` cancels it. */
   rests(pause, then = () => {}) {
     clearTimeout(this.later);
     this.later = pause === null ? undefined : setTimeout(then, pause);

@@ -5,7 +5,7 @@ import { t } from '../core/i18n.js';
 
 const [MEDIUM_FROM, SMALL_FROM] = [110, 240]; // characters above which the font gets smaller
 
-/** The text as tokens, with those of each span in a `mark`. */
+/** Split the text into token elements; wrap those of each span in a `mark`. */
 function overlayParts(text, spans, tokens) {
   const units = [0];
   for (const letter of text) units.push(units[units.length - 1] + letter.length);
@@ -62,7 +62,7 @@ export class SentenceField {
       this.showError('');
       this.drawShades();
     });
-    this.fitted = null; // the text that the field was last fitted to
+    this.fitted = null; // the text at the last `fit`
     new ResizeObserver(() => this.fit()).observe(this.element);
   }
 
@@ -98,8 +98,8 @@ export class SentenceField {
   validationError() {
     const { text, limit } = this;
     if (!text.trim()) return { field: 'text', word: 'blank_text', values: {} };
-    const given = [...text].length;
-    return given > limit ? { field: 'text', word: 'too_long', values: { name: 'text', given, limit } } : null;
+    const length = [...text].length;
+    return length > limit ? { field: 'text', word: 'too_long', values: { name: 'text', given: length, limit } } : null;
   }
 
   showError(says) {

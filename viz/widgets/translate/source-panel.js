@@ -33,7 +33,7 @@ export class SourcePanel {
     this.more.setAttribute('aria-expanded', String(open));
   }
 
-  /** Draw in the visitor's language; `model` is the one that translated, if any. */
+  /** Draw in the visitor's language; `model`: the model of the shown translation, if any. */
   draw(model) {
     this.name.textContent = (model && languageName(model.source)) || t('side_source');
     this.invites.textContent = t('sentence_invites');

@@ -24,7 +24,7 @@ class TranslateWidget {
   constructor(root, trigger, props, server, watch) {
     this.root = root;
     this.cut = false;
-    /** @type {import('messages').TokenValues[]} written so far */
+    /** @type {import('messages').TokenValues[]} tokens generated so far */
     this.tokens = [];
     this.config = JSON.parse(props.config);
     this.turns = new RequestTracker(this.config, server, trigger, {
@@ -91,7 +91,7 @@ class TranslateWidget {
   }
 
   /**
-   * Send a request; `cut`: the visitor stopped the last one; `following`: the selection of its permalink.
+   * Send a request; `cut`: the visitor stopped the previous request; `following`: the selection of its permalink.
    * @param {any} request
    * @param {boolean} [cut]
    * @param {object | null} [following]
@@ -106,7 +106,7 @@ class TranslateWidget {
     this.turns.startRequest(request);
   }
 
-  /** Send the current sentence while typing. The last full request is kept for its options. */
+  /** Send the current sentence while typing. The last full request stays stored for its options. */
   sendLiveRequest() {
     this.fields.clear();
     Object.assign(this, { cut: false, tokens: [], following: null });

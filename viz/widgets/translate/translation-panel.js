@@ -22,7 +22,7 @@ function closeOutside(details) {
 
 export class TranslationPanel {
   /**
-   * `language` is its picker. `goOn(ids)` translates again with these first tokens; `undo()` restores the model's own
+   * `language` is its picker. `goOn(ids)` translates again with this prefix; `undo()` restores the model's own
    * translation.
    */
   constructor({ language, goOn, undo }) {
@@ -71,12 +71,12 @@ export class TranslationPanel {
     return this.shown.element;
   }
 
-  /** Popup with the alternatives of a token, above everything else. */
+  /** Popup with the alternatives of a token; it is above all other elements. */
   get popup() {
     return this.shown.popup;
   }
 
-  /** Draw in the visitor's language; `model` is the one that translated, if any. */
+  /** Draw in the visitor's language; `model`: the model of the shown translation, if any. */
   draw(model) {
     this.name.textContent = (model && languageName(model.target)) || t('side_target');
     this.undo.textContent = t('undo');
@@ -142,9 +142,9 @@ export class TranslationPanel {
     this.shown.show(translation.target, translation.text, { forced, language: translation.model.target });
     this.undo.hidden = forced === null && target === null;
     const counts = { read: translation.source.length, written: translation.target.length };
-    const told = { device: translation.device.toUpperCase(), seconds: translation.seconds.toFixed(2), ...counts };
+    const values = { device: translation.device.toUpperCase(), seconds: translation.seconds.toFixed(2), ...counts };
     const how = forced !== null ? 'continued' : cut && target !== null && 'cut';
-    const meta = t(translation.cached ? 'meta_cached' : 'meta', told);
+    const meta = t(translation.cached ? 'meta_cached' : 'meta', values);
     this.meta.textContent = meta + (how ? ` · ${t(how)}` : '');
     if (target === null && forced === null) this.own = translation;
   }

@@ -1,5 +1,5 @@
-// Transport of requests and messages: a streamed response, or Gradio's queue if GPUs are lent, because GPUs are assigned
-// to visitors through the queue.
+// Transport of requests and messages: a streamed response, or Gradio's queue on shared GPUs, which the queue assigns to
+// visitors.
 
 import { CallError } from '../core/server.js';
 
@@ -81,7 +81,7 @@ export class StreamTransport {
   }
 
   /**
-   * Report a refused request. If the server has another version and does not know the call, reload the page; the URL
+   * Report a rejected request. If the server has another version and does not know the call, reload the page; the URL
    * keeps the request. Gateway errors come from a proxy.
    * @param {CallError} error
    * @param {{ turn: number, live?: boolean }} request

@@ -1,11 +1,11 @@
-// The outcome of the interventions on the desk: a headline, and the translation before and after in large letters.
+// Result of the interventions in the translate form: a headline, and the translation before and after in large type.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { desk } from '../parts/desk.js';
 import { changesSay, changesText } from './interventions.js';
 
-const AS_LIKELY = 0.005; // nats
+const AS_LIKELY = 0.005; // nats; smaller changes are shown as equally likely
 const EXPONENT_FROM = 1e6; // larger factors are shown as powers of ten
 const NO_SPACE_BEFORE = /^[.,!?;:…%)\]’'。，！？；：、）]/u;
 const WITHOUT_SPACES = /^(zh|ja|th)/;
@@ -18,7 +18,7 @@ export function factorText(loss) {
 }
 
 export class ChangedSentence {
-  /** The model computes: the outcome of the last changes stays until the new one is there. */
+  /** Show the pending interventions; the previous result stays visible until the new one arrives. */
   wait(changes, translation) {
     if (!changes.length) return this.clear();
     desk().change.textContent = changesSay(changes, translation.source_text);
@@ -31,13 +31,14 @@ export class ChangedSentence {
     this.setLines([], []);
   }
 
-  /** The server's result for some interventions; without one, nothing is changed. */
-  draw(told, translation, changes) {
+  /** Draw the server's result; clear the view without a result or interventions. */
+  draw(result, translation, changes) {
     desk().root?.classList.remove('changing');
-    if (!told || !changes.length) return this.clear();
-    const other = told.words.some((word) => word.before !== word.after);
-    const swapped = changes.some(({ action }) => action === 'swap'); // of another source the old translation is wrong
-    const loss = told.after - told.before;
+    if (!result || !changes.length) return this.clear();
+    const other = result.words.some((word) => word.before !== word.after);
+    // The old translation is wrong for a swapped sentence.
+    const swapped = changes.some(({ action }) => action === 'swap');
+    const loss = result.after - result.before;
     const likely = Math.abs(loss) < AS_LIKELY ? 'as' : loss < 0 ? 'less' : 'more';
     const values = { changes: changesText(changes, translation.source_text), sentence: t(other ? 'change_other' : 'change_same') };
     const tail = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(loss) });
@@ -45,7 +46,7 @@ export class ChangedSentence {
     if (!other) return this.setLines([], []);
     const { target } = translation.model;
     const of = (side, rest, look) =>
-      told.words
+      result.words
         .filter((word) => word[side] !== null && !isEnd(word, translation))
         .map((word) => [word[side], word[side] === word[rest] ? '' : look]);
     return this.setLines(lineOf(of('before', 'after', 'gone'), target), lineOf(of('after', 'before', 'new'), target));
@@ -58,11 +59,11 @@ export class ChangedSentence {
   }
 }
 
-/** Whether a word is the end token, which is no word of the sentence. */
+/** Whether a word is the end token. */
 const isEnd = ({ places, before, after }, { target }) =>
   places ? places.every((place) => target[place]?.special) : target.some(({ special, label }) => special && label === (after ?? before));
 
-/** Words with spaces between them, as their language writes it. */
+/** Join words with spaces if their language uses them. */
 function lineOf(words, language) {
   const spaced = !WITHOUT_SPACES.test(language);
   return words.flatMap(([word, look], place) => {

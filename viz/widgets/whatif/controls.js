@@ -41,8 +41,8 @@ export class InterventionChips {
   draw(sentence) {
     const list = interventions();
     const focused = this.element.contains(document.activeElement);
-    const chip = (made, place) => {
-      const says = interventionText(made, sentence);
+    const chip = (intervention, place) => {
+      const says = interventionText(intervention, sentence);
       const away = () => setInterventions(list.filter((_, other) => other !== place));
       return make(
         'button',
@@ -65,12 +65,12 @@ export class InterventionChips {
       step('whatif_redo', redo, canRedo()),
       step('whatif_reset', () => setInterventions([]), list.length > 0),
     );
-    const kept = this.element.contains(document.activeElement) && !document.activeElement.matches(':disabled');
-    if (focused && !kept) this.element.querySelector('button:not([disabled])')?.focus({ preventScroll: true });
+    const hasFocus = this.element.contains(document.activeElement) && !document.activeElement.matches(':disabled');
+    if (focused && !hasFocus) this.element.querySelector('button:not([disabled])')?.focus({ preventScroll: true });
   }
 }
 
-/** The words of the sentence; clicking one opens its menu. */
+/** The words of the sentence; a click on a word opens its menu. */
 export class SourceWords {
   constructor() {
     this.title = make('h3', {});
@@ -84,7 +84,8 @@ export class SourceWords {
   }
 
   draw(translation) {
-    if (this.chosen && this.translation !== translation) this.ask(null); // keep the menu open when an answer arrives
+    // An answer for the same translation keeps the menu open.
+    if (this.chosen && this.translation !== translation) this.ask(null);
     this.translation = translation;
     this.title.textContent = t('whatif_words');
     this.says.textContent = t('whatif_words_say');
@@ -94,20 +95,21 @@ export class SourceWords {
     reconcile(
       this.words,
       ...wordsOf(translation).map((word) => {
-        const made = list.find((each) => each.start === word.first && each.end === word.last);
-        const act = () => (made ? replaceIntervention((each) => each.start === word.first && each.end === word.last) : this.ask(word));
+        const intervention = list.find((each) => each.start === word.first && each.end === word.last);
+        const act = () =>
+          intervention ? replaceIntervention((each) => each.start === word.first && each.end === word.last) : this.ask(word);
         const about = {
           type: 'button',
-          class: made ? `source-word ${made.action}` : 'source-word',
+          class: intervention ? `source-word ${intervention.action}` : 'source-word',
           onclick: act,
-          'aria-pressed': String(Boolean(made)),
+          'aria-pressed': String(Boolean(intervention)),
         };
-        return make('button', about, made?.action === 'swap' ? made.text : word.text);
+        return make('button', about, intervention?.action === 'swap' ? intervention.text : word.text);
       }),
     );
   }
 
-  /** Open the menu of a word, or close it if there is none. */
+  /** Open the menu of a word; close it for `null`. */
   ask(word) {
     this.chosen = word;
     this.asks.hidden = !word;
@@ -159,7 +161,7 @@ function wordsOf({ source, source_text: text }) {
   });
 }
 
-/** Positions on either side, and the parts of the visible layer. */
+/** Position encodings of encoder and decoder, and the parts of the visible layer. */
 export class LayerParts {
   constructor() {
     this.title = make('h3', {});
@@ -176,8 +178,8 @@ export class LayerParts {
     const menus = SIDES.map((side) => {
       const now = list.find((each) => each.side === side && each.action !== 'zero')?.action ?? '';
       const pick = (event) => {
-        const [, made] = PLACES.find(([name]) => name === event.target.value);
-        replaceIntervention((each) => each.side === side && each.action !== 'zero', made && { ...made, side });
+        const [, option] = PLACES.find(([name]) => name === event.target.value);
+        replaceIntervention((each) => each.side === side && each.action !== 'zero', option && { ...option, side });
       };
       const menu = make(
         'select',
@@ -197,7 +199,7 @@ export class LayerParts {
       return make('label', { class: 'check' }, box, ` ${t(`whatif_without_${part}`, { side: t(`whatif_${side}`), layer: layer + 1 })}`);
     });
     reconcile(this.menus, ...menus, ...checks);
-    const kept = this.menus.contains(document.activeElement);
-    if (focused >= 0 && !kept) this.menus.querySelectorAll('select, input')[focused]?.focus({ preventScroll: true });
+    const hasFocus = this.menus.contains(document.activeElement);
+    if (focused >= 0 && !hasFocus) this.menus.querySelectorAll('select, input')[focused]?.focus({ preventScroll: true });
   }
 }

@@ -46,22 +46,24 @@ export class Difference {
  * @param {{ before: any, held: any }} both
  * @param {{ kind: any, layer: any, head: any }} place
  * @param {any} options
- * @param {any[]} made the interventions
+ * @param {any[]} changes the interventions
  */
-export function comparablePair({ before, held }, { kind, layer, head }, options, made) {
+export function comparablePair({ before, held }, { kind, layer, head }, options, changes) {
   const seen = (words) => [before, held].map((each) => view(each, kind, layer, head, { ...options, words }));
   const [one, other] = seen(true);
-  const swaps = made.filter(({ action }) => action === 'swap').length;
+  const swaps = changes.filter(({ action }) => action === 'swap').length;
   const swapped = new Map(); // original word → its replacement
   for (const axis of ['rows', 'columns']) {
-    if (one[axis].length !== other[axis].length || made.some(({ action }) => action === 'erase')) return null;
+    if (one[axis].length !== other[axis].length || changes.some(({ action }) => action === 'erase')) return null;
     const apart = one[axis].filter((item, place) => item.label !== other[axis][place].label);
     if (apart.length > swaps) return null; // the words have shifted, so positions do not match
     for (const item of apart) swapped.set(item.label, other[axis][one[axis].indexOf(item)].label);
   }
-  const alike = ['rows', 'columns'].every((axis) => one[axis].every(({ places }, at) => places.length === other[axis][at].places.length));
-  const [first, second] = options.words || !alike ? [one, other] : seen(false);
-  return { one: first, other: second, words: !alike && !options.words, swapped: [...swapped] };
+  const sameTokens = ['rows', 'columns'].every((axis) =>
+    one[axis].every(({ places }, at) => places.length === other[axis][at].places.length),
+  );
+  const [first, second] = options.words || !sameTokens ? [one, other] : seen(false);
+  return { one: first, other: second, words: !sameTokens && !options.words, swapped: [...swapped] };
 }
 
 /** The changed map minus the original. A swapped word is labelled with both words. */
@@ -73,7 +75,7 @@ function differenceOf({ one, other }) {
     });
   const weights = one.weights.map((weight, cell) => {
     const now = other.weights[cell];
-    // A masked word has lost its whole weight.
+    // A word that is masked now has lost all its weight.
     return (now === now || weight !== weight ? now : 0) - weight;
   });
   return { ...one, rows: both('rows'), columns: both('columns'), weights, maximum: true };

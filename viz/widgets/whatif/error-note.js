@@ -1,5 +1,5 @@
 // Error note for invalid interventions, placed next to the field of the last change; errors without a field stay at the
-// default place.
+// default position.
 
 import { make } from '../core/dom.js';
 import { interventions } from './interventions.js';

@@ -4,7 +4,7 @@ import { aligningHead, defaultHead } from '../core/default-head.js';
 import { t } from '../core/i18n.js';
 import { characterOffset } from './interventions.js';
 
-/** `before`: the unchanged translation, for its best head. */
+/** `before`: the unchanged translation, whose best head is removed in an example. */
 export function exampleInterventions(translation, before) {
   const best = aligningHead(before) ?? defaultHead(before);
   const word = translation.source.find((token) => !token.special && token.end - token.start > 3);
@@ -23,7 +23,7 @@ export function exampleInterventions(translation, before) {
 }
 
 function maskOf(text, { start, end }) {
-  const said = text.slice(start, end);
-  const first = characterOffset(text, start + said.length - said.trimStart().length);
-  return { action: 'mask', start: first, end: first + [...said.trim()].length };
+  const word = text.slice(start, end);
+  const first = characterOffset(text, start + word.length - word.trimStart().length);
+  return { action: 'mask', start: first, end: first + [...word.trim()].length };
 }

@@ -1,5 +1,5 @@
 // Head importance: the log probability lost without each head, layer and kind, measured in batches and shown on the
-// wall; and the interactions of one head with all others.
+// wall; and the interactions of one head with all other heads.
 
 import { make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
@@ -39,19 +39,19 @@ class Measurement {
     this.changed();
   }
 
-  /** Stops if the tab is left. */
+  /** Stops when another tab is opened. */
   async start() {
     const turn = ++this.turn;
-    const begun = performance.now();
+    const startTime = performance.now();
     [this.running, this.late, this.fault] = [true, false, ''];
     this.changed();
     try {
       while (turn === this.turn && !this.whole) {
-        const told = await this.ask(this.known.size);
+        const answer = await this.ask(this.known.size);
         if (turn !== this.turn) return;
-        this.all = told.all;
-        for (const each of told.losses) this.known.set(keyOf(each), each);
-        this.late = performance.now() - begun > 1000 * MAX_SECONDS && !this.whole;
+        this.all = answer.all;
+        for (const each of answer.losses) this.known.set(keyOf(each), each);
+        this.late = performance.now() - startTime > 1000 * MAX_SECONDS && !this.whole;
         if (this.late || state.tab !== 'whatif') break;
         this.changed();
       }
@@ -160,13 +160,13 @@ export class Importance {
 
   progressSays() {
     const { single, both, tiles } = this;
-    const asked = tiles === 'interactions' ? both : single;
-    if (asked.fault) return asked.fault;
-    if (!asked.known.size) return '';
-    const numbers = { done: asked.known.size, all: asked.all, limit: MAX_SECONDS };
-    if (asked.late) return t('whatif_measured_late', numbers);
-    if (!asked.whole) return t('whatif_measured', numbers);
-    if (asked === both) {
+    const measurement = tiles === 'interactions' ? both : single;
+    if (measurement.fault) return measurement.fault;
+    if (!measurement.known.size) return '';
+    const numbers = { done: measurement.known.size, all: measurement.all, limit: MAX_SECONDS };
+    if (measurement.late) return t('whatif_measured_late', numbers);
+    if (!measurement.whole) return t('whatif_measured', numbers);
+    if (measurement === both) {
       const most = [...both.known.values()]
         .filter((each) => keyOf(each) !== keyOf(this.one))
         .reduce((one, other) => (Math.abs(this.interaction(other)) > Math.abs(this.interaction(one)) ? other : one));
@@ -191,19 +191,19 @@ export class Importance {
   /** Show losses or interactions on the wall, or restore the maps. */
   paint() {
     const { tiles } = this;
-    const told = tiles === 'interactions' ? this.both.known : this.single.known;
+    const measurements = tiles === 'interactions' ? this.both.known : this.single.known;
     const own = this.one && keyOf(this.one);
     const most =
       tiles === 'interactions'
-        ? Math.max(1e-9, ...[...told.values()].map((each) => (keyOf(each) === own ? 0 : Math.abs(this.interaction(each)))))
+        ? Math.max(1e-9, ...[...measurements.values()].map((each) => (keyOf(each) === own ? 0 : Math.abs(this.interaction(each)))))
         : Math.max(1e-9, ...this.byLoss().map(({ loss }) => loss));
     for (const button of this.heads().grid.buttons()) {
       const place = (text) => (text === 'mean' ? null : Number(text));
       const { layer, head } = button.dataset;
       const key = keyOf({ kind: state.kind, layer: place(layer), head: place(head) });
-      const found = tiles === 'maps' || head === 'max' ? null : told.get(key);
+      const measurement = tiles === 'maps' || head === 'max' ? null : measurements.get(key);
       let sign = button.querySelector('.loss');
-      if (!found) {
+      if (!measurement) {
         sign?.remove();
         button.removeAttribute('title');
         continue;
@@ -213,13 +213,17 @@ export class Importance {
         button.append(sign);
       }
       const name = button.getAttribute('aria-label');
-      if (tiles === 'losses') this.paintLoss(sign, found.loss, most);
+      if (tiles === 'losses') this.paintLoss(sign, measurement.loss, most);
       else if (key === own) [sign.textContent, sign.style.cssText] = ['·', 'background:var(--tint)'];
-      else this.paintInteraction(sign, this.interaction(found), most);
+      else this.paintInteraction(sign, this.interaction(measurement), most);
       button.title =
         tiles === 'losses'
-          ? t('whatif_costs', { head: name, loss: formatSigned(found.loss, 2) })
-          : t('whatif_interacts', { head: name, other: nameOf(this.one), loss: signed(key === own ? 0 : this.interaction(found), 2) });
+          ? t('whatif_costs', { head: name, loss: formatSigned(measurement.loss, 2) })
+          : t('whatif_interacts', {
+              head: name,
+              other: nameOf(this.one),
+              loss: signed(key === own ? 0 : this.interaction(measurement), 2),
+            });
     }
   }
 
@@ -229,7 +233,7 @@ export class Importance {
     sign.style.cssText = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
   }
 
-  /** Orange for negative interactions, blue for positive ones. */
+  /** Negative interactions are orange, positive ones blue. */
   paintInteraction(sign, value, most) {
     const colour = scaleColour('difference', 0.5 + (MAX_COLOUR_SHARE * value) / most / 2);
     sign.textContent = rounded(value);

@@ -1,10 +1,10 @@
-// Interventions in the server's format: a list of objects. The page and the permalink store it as text.
+// Interventions in the server's format: a list of objects. The page state and the permalink store it as text.
 
 import { transferable, parseInterventions, sentenceKey, formatInterventions } from '../core/interventions.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
-/** Actions for a click on a head, with their amounts. The last two need further input. */
+/** Actions of a click on a head, with their amounts. The last two need a source. */
 export const BRUSHES = [
   { name: 'look' },
   { name: 'remove' },
@@ -67,7 +67,7 @@ export const canRedo = () => hasStep(redoStack);
 const placeOf = (place) => (place === 'mean' || place === undefined ? null : place);
 const headName = ({ layer, head }) => [placeOf(layer), placeOf(head)];
 
-/** Whether an intervention concerns a single head. */
+/** Whether an intervention is on a single head. */
 export const isHead = ({ layer, head }) => typeof layer === 'number' && typeof head === 'number';
 
 /** The intervention on this head, or on all heads of an average. */
@@ -78,9 +78,9 @@ export function headIntervention(kind, place) {
   );
 }
 
-/** Effect on a head: its own intervention or that of its layer or kind. */
+/** The intervention that affects a head: on the head, its layer or its kind. */
 export function interventionAt(kind, { layer, head }) {
-  const covers = (given, place) => given === undefined || given === null || given === place;
+  const covers = (scope, place) => scope === undefined || scope === null || scope === place;
   return interventions().find(
     (each) => HEAD_ACTIONS.has(each.action) && each.kind === kind && covers(each.layer, layer) && covers(each.head, head),
   );
@@ -93,82 +93,84 @@ export function toggleHead(kind, place, brush) {
   const old = headIntervention(kind, place);
   const others = interventions().filter((each) => JSON.stringify(each) !== JSON.stringify(old));
   if (old && old.action === action && old.amount === amount) return setInterventions(others);
-  const made = { action, kind, ...(layer === null ? {} : { layer }), ...(head === null ? {} : { head }) };
-  return setInterventions([...others, amount === undefined ? made : { ...made, amount }]);
+  const intervention = { action, kind, ...(layer === null ? {} : { layer }), ...(head === null ? {} : { head }) };
+  return setInterventions([...others, amount === undefined ? intervention : { ...intervention, amount }]);
 }
 
 /** Copy another head's map; applying it again removes it. */
 export function copyHead(kind, { layer, head }, from) {
-  const made = { action: 'copy', kind, layer, head, from_layer: from.layer, from_head: from.head };
+  const intervention = { action: 'copy', kind, layer, head, from_layer: from.layer, from_head: from.head };
   replaceIntervention(
     (each) => HEAD_ACTIONS.has(each.action) && each.kind === kind && each.layer === layer && each.head === head,
-    toggled(made),
+    toggled(intervention),
   );
 }
 
-/** Use the maps for another sentence in one head, or without `head` in the whole layer. */
+/** Use the maps of another sentence in one head, or in the whole layer without a head. */
 export function borrowMap(kind, place, text, layers) {
   const [layer, head] = headName(place);
-  const made = (layer === null ? [...Array(layers).keys()] : [layer]).map((each) => ({
+  const list = (layer === null ? [...Array(layers).keys()] : [layer]).map((each) => ({
     ...{ action: 'borrow', kind, layer: each, ...(head === null ? {} : { head }) },
     text,
   }));
   const those = (each) =>
     HEAD_ACTIONS.has(each.action) && each.kind === kind && (layer === null || each.layer === layer) && placeOf(each.head) === head;
-  const texts = made.map((each) => JSON.stringify(each));
+  const texts = list.map((each) => JSON.stringify(each));
   const there = interventions().filter((each) => texts.includes(JSON.stringify(each)));
-  setInterventions([...interventions().filter((each) => !those(each)), ...(there.length === made.length ? [] : made)]);
+  setInterventions([...interventions().filter((each) => !those(each)), ...(there.length === list.length ? [] : list)]);
 }
 
-/** Toggle an intervention. */
-const toggled = (made) => (interventions().some((each) => JSON.stringify(each) === JSON.stringify(made)) ? null : made);
+/** The intervention, or null if it is already set. */
+const toggled = (intervention) =>
+  interventions().some((each) => JSON.stringify(each) === JSON.stringify(intervention)) ? null : intervention;
 
 /** Switch off every head of a kind except one. */
 export function allButOne(kind, { layer, head }, layers, heads) {
   const others = interventions().filter((each) => !(HEAD_ACTIONS.has(each.action) && each.kind === kind));
-  const made = [];
+  const list = [];
   for (let each = 0; each < layers; each++) {
-    if (each !== layer) made.push({ action: 'remove', kind, layer: each });
-    else for (let one = 0; one < heads; one++) if (one !== head) made.push({ action: 'remove', kind, layer, head: one });
+    if (each !== layer) list.push({ action: 'remove', kind, layer: each });
+    else for (let one = 0; one < heads; one++) if (one !== head) list.push({ action: 'remove', kind, layer, head: one });
   }
-  setInterventions([...others, ...made]);
+  setInterventions([...others, ...list]);
 }
 
 /** Replace the intervention that `matches`; without a new one, remove it. */
-export function replaceIntervention(matches, made = null) {
+export function replaceIntervention(matches, intervention = null) {
   const others = interventions().filter((each) => !matches(each));
-  setInterventions(made ? [...others, made] : others);
+  setInterventions(intervention ? [...others, intervention] : others);
 }
 
 /** Offset in code points, as the server counts them. */
 export const characterOffset = (text, place) => [...text.slice(0, place)].length;
 
-/** The heads of an intervention: "Cross L1·H4". */
-function placeSays(made) {
-  const [layer, head] = headName(made);
+/** The heads of an intervention as text: "Cross L1·H4". */
+function placeSays(intervention) {
+  const [layer, head] = headName(intervention);
   const place =
     layer === null
       ? t(head === null ? 'whatif_all_heads' : 'whatif_head_everywhere', { head: (head ?? 0) + 1 })
       : t(head === null ? 'whatif_layer' : 'whatif_head', { layer: layer + 1, head: (head ?? 0) + 1 });
-  return `${t(`kind_${made.kind}_short`)} ${place}`;
+  return `${t(`kind_${intervention.kind}_short`)} ${place}`;
 }
 
 /** Short text of an intervention for its chip. */
-export function interventionText(made, sentence) {
-  if (HEAD_ACTIONS.has(made.action)) return t('whatif_chip', { what: placeSays(made), how: effectText(made) });
-  if (['mask', 'erase', 'swap'].includes(made.action)) {
-    const word = [...sentence].slice(made.start, made.end).join('');
-    return t(`whatif_did_${made.action}`, { word, text: made.text ?? '' });
+export function interventionText(intervention, sentence) {
+  if (HEAD_ACTIONS.has(intervention.action)) return t('whatif_chip', { what: placeSays(intervention), how: effectText(intervention) });
+  if (['mask', 'erase', 'swap'].includes(intervention.action)) {
+    const word = [...sentence].slice(intervention.start, intervention.end).join('');
+    return t(`whatif_did_${intervention.action}`, { word, text: intervention.text ?? '' });
   }
-  if (made.action === 'drag') {
-    const at = `${t(`kind_${made.kind}_short`)} ${t('whatif_head', { layer: made.layer + 1, head: made.head + 1 })}`;
-    return t('whatif_did_drag', { at, row: made.row + 1, column: made.column + 1, amount: made.amount.toFixed(2) });
+  if (intervention.action === 'drag') {
+    const at = `${t(`kind_${intervention.kind}_short`)} ${t('whatif_head', { layer: intervention.layer + 1, head: intervention.head + 1 })}`;
+    return t('whatif_did_drag', { at, row: intervention.row + 1, column: intervention.column + 1, amount: intervention.amount.toFixed(2) });
   }
-  if (made.action === 'zero') return t(`whatif_did_${made.part}`, { side: t(`whatif_${made.side}`), layer: made.layer + 1 });
-  return t(`whatif_did_${made.action}`, { side: t(`whatif_${made.side}`), amount: made.amount ?? 0 });
+  if (intervention.action === 'zero')
+    return t(`whatif_did_${intervention.part}`, { side: t(`whatif_${intervention.side}`), layer: intervention.layer + 1 });
+  return t(`whatif_did_${intervention.action}`, { side: t(`whatif_${intervention.side}`), amount: intervention.amount ?? 0 });
 }
 
-/** Text of the active interventions: "without Cross L1·H4", or the chip texts; only the first few of a long list. */
+/** Text of the interventions: "without Cross L1·H4", or the chip texts; long lists are truncated. */
 export function changesSay(list, sentence) {
   const off = list.every((each) => each.action === 'remove');
   return t(off ? 'whatif_without' : 'whatif_with', { changes: namesOf(list, sentence) });
@@ -190,10 +192,11 @@ function namesOf(list, sentence) {
 }
 
 /** The effect on a head in words. */
-export function effectText(made) {
-  const from = made.action === 'copy' ? t('whatif_head', { layer: made.from_layer + 1, head: made.from_head + 1 }) : '';
-  const text = made.text?.length > LONGEST_TEXT ? `${made.text.slice(0, LONGEST_TEXT)}…` : (made.text ?? '');
-  return t(`whatif_did_${actionName(made)}`, { amount: made.amount ?? '', from, text });
+export function effectText(intervention) {
+  const from =
+    intervention.action === 'copy' ? t('whatif_head', { layer: intervention.from_layer + 1, head: intervention.from_head + 1 }) : '';
+  const text = intervention.text?.length > LONGEST_TEXT ? `${intervention.text.slice(0, LONGEST_TEXT)}…` : (intervention.text ?? '');
+  return t(`whatif_did_${actionName(intervention)}`, { amount: intervention.amount ?? '', from, text });
 }
 
 function actionName({ action, amount }) {

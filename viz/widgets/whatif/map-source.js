@@ -63,7 +63,7 @@ export class MapSource {
     this.says.classList.toggle('refused', Boolean(why));
   }
 
-  /** The replacement source for this head, or undefined if impossible. */
+  /** The selected source for this head; null or empty if it is invalid. */
   given({ layer, head }) {
     if (this.brush === 'borrow') {
       const text = this.text.value.trim();

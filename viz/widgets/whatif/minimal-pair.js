@@ -9,8 +9,8 @@ const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}'’-])+|[^\s
 /** Words with their offsets in UTF-16 code units. */
 const wordsOf = (text) => [...text.matchAll(WORDS)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
 
-/** Longest common subsequence of two word lists: for each word of one, the index in the other. */
-function alike(one, other) {
+/** Longest common subsequence of two word lists, as pairs of indices. */
+function commonWords(one, other) {
   const longest = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
   for (let i = one.length - 1; i >= 0; i--) {
     for (let j = other.length - 1; j >= 0; j--) {
@@ -28,29 +28,29 @@ function alike(one, other) {
 
 /** Swaps that turn `text` into `other`; inserted words are merged with an unchanged neighbour. */
 export function swapsBetween(text, other) {
-  const [old, made] = [wordsOf(text), wordsOf(other)];
-  const pairs = [...alike(old, made), [old.length, made.length]];
-  const found = [];
+  const [old, words] = [wordsOf(text), wordsOf(other)];
+  const pairs = [...commonWords(old, words), [old.length, words.length]];
+  const swaps = [];
   let [i, j] = [0, 0];
-  for (const [nextOld, nextMade] of pairs) {
-    const several = nextOld - i === nextMade - j && nextOld - i > 1;
+  for (const [nextOld, nextWord] of pairs) {
+    const several = nextOld - i === nextWord - j && nextOld - i > 1;
     const runs = several
       ? Array.from({ length: nextOld - i }, (_, n) => [i + n, i + n + 1, j + n, j + n + 1])
-      : [[i, nextOld, j, nextMade]];
-    for (const run of runs) found.push(...swapOf(text, old, other, made, run));
-    [i, j] = [nextOld + 1, nextMade + 1];
+      : [[i, nextOld, j, nextWord]];
+    for (const run of runs) swaps.push(...swapOf(text, old, other, words, run));
+    [i, j] = [nextOld + 1, nextWord + 1];
   }
-  return merged(found);
+  return merged(swaps);
 }
 
-/** Merge insertions on both sides of a word into one swap, so that they do not overlap. */
+/** Merge insertions on both sides of a word into one swap, because swaps must not overlap. */
 function merged(swaps) {
   const whole = [];
   for (const swap of swaps) {
     const last = whole.at(-1);
     if (!last || swap.start >= last.end) whole.push(swap);
     else {
-      const own = last.text.split(' ').at(-1); // the word they share
+      const own = last.text.split(' ').at(-1); // the word that both swaps contain
       whole[whole.length - 1] = { ...last, end: swap.end, text: last.text + swap.text.slice(swap.text.indexOf(own) + own.length) };
     }
   }
@@ -58,10 +58,10 @@ function merged(swaps) {
 }
 
 /**
- * One swap. An inserted word is merged with its neighbour.
+ * Returns one swap, or none for an empty run. An inserted word is merged with its neighbour.
  * @param {number[]} run
  */
-function swapOf(text, old, other, made, run) {
+function swapOf(text, old, other, words, run) {
   const [from, to, first, last] = run;
   if (from === to && first === last) return [];
   if (from === to && !old.length) return [];
@@ -70,7 +70,7 @@ function swapOf(text, old, other, made, run) {
   const [begin, stop] = from === to ? (before ? [first - 1, last] : [first, last + 1]) : [first, last];
   const place = { start: characterOffset(text, old[start].start), end: characterOffset(text, old[end - 1].end) };
   if (begin === stop) return [{ action: 'erase', ...place }];
-  return [{ action: 'swap', ...place, text: other.slice(made[begin].start, made[stop - 1].end) }];
+  return [{ action: 'swap', ...place, text: other.slice(words[begin].start, words[stop - 1].end) }];
 }
 
 /** The sentence with its current swaps applied. */

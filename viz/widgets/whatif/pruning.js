@@ -1,4 +1,4 @@
-// Pruning: removes heads in order of increasing importance, with a slider or on the curve of a corpus.
+// Pruning: removes heads by increasing importance, with a slider or by a click on the corpus curve.
 
 import { make, svg } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
@@ -15,7 +15,7 @@ export class Pruning {
     this.askCurve = askCurve;
     this.askChange = askChange;
     this.importance = importance;
-    this.curves = new Map(); // by model: its corpus curve, null if it has none
+    this.curves = new Map(); // model → corpus curve, or null
     this.key = '';
     this.request = null;
     this.before = null; // the unchanged translation
@@ -67,9 +67,9 @@ export class Pruning {
     return (this.by === 'sentence' ? (own ?? corpus) : (corpus ?? own)) ?? [];
   }
 
-  /** `before`: the unchanged translation; `told`: the server's result for the interventions. */
-  draw(translation, before, told) {
-    [this.before, this.told] = [before, told];
+  /** `before`: the unchanged translation; `result`: the server's result for the interventions. */
+  draw(translation, before, result) {
+    [this.before, this.told] = [before, result];
     const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
       [this.key, this.request] = [key, translation.requestValues()];
@@ -137,7 +137,7 @@ export class Pruning {
     return this.looked ? t('whatif_looked', { count: this.looked }) : '';
   }
 
-  /** Number of leading heads in the order that are off. */
+  /** Number of heads that are off, counted from the start of the order up to the first that is on. */
   off(order) {
     const off = new Set(
       interventions()
@@ -173,7 +173,7 @@ export class Pruning {
     return this.curve.points.reduce((one, other) => (Math.abs(other.off - count) < Math.abs(one.off - count) ? other : one));
   }
 
-  /** Keep other interventions, including heads switched off by hand. */
+  /** Switch off the selected number of heads; keep other interventions. */
   prune() {
     const order = this.order();
     const before = new Set(order.slice(0, this.off(order)).map(keyOf));
@@ -242,7 +242,7 @@ export class Pruning {
     this.drawControls();
   }
 
-  /** Remove one more head at a time, in small batches, until the output changes. */
+  /** Remove one head after another, in small batches, until the output changes. */
   async look() {
     const turn = ++this.turn;
     const order = this.order().map(({ kind, layer, head }) => ({ kind, layer, head }));

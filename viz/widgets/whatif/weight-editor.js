@@ -1,5 +1,4 @@
-// Editor for the pinned weight: slider or vertical drag on the map. Both make the
-// same change.
+// Editor for the pinned weight: a slider, or a vertical drag on the map, with the same effect.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -13,7 +12,7 @@ const CLICK_PIXELS = 4; // drags shorter than this are clicks
 /** @type {Record<string, number>} increments by key */
 const KEYS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
 
-/** Set one weight of a row and rescale the others to the remainder: in proportion, or evenly if all are zero. */
+/** Set one weight of a row; distribute the remainder in proportion to the others, or evenly if they are zero. */
 export function rescaled(row, column, amount) {
   const others = [...row.keys()].filter((place) => place !== column && row[place] === row[place]);
   if (!others.length) return row.slice();

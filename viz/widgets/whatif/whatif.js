@@ -65,7 +65,7 @@ class WhatIfTab {
     this.refused = false; // the server rejected the interventions
     this.told = null; // the server's result; null without interventions
     this.base = null; // the translation that the result belongs to
-    this.own = null; // what its model writes without interventions and reranking; the same translation unless reranking chose another
+    this.own = null; // the model's output without interventions and reranking, if reranking changed it
     root.classList.add('explorer');
     on(['tab', 'translation', 'interventions'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -135,7 +135,7 @@ class WhatIfTab {
     return this.base === state.translation && this.own ? this.own : state.translation;
   }
 
-  /** The shown maps: unchanged or under the interventions. */
+  /** Source of the shown maps: unchanged or under the interventions. */
   source() {
     const shown = this.store.state.side === 'changed' && this.told ? this.told.answer : this.before;
     if (this.maps?.translation !== shown) this.maps = shown && new ChangedSource(shown);
@@ -176,9 +176,9 @@ class WhatIfTab {
           throw error;
         }
       },
-      ({ own, ...told }) => {
+      ({ own, ...result }) => {
         this.refusal.element.textContent = '';
-        const changed = changes.length ? { ...told, answer: new Translation(told.answer), held: new Translation(told.held) } : null;
+        const changed = changes.length ? { ...result, answer: new Translation(result.answer), held: new Translation(result.held) } : null;
         this.onAnswer(changed, translation, own && new Translation(own));
       },
     );
@@ -191,8 +191,8 @@ class WhatIfTab {
   }
 
   /** Show the result for a translation; `own`: the model's unreranked output, if it differs. */
-  onAnswer(told, translation, own = null) {
-    this.told = told;
+  onAnswer(result, translation, own = null) {
+    this.told = result;
     if (own || this.base !== translation) this.own = own;
     this.base = translation;
     this.store.set({ ...NO_SELECTION, answer: this.store.state.answer + 1 });
@@ -258,14 +258,14 @@ class WhatIfTab {
   markWall() {
     for (const button of this.heads.grid.buttons()) {
       const place = { layer: placeOf(button.dataset.layer), head: placeOf(button.dataset.head) };
-      const made = place.head === 'max' ? null : interventionAt(state.kind, place);
-      button.dataset.changed = made?.action ?? '';
+      const intervention = place.head === 'max' ? null : interventionAt(state.kind, place);
+      button.dataset.changed = intervention?.action ?? '';
       const name = this.heads.source.headName(place);
-      button.setAttribute('aria-label', made ? t('whatif_chip', { what: name, how: effectText(made) }) : name);
+      button.setAttribute('aria-label', intervention ? t('whatif_chip', { what: name, how: effectText(intervention) }) : name);
     }
   }
 
-  /** A click applies the brush to a head and selects it; keys only select. */
+  /** A click selects a head and applies the brush; keys only select. */
   choose(head, event) {
     const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
     this.store.set({ ...head, preview: null });
@@ -277,10 +277,10 @@ class WhatIfTab {
   /** Replace this head's map with another head's, or with its map for another sentence. */
   applyMapSource(name, head) {
     const { kind, translation } = state;
-    const given = this.giver.given(head);
-    if (!given) return; // the form shows the error
-    if (name === 'copy') copyHead(kind, head, given);
-    else borrowMap(kind, head, given, translation.layers(kind));
+    const source = this.giver.given(head);
+    if (!source) return; // the form shows the error
+    if (name === 'copy') copyHead(kind, head, source);
+    else borrowMap(kind, head, source, translation.layers(kind));
   }
 
   press(event) {

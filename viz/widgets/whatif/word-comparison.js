@@ -30,21 +30,21 @@ export class WordComparison {
     this.alike.textContent = changes.length ? changesSay(changes, translation.source_text) : '';
   }
 
-  /** Draw the server's result, or the unchanged translation without one. */
-  draw(told, translation, { changes, refused }) {
-    this.element.classList.toggle('unchanged', !told);
-    const words = told?.words ?? plain(translation);
-    const [before, after] = told ? [told.before, told.after] : [translation.log_probability, translation.log_probability];
+  /** Draw the server's result; without a result, draw the unchanged translation. */
+  draw(result, translation, { changes, refused }) {
+    this.element.classList.toggle('unchanged', !result);
+    const words = result?.words ?? plain(translation);
+    const [before, after] = result ? [result.before, result.after] : [translation.log_probability, translation.log_probability];
     const loss = after - before;
-    // For another sentence the original translation is wrong, so hide its probability.
+    // The original translation is wrong for a swapped sentence, so hide its probability.
     const other = changes.some(({ action }) => action === 'swap');
-    this.sum.textContent = told ? (other ? '' : signed(loss, 2)) : formatSigned(before, 2);
-    this.says.textContent = told ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
-    this.alike.textContent = told ? outcomeText(words, told.chrf, translation) : refused ? '' : t('whatif_nothing');
-    const worst = told ? largestChanges(words) : new Set();
+    this.sum.textContent = result ? (other ? '' : signed(loss, 2)) : formatSigned(before, 2);
+    this.says.textContent = result ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
+    this.alike.textContent = result ? outcomeText(words, result.chrf, translation) : refused ? '' : t('whatif_nothing');
+    const worst = result ? largestChanges(words) : new Set();
     if (refused)
       replace(this.words); // invalid interventions have no output
-    else replace(this.words, rowNames(), ...words.map((word) => wordColumn(word, worst.has(word), Boolean(told))));
+    else replace(this.words, rowNames(), ...words.map((word) => wordColumn(word, worst.has(word), Boolean(result))));
   }
 
   lossSays(before, after, loss) {
@@ -98,12 +98,12 @@ function rowNames() {
   return make('div', { class: 'names', 'aria-hidden': 'true' }, ...names);
 }
 
-/** One word: removed words are struck through, new ones orange. */
-function wordColumn(word, told, changed) {
+/** Column of a word: removed words are struck through, new words are orange. */
+function wordColumn(word, hasDifference, changed) {
   const { before, after, log_before: was, log_after: now } = word;
   const stays = before === after;
   const bar = (log, name) => make('i', { class: name, style: `height:${Math.max(1, Math.exp(log) * MAX_BAR_HEIGHT).toFixed(1)}px` });
-  const difference = told ? make('span', { class: 'difference numeric' }, signed(now - was, 2)) : null;
+  const difference = hasDifference ? make('span', { class: 'difference numeric' }, signed(now - was, 2)) : null;
   const bars = make(
     'span',
     { class: 'bars' },

@@ -1,4 +1,4 @@
-// Every number of one product, in a table that opens: the query, the key, and one times the other, dimension by dimension.
+// Collapsible table of one dot product: query, key and their product per dimension.
 
 import { make, replace, tableHead } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
@@ -15,7 +15,7 @@ export class DimensionTable {
     this.element = make('details', { hidden: true, ontoggle: () => this.fill() }, this.name, this.table);
   }
 
-  /** `key` is the vector of the chosen key, whose name comes as text. */
+  /** `key`: the vector of the selected key; `name`: its token. */
   draw(query, key, name) {
     [this.query, this.key] = [query, key];
     this.element.hidden = false;
@@ -24,7 +24,7 @@ export class DimensionTable {
     this.fill();
   }
 
-  /** The table is made when it is opened. */
+  /** Render the table if it is open. */
   fill() {
     if (!this.element.open || !this.query) return;
     const lines = Array.from(this.query, (number, dimension) => {

@@ -53,7 +53,7 @@ export class HeadPicker {
   }
 }
 
-/** The single head `steps` further; an average counts as the first. */
+/** Select the head `step` positions further; an average counts as the first head. */
 function leaf(step) {
   const { translation, kind } = state;
   const heads = translation.heads(kind);
@@ -65,7 +65,7 @@ function leaf(step) {
 
 const place = (text) => (/^\d+$/.test(text) ? Number(text) : text);
 
-/** The options; an average is one only while it is selected. */
+/** Fill a menu. The average is an option only while it is selected. */
 function fill(select, count, chosen) {
   const options = [...Array(count).keys()].map((number) => make('option', { value: number }, number + 1));
   if (typeof chosen !== 'number') options.push(make('option', { value: chosen }, t(`why_${chosen}`)));

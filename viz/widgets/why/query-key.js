@@ -3,14 +3,14 @@
 import { set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
 
-/** The tokens of the pinned row and column. `before`: keeps the previous token if the pin covers it. */
+/** Tokens of the pinned row and column. The last token is kept if the pinned word contains it. */
 function placesOf(translation, kind, selection, [row, column]) {
   const { rows, columns } = axes(translation, kind, selection);
   const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
   return [token(rows[selection.row], row), token(columns[selection.column], column)];
 }
 
-/** The pins for two tokens; a hidden token has none. */
+/** Pins of two tokens; null for a hidden token. */
 function selectionOf(translation, kind, row, column) {
   const { rows, columns } = axes(translation, kind, state);
   const pin = (items, place) => {
@@ -46,7 +46,7 @@ export class QueryKeyPair {
     return { row: this.row, column: this.column };
   }
 
-  /** A query, and a key or the strongest one (`null`). */
+  /** Select a query and a key; a `null` key selects the strongest. */
   choose(translation, kind, { row, column }) {
     this.row = row;
     this.column = column;

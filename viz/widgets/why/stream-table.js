@@ -8,7 +8,7 @@ import { tableCell, columnHeader, keyName, label, tableRow, numberCell, restName
 import { colourLimit, vectorStrip } from './vector.js';
 
 const [WRITTEN, TOTAL] = [18, 22]; // pixels
-const HALF = 44; // maximum length of a bar in percent of its cell, which leaves room for the number
+const HALF = 44; // maximum length of a bar in percent of its cell; leaves space for the number
 
 export class StreamTable {
   constructor(choose, open) {
@@ -23,13 +23,13 @@ export class StreamTable {
     this.element = make('section', {}, this.title, this.says, this.table, this.legend, this.lifted, this.direct);
   }
 
-  /** `word`: the target token as an element; none for the encoder. */
-  draw(told, to, keys, word) {
-    const { moved, width } = told;
-    const { own, rest } = splitKeys(told.own, keys.length);
-    const written = own.map((_, at) => told.written.subarray(at * width, (at + 1) * width));
-    const most = colourLimit([...written, told.total], 0.7);
-    const reach = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(told.moved_by_all));
+  /** `word()` creates the element of the target token; unused for the encoder. */
+  draw(answer, to, keys, word) {
+    const { moved, width } = answer;
+    const { own, rest } = splitKeys(answer.own, keys.length);
+    const written = own.map((_, at) => answer.written.subarray(at * width, (at + 1) * width));
+    const most = colourLimit([...written, answer.total], 0.7);
+    const reach = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(answer.moved_by_all));
     const strip = (numbers, height) =>
       tableCell('strip', vectorStrip(numbers, { most, height, says: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }));
     const by = (value) => (moved ? [numberCell(by3(value)), barOf(value / reach)] : []);
@@ -39,11 +39,11 @@ export class StreamTable {
     });
     if (rest.length) {
       const together = moved ? rest.reduce((all, place) => all + moved[place], 0) : null;
-      lines.push(tableRow('rest', restName(rest.length, this.open), strip(told.rest, WRITTEN), ...by(together)));
+      lines.push(tableRow('rest', restName(rest.length, this.open), strip(answer.rest, WRITTEN), ...by(together)));
     }
     const moves = moved ? [columnHeader('', word(), t('why_moved_by')), tableCell('bar')] : [];
     const heads = [columnHeader('', t('why_key')), columnHeader('strip', 'w · V · O', t('why_written', { count: width })), ...moves];
-    const total = tableRow('total', label('', 'Σ'), strip(told.total, TOTAL), ...by(told.moved_by_all));
+    const total = tableRow('total', label('', 'Σ'), strip(answer.total, TOTAL), ...by(answer.moved_by_all));
     const focused = this.table.contains(document.activeElement);
     replace(
       this.table,
@@ -58,7 +58,9 @@ export class StreamTable {
     replace(this.legend, make('span', {}, colourRamp('difference', formatSigned(-most, 2), `+${most.toFixed(2)}`)));
     replace(
       this.lifted,
-      ...(moved ? fillElements(t('why_lifted', { count: told.vocabulary.toLocaleString('en') }), { tokens: tokensOf(told.lifted) }) : []),
+      ...(moved
+        ? fillElements(t('why_lifted', { count: answer.vocabulary.toLocaleString('en') }), { tokens: tokensOf(answer.lifted) })
+        : []),
     );
     this.direct.textContent = moved ? t('why_direct') : '';
   }
@@ -73,7 +75,7 @@ function tokensOf(lifted) {
   return make('span', { class: 'numeric' }, ...named);
 }
 
-/** Three decimals; a value rounded to zero has no sign. */
+/** Three decimals, without a negative zero. */
 const by3 = (value) => (Math.abs(value) < 0.0005 ? threeDecimals(0) : signed(value, 3));
 
 function barOf(share) {

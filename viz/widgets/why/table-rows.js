@@ -13,7 +13,7 @@ export const label = (name, ...inside) => make('th', { role: 'rowheader', scope:
 export const columnHeader = (name, above, below = '') =>
   make('th', { role: 'columnheader', scope: 'col', class: name }, make('b', {}, ...[above].flat()), make('small', {}, below));
 
-/** Keys with a row each, and keys that are collapsed: `{ own: number[], rest: number[] }`. */
+/** Keys with a separate row, and collapsed keys: `{ own: number[], rest: number[] }`. */
 export function splitKeys(own, count) {
   const shown = new Set(own);
   return { own, rest: Array.from({ length: count }, (_, place) => place).filter((place) => !shown.has(place)) };

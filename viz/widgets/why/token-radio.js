@@ -1,9 +1,9 @@
-// The tokens as radio buttons, to choose the query among them.
+// Radio buttons of tokens, to select the query.
 
 import { make, replace } from '../core/dom.js';
 
 export class TokenRadio {
-  /** `choose(place)`: one of its tokens was chosen. */
+  /** `choose(place)` is called when a token is selected. */
   constructor(choose) {
     this.who = make('div', { class: 'who', id: 'why-row' });
     this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.who.id });

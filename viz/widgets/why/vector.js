@@ -4,8 +4,8 @@ import { make } from '../core/dom.js';
 import { cssColour } from '../core/theme.js';
 import { showTooltip, valueColour, hideTooltip } from '../parts/tooltip.js';
 
-const PARTED = 64; // numbers up to which cells are parted by a line
-const WIDEST = 2048; // pixels of a picture, which the page stretches
+const MAX_GAPS = 64; // maximum number of cells with a gap between them
+const WIDEST = 2048; // maximum width of the canvas in pixels; CSS stretches it
 
 /** `most`: the value with the strongest colour; `says(dimension)`: the tooltip. */
 export function vectorStrip(numbers, { most, height, says }) {
@@ -15,7 +15,7 @@ export function vectorStrip(numbers, { most, height, says }) {
   const context = canvas.getContext('2d');
   for (const [dimension, number] of numbers.entries()) {
     context.fillStyle = cssColour(valueColour(number, 'signed', most));
-    context.fillRect(dimension * cell, 0, count > PARTED ? cell : cell - 1, height);
+    context.fillRect(dimension * cell, 0, count > MAX_GAPS ? cell : cell - 1, height);
   }
   canvas.addEventListener('pointermove', (event) => {
     const { left, width } = canvas.getBoundingClientRect();
@@ -25,7 +25,7 @@ export function vectorStrip(numbers, { most, height, says }) {
   return canvas;
 }
 
-/** A colour limit for several vectors: below the largest absolute value, because few values come near it. */
+/** Colour limit of several vectors: a `share` of the largest absolute value, because most values are much smaller. */
 export function colourLimit(vectors, share) {
   let most = 0;
   for (const numbers of vectors) for (const number of numbers) most = Math.max(most, Math.abs(number));

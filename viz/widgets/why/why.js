@@ -94,12 +94,12 @@ class WhyTab {
     this.row.load(
       key,
       (signal) => callLatest(this.server.explain_row, wanted, null, null, signal),
-      (told) => this.drawRow(told, at),
+      (answer) => this.drawRow(answer, at),
     );
     this.written.load(
       key,
       (signal) => callLatest(this.server.explain_stream, wanted, null, null, signal),
-      (told) => this.drawStream(told, at),
+      (answer) => this.drawStream(answer, at),
     );
   }
 
@@ -142,9 +142,9 @@ class WhyTab {
   drawRow(answer, { translation, kind, row, column }) {
     const [query, keys] = [decodeArray(answer.query).numbers, decodeArray(answer.keys).numbers];
     const width = query.length;
-    const told = { ...answer, query, keys, width };
+    const explanation = { ...answer, query, keys, width };
     const says = t(kind === 'encoder' ? 'why_query_says' : 'why_query_written', { width });
-    this.table.draw(told, column, translation.rows(kind)[row], translation.columns(kind), says);
+    this.table.draw(explanation, column, translation.rows(kind)[row], translation.columns(kind), says);
     const at = answer.own.indexOf(column);
     this.dimensions.draw(query, keys.subarray(at * width, (at + 1) * width), translation.columns(kind)[column].label);
   }
