@@ -2,7 +2,7 @@
 
 import { callLatest } from '../core/boot.js';
 import { make, replace, tableHead } from '../core/dom.js';
-import { argMax, threeDecimals, twoDecimals } from '../core/map-view.js';
+import { argMax, threeDecimals } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { Question } from './question.js';
@@ -66,7 +66,7 @@ export class WeightComputed extends Question {
           const name = make('bdi', {}, keys[place].label);
           return line(
             name,
-            twoDecimals(scores[place]),
+            threeDecimals(scores[place]), // fewer would not give the printed exponential
             large(powers[place]),
             threeDecimals(weights[place]),
             place === chosen ? 'chosen' : '',
