@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
 from headlight.model.errors import CommandError
-from headlight.model.experiments.effects import HeadEffect, strongest_heads
+from headlight.model.experiments.effects import HeadEffect, summarise_effects
 from headlight.model.records import Token, Translation
 from headlight.model.translate.translator import Translator
 
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     rival = None if arguments.rival is None else _rival(translator, arguments.rival)
     places = range(len(translation.target_tokens)) if arguments.word is None else [_place(translation, arguments.word)]
     top = 1 if arguments.word is None else arguments.top
-    found = {place: strongest_heads(translator, translation, place, top, rival) for place in places}
+    found = {place: summarise_effects(translator, translation, place, top, rival).strongest for place in places}
     if arguments.json:
         words = [
             {

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -58,6 +59,13 @@ class HeadEffect:
     cell: float  # its predicted effect
 
 
+class EffectSummary(NamedTuple):
+    """The estimated effects of all heads on one word, and the largest ones with their measured values."""
+
+    heads: dict[Kind, Numbers]  # kind → [layers, heads]
+    strongest: list[HeadEffect]
+
+
 def word_effects(
     translator: Translator, translation: Translation, places: Sequence[int], rival: int | None = None
 ) -> list[WordEffects]:
@@ -91,16 +99,18 @@ def measured_effects(
     return [with_all - score for score in without]
 
 
-def strongest_heads(
+def summarise_effects(
     translator: Translator, translation: Translation, place: int, count: int, rival: int | None = None
-) -> list[HeadEffect]:
-    """Return the `count` heads with the largest estimated effects on a word, each also measured by a run without it."""
+) -> EffectSummary:
+    """Estimate the effect of every head on a word, and measure the `count` largest by runs without the head."""
     (effects,) = word_effects(translator, translation, [place], rival)
+    sums = {kind: effects.heads(kind) for kind in KINDS}
     parts = all_heads(translator.model.config)
-    sums = {part: float(effects.heads(part.kind)[part.layer, part.head]) for part in parts}
-    first = sorted(parts, key=lambda part: -abs(sums[part]))[:count]
-    losses = measured_effects(translator, translation, effects.place, [(part,) for part in first], rival)
-    return [_head_effect(effects, part, sums[part], loss) for part, loss in zip(first, losses, strict=True)]
+    predicted = {part: float(sums[part.kind][part.layer, part.head]) for part in parts}
+    first = sorted(parts, key=lambda part: -abs(predicted[part]))[:count]
+    losses = measured_effects(translator, translation, place, [(part,) for part in first], rival)
+    strongest = [_head_effect(effects, part, predicted[part], loss) for part, loss in zip(first, losses, strict=True)]
+    return EffectSummary(sums, strongest)
 
 
 def _head_effect(effects: WordEffects, part: AttentionPart, predicted: float, measured: float) -> HeadEffect:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.effects import strongest_heads
+from headlight.model.experiments.effects import summarise_effects
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
 from tests.browser.acting import at_rest, choose_panel, hold_calls, modules, open_tab, resize, state
@@ -103,7 +103,12 @@ def test_heads_that_wrote_a_word_are_listed_as_predicted_and_as_measured(
     page.click(".word-effects summary")
     listed = page.locator(".word-effects button")
     expect(listed).to_have_count(5)
-    heads = strongest_heads(translator, example, row, 5)
+    summary = summarise_effects(translator, example, row, 5)
+    heads = summary.strongest
+    for layer, head in np.ndindex(summary.heads["cross"].shape):
+        tile = page.locator(f'.wall-grid [data-layer="{layer}"][data-head="{head}"]')
+        shown = float((tile.get_attribute("data-value") or "nan").replace("−", "-"))
+        assert shown == pytest.approx(100 * summary.heads["cross"][layer, head], abs=0.51)
     for button, head in zip(listed.all(), heads, strict=True):
         place = (
             button.get_attribute("data-kind"),
@@ -120,6 +125,8 @@ def test_heads_that_wrote_a_word_are_listed_as_predicted_and_as_measured(
         heads[1].head,
     )
     expect(listed.nth(1)).to_have_attribute("aria-pressed", "true")
+    page.click(".word-effects summary")
+    expect(page.locator(".wall-grid [data-value]")).to_have_count(0)
 
 
 @pytest.mark.journey

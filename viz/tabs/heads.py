@@ -13,7 +13,7 @@ import gradio as gr
 
 from headlight.model.commands.heads import count_heads
 from headlight.model.errors import CommandError
-from headlight.model.experiments.effects import HeadEffect, strongest_heads
+from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.measures.alignment import AlignmentCounts, parse_links
 from headlight.model.text.gold_links import AlignedPair, parse_segmented
 from headlight.viz.errors import PageError, repr_short
@@ -54,15 +54,16 @@ def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
 
 
 def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the heads with the largest effect on a written word, estimated and measured."""
+    """Call: the estimated effect of every head on a written word, and the largest ones measured."""
 
     def strongest_effects(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
         place = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
-        heads: list[HeadEffect] = service.run_on_translator(
-            translation.request.model, strongest_heads, translation, place, MAX_LISTED
+        summary: EffectSummary = service.run_on_translator(
+            translation.request.model, summarise_effects, translation, place, MAX_LISTED
         )
-        return {"heads": [asdict(head) for head in heads]}
+        heads = {kind: effects.round(4).tolist() for kind, effects in summary.heads.items()}
+        return {"heads": heads, "strongest": [asdict(head) for head in summary.strongest]}
 
     return strongest_effects
 

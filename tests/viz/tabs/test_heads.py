@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pytest
 
-from headlight.model.experiments.effects import strongest_heads
+from headlight.model.experiments.effects import summarise_effects
 from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
@@ -46,12 +47,15 @@ def test_links_that_make_no_sense_are_refused(service: Service, rows: Any) -> No
     assert error.value.word == "bad_links"
 
 
-def test_the_strongest_heads_of_a_word_are_those_of_the_model(service: Service) -> None:
+def test_the_summarise_effects_of_a_word_are_those_of_the_model(service: Service) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy"}
-    heads = effects_function(service)({"request": request, "place": 2})["heads"]
+    answer = effects_function(service)({"request": request, "place": 2})
+    heads = answer["strongest"]
     translation = service.translate(service.check(request))
-    own = service.run_on_translator("toy", strongest_heads, translation, 2, MAX_LISTED)
-    assert heads == [asdict(head) for head in own]
+    own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED)
+    assert heads == [asdict(head) for head in own.strongest]
+    for kind, effects in own.heads.items():
+        np.testing.assert_allclose(answer["heads"][kind], effects, atol=1e-4)
     assert len(heads) == MAX_LISTED
     assert heads[0]["predicted"] != 0
 

@@ -74,7 +74,9 @@ export async function mount({ element, server }) {
   const colouring = new MeasureWall(view);
   const chips = server && new RoleChips(view, open);
   const links = new LinkHeads(view);
-  const questions = server ? [new HeadNeeded(server, view), new WordEffects(server, view), new WeightComputed(server, view)] : [];
+  const questions = server
+    ? [new HeadNeeded(server, view), new WordEffects(server, view, () => draw()), new WeightComputed(server, view)]
+    : [];
   const table = new HeadTable(view);
   const finder = server && new AlignmentFinder(server, view);
   const explain = server && new HeadExplanation(server, view);

@@ -1,20 +1,37 @@
 // "Which heads wrote this word?": the heads with the largest effect on it, estimated by one backward pass and measured
-// by a run without each head.
+// by a run without each head. While the question is open, the wall shows every head's effect.
 
 import { callLatest } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
+import { cssColour, scaleColour, textColourOn } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 import { Question } from './question.js';
+import { resetTile } from './measure-wall.js';
 import { markedCell } from './marked-cell.js';
 
+const STRONG = 0.4; // nats; the colour is full from here
+
+/** The colour of an effect, −1 to 1 on the scale of differences; the square root shows small effects, too. */
+const effectColour = (effect) => {
+  const level = Math.sign(effect) * Math.sqrt(Math.min(1, Math.abs(effect) / STRONG));
+  return scaleColour('difference', (1 + level) / 2);
+};
+
 export class WordEffects extends Question {
-  /** @param {import('../core/server.js').Server} server */
-  constructor(server, view) {
+  /**
+   * @param {import('../core/server.js').Server} server
+   * @param {any} view
+   * @param {() => void} redraw draws the wall as it is without the effects
+   */
+  constructor(server, view, redraw) {
     super('word-effects');
+    /** @type {Record<string, number[][]> | null} */
+    this.heads = null; // the effects of all heads by kind
+    this.element.addEventListener('toggle', redraw);
     this.server = server;
     this.view = view;
     this.list = make('div', { class: 'bars' });
@@ -33,8 +50,10 @@ export class WordEffects extends Question {
     const [place] = shown.rows[cell.row].places; // of a whole word, the first token
     replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, source.name(shown, 'rows', [cell.row])) }));
     const wanted = { request: translation.requestValues(), place };
+    const key = JSON.stringify(wanted);
+    if (key !== this.latest.shown) this.heads = null;
     this.load(
-      JSON.stringify(wanted),
+      key,
       (signal) => callLatest(this.server.strongest_effects, wanted, null, null, signal),
       (answer) => this.show(answer),
       t('effects_waits'),
@@ -42,13 +61,14 @@ export class WordEffects extends Question {
     this.mark();
   }
 
-  show({ heads }) {
-    const most = Math.max(...heads.flatMap(({ predicted, measured }) => [predicted, measured].map(Math.abs)), 1e-9);
+  show({ heads, strongest }) {
+    this.heads = heads;
+    const most = Math.max(...strongest.flatMap(({ predicted, measured }) => [predicted, measured].map(Math.abs)), 1e-9);
     const names = [t('effects_head'), '', t('effects_predicted'), t('effects_measured')];
     replace(
       this.list,
       make('div', { class: 'names' }, ...names.map((name) => make('span', {}, name))),
-      ...heads.map((head) => this.bar(head, most)),
+      ...strongest.map((head) => this.bar(head, most)),
     );
     replace(this.body, make('p', { class: 'quiet' }, t('effects_says')), this.list);
     this.mark();
@@ -56,7 +76,6 @@ export class WordEffects extends Question {
 
   bar({ kind, layer, head, predicted, measured }, most) {
     const fill = make('i', {
-      class: measured < 0 ? 'against' : '',
       style: `width:${((100 * Math.abs(measured)) / most).toFixed(1)}%`,
     });
     const name = kind === 'cross' ? shortName({ layer, head }) : `${t(`kind_${kind}_short`)} ${shortName({ layer, head })}`;
@@ -65,18 +84,37 @@ export class WordEffects extends Question {
     );
     return make(
       'button',
-      { type: 'button', data: { kind, layer, head } },
+      { type: 'button', data: { kind, layer, head, sign: Math.sign(measured) } },
       make('span', {}, name),
       make('span', { class: 'track' }, fill),
       ...numbers,
     );
   }
 
-  /** Marks the shown head, if it is listed. */
+  /** Marks the shown head, if it is listed, and colours bars and wall. */
   mark() {
+    if (this.element.open && this.heads) this.colourWall(this.heads[state.kind]);
     for (const button of this.list.querySelectorAll('button')) {
+      const { sign } = button.dataset;
+      button.querySelector('i').style.background = cssColour(effectColour(Number(sign))); // the theme may have changed
       const here = { layer: Number(button.dataset.layer), head: Number(button.dataset.head) };
       button.setAttribute('aria-pressed', String(button.dataset.kind === state.kind && sameHead(here, this.view.updateSelection())));
+    }
+  }
+
+  colourWall(effects) {
+    const { grid } = this.view;
+    grid.element.classList.add('coloured');
+    for (const button of grid.buttons()) {
+      const effect = effects[Number(button.dataset.layer)]?.[Number(button.dataset.head)];
+      if (effect === undefined) {
+        resetTile(button);
+        continue;
+      }
+      const colour = effectColour(effect);
+      button.dataset.value = formatSigned(100 * effect, 0);
+      button.style.backgroundColor = cssColour(colour);
+      button.style.color = textColourOn(colour);
     }
   }
 }
