@@ -370,7 +370,7 @@ def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page:
     button = page.locator(".translate .go")
     expect(button).to_have_text("Stop")
     button.click()
-    expect(page.locator(".translate .verdict")).to_contain_text("belongs to the previous sentence.")
+    expect(page.locator(".translate .verdict")).to_contain_text("Below: the previous sentence.")
     for part in shown:
         expect(part).to_have_css("opacity", "0.5")
     assert page.input_value("#sentence") == SENTENCE  # nothing typed is lost

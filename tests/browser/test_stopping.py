@@ -145,7 +145,7 @@ def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, ru
     ask(page, LONG, beam=4)
     assert happens(run.held)
     page.click(".translate .go")
-    says = "Stopped. Showing the last finished translation, which belongs to the previous sentence."
+    says = "Stopped. Below: the previous sentence."
     expect(page.locator(".translate .verdict")).to_contain_text(says)
     assert_ends_within_a_step(run)
     assert translation(page) == before

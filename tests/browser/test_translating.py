@@ -177,7 +177,7 @@ def test_a_refused_sentence_leaves_nothing_of_the_last_one_looking_current(visit
         page.keyboard.press("Enter")
         expect(page.locator("#sentence-error")).to_contain_text("789 characters")
     expect(page.locator(".translate .verdict")).to_have_text(
-        "Not translated. Showing the last finished translation, which belongs to the previous sentence."
+        "Not translated. Below: the previous sentence."
     )
     shown = (".translate .out .text", "#widget-explorer")
     for part in shown:
