@@ -11,8 +11,8 @@ from headlight.viz.settings import PORTS
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--host", help="the address to listen at (HEADLIGHT_HOST, else this machine alone)")
-    parser.add_argument("--port", type=_port, help="the port to listen at (HEADLIGHT_PORT, else the first free one)")
+    parser.add_argument("--host", help="address to listen on (HEADLIGHT_HOST, else localhost)")
+    parser.add_argument("--port", type=_port, help="port to listen on (HEADLIGHT_PORT, else the first free port)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -28,9 +28,11 @@ OBJECT_STORE_BYTES = 200_000_000
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--cluster", action="store_true", help="start a cluster on this machine, until Ctrl-C")
-    parser.add_argument("--replicas", default="1-4", help="how many, as 2, or as 1-4 by how much is asked (1-4)")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (this machine alone)")
-    parser.add_argument("--port", type=int, default=PORT, help=f"the port to listen at ({PORT})")
+    parser.add_argument(
+        "--replicas", default="1-4", help="number of replicas, e.g. 2, or a range for autoscaling (1-4)"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (localhost)")
+    parser.add_argument("--port", type=int, default=PORT, help=f"port to listen on ({PORT})")
 
 
 def run(arguments: argparse.Namespace) -> int:

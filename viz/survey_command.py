@@ -19,8 +19,8 @@ REPORT = "report.html"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("what", metavar="FILE|find|report", help="sentences, a line each: [⇥ translation [⇥ links]]")
-    parser.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="the survey to search, or to draw")
+    parser.add_argument("what", metavar="FILE|find|report", help="sentences, one per line: [⇥ translation [⇥ links]]")
+    parser.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="the survey to search or to draw")
     parser.add_argument(
         "--model", default=DEFAULT_MODEL, help=f"a folder, or a name in assets/models ({DEFAULT_MODEL})"
     )
@@ -30,14 +30,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help=f"measures or groups ({','.join(DEFAULT_MEASURES)})",
     )
-    parser.add_argument("--output", type=Path, metavar="DIR", help="where the survey goes, and goes on")
-    parser.add_argument("--workers", type=int, metavar="N", help="processes (1; of a cluster: one for each core)")
-    parser.add_argument("--cluster", action="store_true", help="on the Ray that runs here, or one that it starts")
-    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
-    parser.add_argument("--from", dest="start", metavar="WORD", help="find: the word that a row belongs to")
-    parser.add_argument("--to", dest="end", metavar="WORD", help="find: the word that it looks at most")
-    parser.add_argument("--least", type=float, default=0.3, metavar="X", help="find: the least weight (0.3)")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="find: how many heads (10)")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="output folder; an unfinished survey is resumed")
+    parser.add_argument("--workers", type=int, metavar="N", help="number of processes (1; in a cluster: one per core)")
+    parser.add_argument("--cluster", action="store_true", help="use the running Ray cluster, or start one")
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    parser.add_argument("--from", dest="start", metavar="WORD", help="find: the word of the row")
+    parser.add_argument("--to", dest="end", metavar="WORD", help="find: the word with the row's largest weight")
+    parser.add_argument("--least", type=float, default=0.3, metavar="X", help="find: minimum weight (0.3)")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="find: number of heads (10)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -24,15 +24,15 @@ from headlight.model.translate.translator import Translator
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("file", type=Path, help="pairs, a line each: sentence, tab, translation")
+    parser.add_argument("file", type=Path, help="sentence pairs, one per line: sentence, tab, translation")
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument(
         "--head",
         metavar="L.H[.S]",
-        help="layer and head, counted from 1 as on the page; S 1: read off the row after the word (the model's best)",
+        help="layer and head, counted from 1 as on the page; S 1: use the row after the word (the model's best head)",
     )
-    parser.add_argument("--output", type=Path, help="where to write the links (standard output)")
-    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+    parser.add_argument("--output", type=Path, help="output file (standard output)")
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
 
 
 def run(arguments: argparse.Namespace) -> int:

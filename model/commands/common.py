@@ -30,12 +30,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_MODEL,
         help=f"a folder, a name in assets/models, or an id on the Hub: OWNER/NAME[@REVISION] ({DEFAULT_MODEL})",
     )
-    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
     parser.add_argument(
         "--step-weights",
         choices=("float16", "float32", "plain"),
         default="float16",
-        help="how the decoding step holds its weights on a CPU (float16)",
+        help="storage type of the decoder's weights on a CPU (float16)",
     )
 
 
@@ -52,11 +52,9 @@ def add_decoding(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the sampling (0)")
     parser.add_argument(
-        "--from", dest="source_language", metavar="CODE", help="language of the text, of models with several"
+        "--from", dest="source_language", metavar="CODE", help="source language, for multilingual models"
     )
-    parser.add_argument(
-        "--to", dest="target_language", metavar="CODE", help="language to write, of models with several"
-    )
+    parser.add_argument("--to", dest="target_language", metavar="CODE", help="target language, for multilingual models")
 
 
 def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -74,8 +72,7 @@ def add_reverse_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--way-back",
         metavar="MODEL",
-        help="a model of the other direction, which favours those of the beam's translations (4 without --beam) from "
-        "which it can guess the sentence, as on the page",
+        help="reverse model that reranks the translations of the beam (4 without --beam), as on the page",
     )
 
 

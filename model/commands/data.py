@@ -12,10 +12,10 @@ from headlight.model.training.download import download_dataset, find_dataset
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True)
-    get = actions.add_parser("get", help="fetch a public set")
+    get = actions.add_parser("get", help="download a public dataset")
     get.add_argument("name", help=", ".join(PUBLIC_SETS))
-    get.add_argument("--data", type=Path, default=Path("data"), help="the folder to put it in (data)")
-    actions.add_parser("list", help="the public sets, their licence and size")
+    get.add_argument("--data", type=Path, default=Path("data"), help="output folder (data)")
+    actions.add_parser("list", help="list the public datasets with licence and size")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rival", metavar="WORD", help="measure the lead over this token instead of the probability")
     parser.add_argument("--target", metavar="TEXT", help="use this translation instead of the model's own")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="print and measure the N strongest heads (10)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines to read")
+    parser.add_argument("--json", action="store_true", help="print a JSON object instead of text")
     add_model(parser)
     add_decoding(parser)
 

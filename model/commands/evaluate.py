@@ -35,17 +35,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--source",
         type=Path,
         required=True,
-        help="sentences to translate, one a line; for a classifier a TSV: label, text",
+        help="sentences to translate, one per line; for a classifier a TSV: label, text",
     )
-    parser.add_argument("--target", type=Path, help="their references (not for a classifier)")
-    parser.add_argument("--beam", type=int, default=4, help="(4)")
-    parser.add_argument("--length-penalty", type=float, default=1.0, help="(1)")
-    parser.add_argument("--no-repeat", type=int, default=0, metavar="N", help="write no run of N tokens twice (0: any)")
+    parser.add_argument("--target", type=Path, help="reference translations (not for a classifier)")
+    parser.add_argument("--beam", type=int, default=4, help="beam size (4)")
+    parser.add_argument("--length-penalty", type=float, default=1.0, help="scores are divided by length^X (1)")
+    parser.add_argument(
+        "--no-repeat", type=int, default=0, metavar="N", help="do not repeat N tokens in a row (0: off)"
+    )
     add_reverse_model(parser)
-    parser.add_argument("--heads-off", action="store_true", help="a classifier's accuracy with each head switched off")
-    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
-    parser.add_argument("--hypotheses", type=Path, help="where to write the translations")
-    parser.add_argument("--json", type=Path, help="where to write the scores")
+    parser.add_argument("--heads-off", action="store_true", help="measure a classifier's accuracy without each head")
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    parser.add_argument("--hypotheses", type=Path, help="output file of the translations")
+    parser.add_argument("--json", type=Path, help="output file of the scores")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -29,16 +29,16 @@ INTEGRATION_POINTS = 20  # gradients per word; the completeness gap is then some
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument("--file", type=Path, default=CORPUS, help="a table of sentences (assets/corpora/mini.tsv)")
-    parser.add_argument("--column", help="the column to read (the language that the model's name says)")
+    parser.add_argument("--file", type=Path, default=CORPUS, help="table of sentences (assets/corpora/mini.tsv)")
+    parser.add_argument("--column", help="column of the table (the model's source language)")
     parser.add_argument(
-        "--sentences", type=int, default=200, metavar="N", help="measure N of them, spread evenly (200)"
+        "--sentences", type=int, default=200, metavar="N", help="number of sentences, evenly spaced in the table (200)"
     )
     parser.add_argument(
         "--methods", default=",".join(COMPARED_METHODS), help=f"some of {', '.join(METHODS)}, with commas"
     )
-    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
-    parser.add_argument("--output", type=Path, help="where to write the figures, e.g. assets/faithfulness/de-en.json")
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    parser.add_argument("--output", type=Path, help="output file, e.g. assets/faithfulness/de-en.json")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -49,12 +49,12 @@ PerSentence = Mapping[HeadReading, Sequence[AlignmentCounts]]
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument("--links", type=Path, help="a table of linked sentences (the one in assets/corpora/links)")
-    parser.add_argument("--source", help="column of the language that is read (as the model's name says)")
-    parser.add_argument("--target", help="column of the language that is written (as the model's name says)")
-    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
-    parser.add_argument("--output", type=Path, help="where to write the best heads, e.g. heads.json")
-    parser.add_argument("--write", action="store_true", help="put the best heads into the model's folder")
+    parser.add_argument("--links", type=Path, help="table of aligned sentences (the one in assets/corpora/links)")
+    parser.add_argument("--source", help="column of the source language (from the model's name)")
+    parser.add_argument("--target", help="column of the target language (from the model's name)")
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    parser.add_argument("--output", type=Path, help="output file of the best heads, e.g. heads.json")
+    parser.add_argument("--write", action="store_true", help="store the best heads in the model's folder")
 
 
 def run(arguments: argparse.Namespace) -> int:

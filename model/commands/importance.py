@@ -36,24 +36,30 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("text", metavar="TEXT", nargs="?", help="the sentence to translate")
     parser.add_argument("--target", metavar="TEXT", help="measure this translation instead of the model's own")
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="print the N costliest (20; 0: all)")
+    parser.add_argument("--top", type=int, default=20, metavar="N", help="print the N largest losses (20; 0: all)")
     parser.add_argument(
         "--with",
         dest="together",
         metavar="KIND.LAYER.HEAD",
-        help="print how each head interacts with this one, e.g. cross.0.3: the loss of both minus the losses of each",
+        help="print how each head interacts with this one, e.g. cross.0.3: the joint loss minus both single losses",
     )
     parser.add_argument(
         "--curve",
         type=Path,
         metavar="FILE",
-        help="instead of a sentence: chrF of a table's sentences against heads left; its columns are languages",
+        help="measure chrF on a table of sentences while heads are removed; columns are languages",
     )
-    parser.add_argument("--languages", metavar="SOURCE-TARGET", help="columns of the table (as the model's name says)")
-    parser.add_argument("--sentences", type=int, default=200, metavar="N", help="of the table, spread over it (200)")
-    parser.add_argument("--ranked-on", type=int, default=50, metavar="N", help="of them, to rank the heads (50)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines to read")
-    parser.add_argument("--write", action="store_true", help=f"keep the curve in the model's folder, as {PRUNING_FILE}")
+    parser.add_argument("--languages", metavar="SOURCE-TARGET", help="columns of the table (from the model's name)")
+    parser.add_argument(
+        "--sentences", type=int, default=200, metavar="N", help="number of sentences, evenly spaced in the table (200)"
+    )
+    parser.add_argument(
+        "--ranked-on", type=int, default=50, metavar="N", help="number of sentences that rank the heads (50)"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object instead of text")
+    parser.add_argument(
+        "--write", action="store_true", help=f"store the curve in the model's folder, as {PRUNING_FILE}"
+    )
     add_model(parser)
     add_decoding(parser)
 

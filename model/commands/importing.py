@@ -17,11 +17,15 @@ from headlight.model.families.importing import import_folder
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("source", metavar="FOLDER_OR_ID", help="a foreign model's folder, or its id on the Hub")
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder to write")
-    parser.add_argument("--revision", help="of a model on the Hub: a branch, tag or commit (main)")
-    parser.add_argument("--storage", choices=get_args(Storage), default="float16", help="of the weights (float16)")
-    parser.add_argument("--yes", action="store_true", help="fetch without asking")
+    parser.add_argument(
+        "source", metavar="FOLDER_OR_ID", help="folder of another library's model, or its ID on the Hub"
+    )
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="output folder")
+    parser.add_argument("--revision", help="branch, tag or commit of a model on the Hub (main)")
+    parser.add_argument(
+        "--storage", choices=get_args(Storage), default="float16", help="storage type of the weights (float16)"
+    )
+    parser.add_argument("--yes", action="store_true", help="download without confirmation")
 
 
 def run(arguments: argparse.Namespace) -> int:

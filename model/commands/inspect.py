@@ -21,10 +21,10 @@ from headlight.model.records import Translation
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("text", metavar="TEXT", help="the sentence to translate and look at")
+    parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
     parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="FILE.npz, FILE.csv or FILE.json")
-    parser.add_argument("--target", metavar="TEXT", help="look at this translation instead of the model's own")
-    parser.add_argument("--prefix", metavar="TEXT", help="begin the translation so")
+    parser.add_argument("--target", metavar="TEXT", help="use this translation instead of the model's own")
+    parser.add_argument("--prefix", metavar="TEXT", help="beginning of the translation")
     add_model(parser)
     add_decoding(parser)
     add_reverse_model(parser)

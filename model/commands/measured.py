@@ -46,11 +46,11 @@ COMMANDS = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--model", nargs="+", metavar="NAME", help="folders, or names (every shipped translator)")
-    parser.add_argument("--data", type=Path, help="a folder of texts, by which reliability is fitted")
-    parser.add_argument("--texts", type=Path, help="a table of sentences for languages that mini.tsv lacks")
-    parser.add_argument("--again", action="store_true", help="measure what is current, too")
-    parser.add_argument("--list", action="store_true", help="say what would be measured, and measure nothing")
+    parser.add_argument("--model", nargs="+", metavar="NAME", help="folders or names (all bundled translators)")
+    parser.add_argument("--data", type=Path, help="folder of texts to fit reliability")
+    parser.add_argument("--texts", type=Path, help="table of sentences for languages that are not in mini.tsv")
+    parser.add_argument("--again", action="store_true", help="repeat current measurements, too")
+    parser.add_argument("--list", action="store_true", help="list the pending measurements without running them")
 
 
 def run(arguments: argparse.Namespace) -> int:

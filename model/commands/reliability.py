@@ -52,27 +52,27 @@ UNREAD_COUNTS = (400, 200)
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument("--data", type=Path, help="a folder of texts with references, as the recipes name them")
-    parser.add_argument("--texts", nargs="+", metavar="STEM", help="of the text files: STEM.de and STEM.en")
-    parser.add_argument("--languages", metavar="SOURCE-TARGET", help="(the name of the model)")
-    parser.add_argument("--way-back", metavar="MODEL", help="of the other direction (one that ships, if there is one)")
-    parser.add_argument("--sentences", type=int, default=2100, help="in all (2100)")
+    parser.add_argument("--data", type=Path, help="folder of texts with references, named as in the recipes")
+    parser.add_argument(
+        "--texts", nargs="+", metavar="STEM", help="names of the text files without suffix: STEM.de and STEM.en"
+    )
+    parser.add_argument("--languages", metavar="SOURCE-TARGET", help="language pair (from the model's name)")
+    parser.add_argument("--way-back", metavar="MODEL", help="reverse model (the bundled one, if there is one)")
+    parser.add_argument("--sentences", type=int, default=2100, help="number of sentences (2100)")
     parser.add_argument(
         "--bound",
         type=float,
         help=f"of chrF, above which an answer is right ({min_chrf('')}; into Chinese {min_chrf('zh')})",
     )
-    parser.add_argument(
-        "--plain", action="store_true", help="measure the model's own rule on the plain sentences alone"
-    )
+    parser.add_argument("--plain", action="store_true", help="measure the model's own rule on plain sentences only")
     parser.add_argument(
         "--unread",
         type=Path,
-        help="where to write answers that nobody has judged yet: those to plain sentences, and some of the others",
+        help="output file of unjudged answers: all plain sentences and some others",
     )
-    parser.add_argument("--verdicts", type=Path, help="the same table, filled in: its verdicts count, too")
-    parser.add_argument("--write", action="store_true", help="put the rule and its figures into the model's folder")
-    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+    parser.add_argument("--verdicts", type=Path, help="that table with verdicts filled in, to include them")
+    parser.add_argument("--write", action="store_true", help="store the rule and its figures in the model's folder")
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
 
 
 def run(arguments: argparse.Namespace) -> int:

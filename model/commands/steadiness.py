@@ -31,12 +31,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument(
-        "--texts", type=Path, default=TEXTS, help="sentences: a table with a column a language (mini.tsv)"
+        "--texts", type=Path, default=TEXTS, help="table of sentences with one column per language (mini.tsv)"
     )
-    parser.add_argument("--column", help="the column to read (the language that the model's name says)")
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"how many, spread evenly ({SENTENCES})")
-    parser.add_argument("--write", action="store_true", help="put the roles into the model's folder")
-    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+    parser.add_argument("--column", help="column of the table (the model's source language)")
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        default=SENTENCES,
+        help=f"number of sentences, evenly spaced in the table ({SENTENCES})",
+    )
+    parser.add_argument("--write", action="store_true", help="store the roles in the model's folder")
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
 
 
 def run(arguments: argparse.Namespace) -> int:

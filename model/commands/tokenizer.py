@@ -19,14 +19,14 @@ from headlight.model.training.segmenters import boundary_recall, find_segmenter
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="UTF-8 text, one sentence a line, or .gz of it"
+        "files", nargs="+", type=Path, metavar="FILE", help="UTF-8 text, one sentence per line, may be gzipped (.gz)"
     )
-    parser.add_argument("--size", type=int, default=8000, metavar="N", help="entries of the vocabulary (8000)")
-    parser.add_argument("--segment", choices=["zh"], help="learn within words of this language, which shows none")
+    parser.add_argument("--size", type=int, default=8000, metavar="N", help="vocabulary size (8000)")
+    parser.add_argument("--segment", choices=["zh"], help="segment this language into words first")
     action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--output", type=Path, metavar="FILE", help="where to write, e.g. tokenizer.json")
+    action.add_argument("--output", type=Path, metavar="FILE", help="output file, e.g. tokenizer.json")
     action.add_argument(
-        "--measure", type=Path, metavar="FILE", help="a vocabulary: count the borders of words it keeps"
+        "--measure", type=Path, metavar="FILE", help="vocabulary to measure: how many word boundaries it preserves"
     )
 
 

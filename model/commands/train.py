@@ -15,17 +15,26 @@ from headlight.model.training.run import Run, RunSession
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("recipe", type=Path, help="a recipe, e.g. assets/recipes/de-en.json")
-    parser.add_argument("--data", type=Path, required=True, help="the folder that corpora paths start from")
-    parser.add_argument("--run", type=Path, help="the run's folder (runs/NAME); an unfinished run goes on")
-    parser.add_argument("--minutes", type=float, help="stop tidily after so long; the same command goes on later")
-    parser.add_argument("--checkpoint-minutes", type=float, default=5.0, help="between checkpoints (5; 0: each step)")
-    parser.add_argument("--keep", type=int, default=3, metavar="N", help="checkpoints that stay (3)")
-    parser.add_argument("--cool-down", type=int, metavar="STEPS", help="end the run: so many steps, rate falling to 0")
-    parser.add_argument("--until", type=int, metavar="STEP", help="stop tidily at this step, however many the run has")
-    parser.add_argument("--report-every", type=int, default=50, metavar="STEPS", help="(50)")
-    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (a GPU where there is one)")
-    parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="(bfloat16 where it gains)")
-    parser.add_argument("--compile", action="store_true", help="let torch.compile make kernels: worth it on a GPU")
+    parser.add_argument("--data", type=Path, required=True, help="base folder of the recipe's corpora")
+    parser.add_argument("--run", type=Path, help="folder of the run (runs/NAME); an unfinished run is resumed")
+    parser.add_argument("--minutes", type=float, help="stop after this time; the same command resumes the run")
+    parser.add_argument(
+        "--checkpoint-minutes", type=float, default=5.0, help="minutes between checkpoints (5; 0: every step)"
+    )
+    parser.add_argument("--keep", type=int, default=3, metavar="N", help="number of checkpoints to keep (3)")
+    parser.add_argument(
+        "--cool-down", type=int, metavar="STEPS", help="end the run with this many steps of falling learning rate"
+    )
+    parser.add_argument("--until", type=int, metavar="STEP", help="stop at this step")
+    parser.add_argument("--report-every", type=int, default=50, metavar="STEPS", help="steps between two reports (50)")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (a GPU if available)")
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="auto",
+        help="precision of the forward pass (bfloat16 if it is faster)",
+    )
+    parser.add_argument("--compile", action="store_true", help="use torch.compile, which pays off on a GPU")
     parser.add_argument("--tensorboard", action="store_true", help="also write RUN/tensorboard")
 
 

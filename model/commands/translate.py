@@ -34,14 +34,12 @@ ENOUGH_FOR_PROGRESS = 20  # lines; up to this number, progress is not printed
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="sentences (default: one per line from standard input)")
     parser.add_argument(
-        "text", nargs="*", metavar="TEXT", help="sentences (without any: one a line from standard input)"
+        "--batch-tokens", type=int, default=3000, metavar="N", help="padded source tokens per batch (3000)"
     )
     parser.add_argument(
-        "--batch-tokens", type=int, default=3000, metavar="N", help="padded source tokens a batch (3000)"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="a JSON object a line: the sentence, its translation, score"
+        "--json", action="store_true", help="print a JSON object per line: sentence, translation, score"
     )
     add_model(parser)
     add_decoding(parser)
