@@ -176,9 +176,7 @@ def test_a_refused_sentence_leaves_nothing_of_the_last_one_looking_current(visit
     if not live:  # who types on is not complained to
         page.keyboard.press("Enter")
         expect(page.locator("#sentence-error")).to_contain_text("789 characters")
-    expect(page.locator(".translate .verdict")).to_have_text(
-        "Not translated. Below: the previous sentence."
-    )
+    expect(page.locator(".translate .verdict")).to_have_text("Not translated. Below: the previous sentence.")
     shown = (".translate .out .text", "#widget-explorer")
     for part in shown:
         expect(page.locator(part)).to_have_css("opacity", "0.5")
