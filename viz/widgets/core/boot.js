@@ -5,10 +5,10 @@ import { isBusy, Retry, rest } from './retry.js';
 
 /** @typedef {import('messages').ErrorMessage} ErrorMessage */
 
-// Phrases, colours, fields and file versions, which are loaded with the modules.
+// Phrases, colours, fields and file versions, loaded with the modules.
 export const tables = globalThis.headlightTables;
 
-/** URL of a static file. The URL contains the file's version, so that browsers can cache it forever. */
+/** URL of a static file. It contains the file's version, so that browsers can cache the file forever. */
 export const asset = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
 
 /** @type {Promise<any> | null} */
@@ -17,11 +17,11 @@ let plotly = null;
 /** Loads Plotly once, from the page's own server. */
 export function loadPlotly() {
   if (window.Plotly) return Promise.resolve(window.Plotly);
-  plotly ??= new Promise((done, failed) => {
+  plotly ??= new Promise((resolve, reject) => {
     const script = document.createElement('script');
     script.src = asset('plotly.js');
-    script.onload = () => done(window.Plotly);
-    script.onerror = () => failed(new Error('plotly.js'));
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => reject(new Error('plotly.js'));
     document.head.append(script);
   });
   return plotly;
@@ -37,19 +37,19 @@ export async function loadLazy(name) {
 }
 
 function bundledModules() {
-  lazyModules ??= new Promise((done, failed) => {
+  lazyModules ??= new Promise((resolve, reject) => {
     const style = document.createElement('link');
     Object.assign(style, { rel: 'stylesheet', href: asset('lessons.css') });
     const script = document.createElement('script');
     Object.assign(script, { type: 'module', src: asset('lessons.js') });
-    const styled = new Promise((loaded, lost) => Object.assign(style, { onload: loaded, onerror: lost }));
-    const lose = () => {
+    const styles = new Promise((onload, onerror) => Object.assign(style, { onload, onerror }));
+    const fail = () => {
       lazyModules = null; // retry on the next call
       for (const element of [style, script]) element.remove();
-      failed(new Error('lessons'));
+      reject(new Error('lessons'));
     };
-    script.onload = () => styled.then(() => done(null), lose);
-    script.onerror = lose;
+    script.onload = () => styles.then(() => resolve(null), fail);
+    script.onerror = fail;
     document.head.append(style, script);
   });
   return lazyModules;
@@ -60,26 +60,26 @@ function bundledModules() {
  * `queue-status.js` sets these functions; a saved page has no server and no queue.
  */
 export const queueStatus = {
-  /** @type {(who: unknown, before: number | null) => void} */
+  /** @type {(waiter: unknown, before: number | null) => void} */
   setPosition: () => {},
-  /** @type {(who: unknown, is: boolean) => void} */
+  /** @type {(waiter: unknown, isUnreachable: boolean) => void} */
   setUnreachable: () => {},
-  /** @type {(who: unknown, pause: number | null) => void} */
+  /** @type {(waiter: unknown, pause: number | null) => void} */
   again: () => {},
 };
 
 /**
  * Calls a server function and shows the queue status. Retries while the cluster is unreachable or the server is busy.
  * Other errors of the server are thrown with `fault`, which selects the phrase. Background calls pass `wanted()`: they
- * show no status and resolve to `null` once it is false. `refused(answer)` is called before the pause of each retry.
- * An aborted `signal` ends the call and its turn in the queue: the promise is rejected.
+ * show no status and resolve to `null` once it returns false. `onRetry(answer)` is called before each pause.
+ * Aborting `signal` cancels the call, gives up its place in the queue and rejects the promise.
  *
  * @template Result
  * @overload
  * @param {import('messages').Call<Result>} ask
  * @param {object} values
  * @param {null} [wanted]
- * @param {null} [refused]
+ * @param {null} [onRetry]
  * @param {AbortSignal} [signal]
  * @returns {Promise<Result>}
  */
@@ -89,7 +89,7 @@ export const queueStatus = {
  * @param {import('messages').Call<Result>} ask
  * @param {object} values
  * @param {(() => boolean) | null} wanted
- * @param {((answer: ErrorMessage) => void) | null} [refused]
+ * @param {((answer: ErrorMessage) => void) | null} [onRetry]
  * @returns {Promise<Result | null>}
  */
 /**
@@ -97,40 +97,40 @@ export const queueStatus = {
  * @param {import('messages').Call<Result>} ask
  * @param {object} values
  * @param {(() => boolean) | null} wanted
- * @param {((answer: ErrorMessage) => void) | null} refused
+ * @param {((answer: ErrorMessage) => void) | null} onRetry
  * @param {AbortSignal} [signal]
  * @returns {Promise<Result | null>}
  */
-export async function callLatest(ask, values, wanted = null, refused = null, signal = undefined) {
-  const patience = new Retry();
+export async function callLatest(ask, values, wanted = null, onRetry = null, signal = undefined) {
+  const retry = new Retry();
   const options = signal && { signal };
   let answer = await ask(values, undefined, options);
   try {
-    while (isMessage(answer, 'waiting') || patience.shouldRetry(answer)) {
+    while (isMessage(answer, 'waiting') || retry.shouldRetry(answer)) {
       if (wanted && !wanted()) return null;
       if (!wanted) {
         queueStatus.setPosition(ask, answer.what === 'waiting' ? answer.before : null);
-        queueStatus.setUnreachable(patience, answer.what === 'error' && !isBusy(answer));
+        queueStatus.setUnreachable(retry, answer.what === 'error' && !isBusy(answer));
       }
       if (answer.what === 'waiting') {
-        if (!wanted) queueStatus.again(patience, null);
+        if (!wanted) queueStatus.again(retry, null);
         answer = await ask(values, answer.ticket, options); // a queued request keeps its place
         continue;
       }
-      const pause = patience.pause(answer);
-      if (!wanted) queueStatus.again(patience, isBusy(answer) ? pause : null);
-      refused?.(answer);
+      const pause = retry.pause(answer);
+      if (!wanted) queueStatus.again(retry, isBusy(answer) ? pause : null);
+      onRetry?.(answer);
       await rest(pause, wanted);
       if (wanted && !wanted()) return null;
       signal?.throwIfAborted();
       answer = await ask(values, undefined, options);
     }
   } finally {
-    patience.finish();
+    retry.finish();
     if (!wanted) {
       queueStatus.setPosition(ask, null);
-      queueStatus.setUnreachable(patience, false);
-      queueStatus.again(patience, null);
+      queueStatus.setUnreachable(retry, false);
+      queueStatus.again(retry, null);
     }
   }
   if (isMessage(answer, 'error')) throw Object.assign(new Error(answer.word), { fault: answer });
@@ -138,7 +138,7 @@ export async function callLatest(ask, values, wanted = null, refused = null, sig
 }
 
 /**
- * The error message of the server that was thrown, if it was one.
+ * The error message of the server that a caught exception carries, if any.
  * @param {any} error
  * @returns {ErrorMessage | undefined}
  */

@@ -20,16 +20,16 @@ export function setAttributes(element, attributes) {
 }
 
 /** @type {WeakMap<EventTarget, Map<string, (event: any) => void>>} */
-const listenersByElement = new WeakMap(); // element → event name → listener
+const listenersByElement = new WeakMap(); // listeners by event name
 
 function setListener(element, event, act) {
   const own = listenersByElement.get(element) ?? new Map();
   listenersByElement.set(element, own);
-  if (!own.has(event)) element.addEventListener(event, (given) => own.get(event)(given));
+  if (!own.has(event)) element.addEventListener(event, (domEvent) => own.get(event)(domEvent));
   own.set(event, act);
 }
 
-/** Transfer event listeners from one element to another. */
+/** Transfers event listeners from `other` to `element`. */
 export function transferListeners(element, other) {
   for (const [event, act] of listenersByElement.get(other) ?? []) setListener(element, event, act);
 }
@@ -39,7 +39,6 @@ export function replace(element, ...children) {
   return element;
 }
 
-/** A table head with column names. */
 export function tableHead(names) {
   return make('thead', {}, make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, name))));
 }
@@ -76,7 +75,7 @@ export function fillElements(template, parts) {
   });
 }
 
-/** Fade the edges of a horizontally scrollable element. */
+/** Fades the edges of a horizontally scrollable element. */
 export function fadeScrollEdges(element) {
   const mark = () => {
     const { scrollLeft, clientWidth, scrollWidth } = element;
@@ -90,7 +89,7 @@ export function fadeScrollEdges(element) {
   return mark;
 }
 
-/** Make a scrollable element focusable, so that arrow keys scroll it. */
+/** Makes a scrollable element focusable, so that arrow keys scroll it. */
 export function setScrollable(element, yes) {
   element.classList.toggle('scrolls', yes);
   if (yes) element.tabIndex = 0;

@@ -2,7 +2,6 @@
 
 const embedMode = () => new URLSearchParams(location.search).get('embed');
 
-/** Whether the page shows a single head, for embedding. */
 export const isEmbedded = () => embedMode() === 'head';
 
 /** The permalink of the current view, as a single head or as the whole page. */

@@ -8,7 +8,7 @@ const keyOf = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase
 /** @type {(part: string) => Field[]} */
 const rowsOf = (part) => tables.fields[part].map((row) => /** @type {Field} */ ({ ...row, key: keyOf(row.name) }));
 
-/** Rows: name, kind, its limits or choices, default; `key` is the name in the state. */
+/** Rows: name, kind, limits or choices, default; `key` is the field's name in the state. */
 export const FIELDS = { request: rowsOf('request'), selection: rowsOf('selection'), judged: rowsOf('judged') };
 export const CLASSIFIER_TAB = 'sentiment'; // the permalink of this tab has the `judged` fields
 
@@ -17,12 +17,13 @@ export const pageOptions = () => FIELDS.request.filter(({ option, on_page: isSho
 
 /** Converts a selection to the server's format: snake-case names, heads as pairs. */
 export function selectionValues(selection) {
-  const sent = ({ kind, key }) => (kind === 'head' && selection[key] ? [selection[key].layer, selection[key].head] : selection[key]);
-  return Object.fromEntries(FIELDS.selection.map((row) => [row.name, sent(row)]));
+  const toValue = ({ kind, key }) => (kind === 'head' && selection[key] ? [selection[key].layer, selection[key].head] : selection[key]);
+  return Object.fromEntries(FIELDS.selection.map((row) => [row.name, toValue(row)]));
 }
 
 /** Converts the server's format to a selection. */
 export function selectionFrom(values) {
-  const read = ({ kind, name }) => (kind === 'head' && values[name] ? { layer: values[name][0], head: values[name][1] } : values[name]);
-  return Object.fromEntries(FIELDS.selection.filter(({ name }) => name in values).map((row) => [row.key, read(row)]));
+  const fromValue = ({ kind, name }) =>
+    kind === 'head' && values[name] ? { layer: values[name][0], head: values[name][1] } : values[name];
+  return Object.fromEntries(FIELDS.selection.filter(({ name }) => name in values).map((row) => [row.key, fromValue(row)]));
 }

@@ -1,11 +1,11 @@
 // Phrases in the current language of the page.
 
-import { tables as carried } from './boot.js';
+import { tables as sharedTables } from './boot.js';
 import { LANGUAGES, isSupported } from './languages.js';
 import { set, state } from './state.js';
 import { languageTag } from './language-tags.js';
 
-const tables = carried.words;
+const tables = sharedTables.words;
 
 /** The phrase of a key, with `{name}` replaced by the value of that name. */
 export function t(key, values = {}) {
@@ -19,8 +19,8 @@ export const hasPhrase = (key) => key in (tables[state.language] ?? tables.en);
 
 /** The first supported language of the browser, else English. */
 export function browserLanguage() {
-  const wanted = (navigator.languages ?? [navigator.language]).map((tag) => tag.toLowerCase());
-  return wanted.map((tag) => tag.slice(0, 2)).find(isSupported) ?? 'en';
+  const tags = (navigator.languages ?? [navigator.language]).map((tag) => tag.toLowerCase());
+  return tags.map((tag) => tag.slice(0, 2)).find(isSupported) ?? 'en';
 }
 
 export function setLanguage(language) {
@@ -29,7 +29,7 @@ export function setLanguage(language) {
 }
 
 /**
- * Text of an error of the server or the page. Field names are translated, too.
+ * Text of an error of the server or the page, with translated field names.
  * @param {{ word: string, values?: Record<string, any> }} fault
  */
 export function errorText({ word, values = {} }) {
@@ -37,8 +37,8 @@ export function errorText({ word, values = {} }) {
   return t(`error_${word}`, hasPhrase(field) ? { ...values, name: t(field) } : values);
 }
 
-/** Text of an error thrown by `call`; `otherwise` is the key for other errors. */
-export const faultText = (error, otherwise = 'error_our_fault') => (error.fault ? errorText(error.fault) : t(otherwise));
+/** Text of an error of the server; `fallback`: phrase key for all other errors. */
+export const faultText = (error, fallback = 'error_our_fault') => (error.fault ? errorText(error.fault) : t(fallback));
 
 /** Translated name of a model's language code: "de" or "deu_Latn" → "German". Pairs with an arrow work, too. */
 export function languageName(code) {

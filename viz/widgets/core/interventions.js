@@ -1,4 +1,4 @@
-// Interventions of What if. The page stores them as JSON text; some belong to one sentence.
+// Interventions of the What if tab. The page stores them as JSON text; some apply to one sentence only.
 
 import { state } from './state.js';
 
@@ -8,17 +8,17 @@ const SENTENCE_ACTIONS = new Set(['mask', 'erase', 'swap', 'drag']);
 export const parseInterventions = (text) => (text ? JSON.parse(text) : []);
 export const formatInterventions = (list) => (list.length ? JSON.stringify(list) : '');
 
-/** Identifies the model and sentence that interventions on words and cells belong to. */
+/** Identifies the model and sentence of interventions on words and cells. */
 export const sentenceKey = (translation) => (translation ? `${translation.model.name}\n${translation.source_text}` : '');
 
 /** The interventions that also apply to another sentence: not on words or cells, and only on existing heads. */
 export function transferable(translation, text) {
   const within = (kind, layer, head) =>
     !kind || !translation.tensors[kind] || ((layer ?? 0) < translation.layers(kind) && (head ?? 0) < translation.heads(kind));
-  // Interventions on a layer's parts have a side, whose self-attention has as many layers. A copy has a second head.
-  const there = ({ kind, side, layer, head, from_layer: fromLayer, from_head: fromHead }) =>
+  // Interventions on parts of a layer have a side, with as many layers as its self-attention. A copy has a second head.
+  const exists = ({ kind, side, layer, head, from_layer: fromLayer, from_head: fromHead }) =>
     within(kind ?? side, layer, head) && within(kind, fromLayer ?? layer, fromHead);
-  return formatInterventions(parseInterventions(text).filter((each) => !SENTENCE_ACTIONS.has(each.action) && there(each)));
+  return formatInterventions(parseInterventions(text).filter((each) => !SENTENCE_ACTIONS.has(each.action) && exists(each)));
 }
 
 /** Interventions that a new translation keeps: `{}` if it keeps all. */

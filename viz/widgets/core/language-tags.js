@@ -1,8 +1,8 @@
 // Converts models' language codes to BCP 47 tags: "deu_Latn", "de" and "zho_Hant" → "de", "de" and "zh-Hant".
 
 const OTHERS = { jap: 'ja' }; // non-standard codes
-const known = new Map();
-// Some models call languages by their English names.
+const tagCache = new Map();
+// Some models use the English names of languages.
 const IN_ENGLISH = new Intl.DisplayNames(['en'], { type: 'language' });
 const WIDESPREAD =
   'ar bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv ta th tr uk ur vi zh';
@@ -10,8 +10,8 @@ const languagesByName = new Map(WIDESPREAD.split(' ').map((code) => [IN_ENGLISH.
 
 /** The tag for `lang` attributes; invalid codes are returned unchanged. */
 export function languageTag(code) {
-  if (!known.has(code)) known.set(code, tagOf(code));
-  return known.get(code);
+  if (!tagCache.has(code)) tagCache.set(code, tagOf(code));
+  return tagCache.get(code);
 }
 
 function tagOf(code) {

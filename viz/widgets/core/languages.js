@@ -1,4 +1,4 @@
-// Languages of the page. The phrases are in `assets/words/CODE.json`; this table is needed before they load.
+// Languages of the page, available before their phrases (`assets/words/CODE.json`) load.
 
 /** Code → button label, BCP 47 tag, and the separator between two sentences. */
 export const LANGUAGES = {

@@ -1,19 +1,19 @@
-// Keeps only the latest request: an earlier one is aborted, as is one whose view the visitor leaves.
+// Keeps only the latest request. Aborts earlier requests, and the pending one if the visitor leaves its tab.
 
 import { faultOf } from './boot.js';
 import { faultText } from './i18n.js';
 import { on, state } from './state.js';
 
 export class LatestRequest {
-  /** `waits` is dimmed while loading; errors appear in `error`, with the phrase `otherwise` as the default. */
-  constructor(waits, error, otherwise) {
+  /** `waits`: element dimmed while loading; `error`: element for errors; `fallback`: phrase key for unknown errors. */
+  constructor(waits, error, fallback) {
     this.waits = waits;
     this.error = error;
-    this.otherwise = otherwise;
+    this.otherwise = fallback;
     /** @type {AbortController | null} */
     this.pending = null;
     this.cancel();
-    this.tab = ''; // where the request began
+    this.tab = ''; // tab of the pending request
     on(['tab'], () => this.pending && this.tab !== state.tab && this.cancel());
   }
 
@@ -26,7 +26,7 @@ export class LatestRequest {
     this.waits.classList.remove('waits');
   }
 
-  /** Request `key` unless it is loaded or pending: `ask(signal)` asks, `draw` renders the response. */
+  /** Requests `key` unless it is loaded or pending: `ask(signal)` sends the request, `draw` renders the response. */
   async load(key, ask, draw) {
     if (key === this.shown) return;
     this.pending?.abort();

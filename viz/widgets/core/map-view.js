@@ -20,13 +20,13 @@ function axis(tokens, text, { words, special }) {
   return special ? items : items.filter((item) => !item.special);
 }
 
-const known = new WeakMap(); // translation → axes by kind and display options, shared by all heads
+const axesCache = new WeakMap(); // translation → axes by kind and display options, shared by all heads
 
 export function axes(translation, kind, options) {
   const key = [kind, Boolean(options.words), Boolean(options.special)].join();
-  const found = known.get(translation) ?? known.set(translation, new Map()).get(translation);
-  if (!found.has(key)) found.set(key, makeAxes(translation, kind, options));
-  return found.get(key);
+  const cache = axesCache.get(translation) ?? axesCache.set(translation, new Map()).get(translation);
+  if (!cache.has(key)) cache.set(key, makeAxes(translation, kind, options));
+  return cache.get(key);
 }
 
 function makeAxes(translation, kind, options) {
@@ -38,8 +38,8 @@ function makeAxes(translation, kind, options) {
 }
 
 /**
- * The item that a decoder row has just read, from whose state its query is computed; null if the row reads its own token.
- * `items`: all rows, of which the previous one may have several tokens.
+ * The input item of a decoder row, from whose state the query is computed; null if the row reads its own token.
+ * `items`: all rows; the previous one may have several tokens.
  */
 function readBefore(translation, kind, place, items) {
   const before = translation.previousToken(kind, place);
@@ -48,8 +48,10 @@ function readBefore(translation, kind, place, items) {
 }
 
 /**
- * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean }} View `gaps`: cells of words that one of two sentences lacks
- * @typedef {import('./translation.js').Token & { places: number[], read?: import('./translation.js').Token | null }} Item one or more tokens
+ * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean }} View
+ *   `gaps`: whether cells are empty because one of two sentences lacks a word
+ * @typedef {import('./translation.js').Token} Token
+ * @typedef {Token & { places: number[], read?: Token | null }} Item one or more tokens
  */
 
 /** The displayed map of a head. `hidden` is the mean weight per row on hidden tokens. */
@@ -94,7 +96,7 @@ export const WEIGHT_ERROR = 5e-5; // maximum quantisation error of a weight
 
 /**
  * Error bound of the combined weight of some rows and columns. Single weights of a head round correctly to four
- * decimals, because quantisation cells end there (core/weight-decoding.js). Sums and means need not.
+ * decimals, because quantisation cells end where rounding changes (core/weight-decoding.js). Sums and means may not.
  */
 export function errorBound(view, weight, rows, columns) {
   const tokens = (items) => items.reduce((all, { places }) => all + (places?.length ?? 1), 0);
@@ -103,11 +105,11 @@ export function errorBound(view, weight, rows, columns) {
   const averaged = !view.maximum && (view.layer === 'mean' || view.head === 'mean');
   const doubt = WEIGHT_ERROR * tokens(others);
   if (!view.sums) return single && !averaged ? 0 : doubt;
-  const gone = WEIGHT_ERROR * tokens(view.columns); // the sum that a rescaled row is divided by is inexact, too
-  return (doubt + weight * gone) / Math.max(gone, Math.min(...rows.map((row) => view.sums[row])) - gone);
+  const sumError = WEIGHT_ERROR * tokens(view.columns); // the divisor of a rescaled row has an error, too
+  return (doubt + weight * sumError) / Math.max(sumError, Math.min(...rows.map((row) => view.sums[row])) - sumError);
 }
 
-/** A number with its certain decimals, at most four: both ends of its error interval round to it. */
+/** Formats a number with at most four decimals, such that both ends of its error interval round to the same text. */
 export function formatCertain(number, doubt = 0) {
   for (let digits = 4; digits > 1; digits--) {
     const text = number.toFixed(digits);

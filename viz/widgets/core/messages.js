@@ -1,4 +1,4 @@
-// Kinds of messages, which `viz/service/messages.py` declares.
+// Kinds of messages, declared in `viz/service/messages.py`.
 
 /** @typedef {import('messages').TranslationMessage | import('messages').DownloadMessage} Message */
 

@@ -1,4 +1,4 @@
-// Presentation mode zooms the whole page; this converts window pixels to page pixels.
+// Converts window pixels to page pixels, since presentation mode zooms the whole page.
 
 /** Window pixels per page pixel. */
 export function pageZoom() {

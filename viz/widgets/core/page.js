@@ -19,17 +19,17 @@ export const ready = (async () => {
   addEventListener('hashchange', onHashChange);
 })();
 
-/** A changed permalink restores the same view as on a fresh page. */
+/** Restores the view of a changed permalink, as on page load. */
 function onHashChange() {
-  const wanted = /** @type {any} */ (parsePermalink());
-  const { language } = wanted;
+  const link = /** @type {any} */ (parsePermalink());
+  const { language } = link;
   if (language) {
     setLanguage(language);
     set({ chosenLanguage: language });
   }
   dispatchEvent(new CustomEvent('headlight-link')); // if the sentence changes, its translation sets the selection
-  const look = state.translation && !state.busy ? selectionFor(state.translation, wanted) : {};
-  set({ ...look, tab: knownTab(wanted.tab) });
+  const look = state.translation && !state.busy ? selectionFor(state.translation, link) : {};
+  set({ ...look, tab: knownTab(link.tab) });
 }
 
 /** The tab, or the first one if this page does not have it. */

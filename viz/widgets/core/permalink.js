@@ -22,8 +22,8 @@ const PARSERS = {
   place: parseIndex,
   head(text, row) {
     const [layer, head, ...more] = text.split('.');
-    const read = { layer: parseIndex(layer, row.layer), head: parseIndex(head, row.head) };
-    return read.layer === undefined || read.head === undefined || more.length ? undefined : read;
+    const value = { layer: parseIndex(layer, row.layer), head: parseIndex(head, row.head) };
+    return value.layer === undefined || value.head === undefined || more.length ? undefined : value;
   },
 };
 /** The server validates request values, so numbers are only parsed here. */
@@ -77,7 +77,7 @@ function parseInterventions(text) {
   }
 }
 
-/** Parse the permalink; invalid parts are ignored. */
+/** Parses the permalink; invalid parts are ignored. */
 export function parsePermalink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   /** @type {Record<string, any>} */
@@ -97,7 +97,7 @@ export function parsePermalink(hash = location.hash) {
   return wanted;
 }
 
-/** Clamp the selection to this translation; invalid rows and columns become null. */
+/** Clamps the selection to this translation; invalid rows and columns become null. */
 export function clampSelection(translation, selection) {
   const within = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);
   const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((each) => translation.tensors[each]);
@@ -115,31 +115,32 @@ export function clampSelection(translation, selection) {
   };
 }
 
-/** Parse a permalink for this translation. Missing values are the defaults, or the most informative head and row. */
+/** The selection of a permalink. Missing values are the defaults, or the most informative head and row. */
 export function selectionFor(translation, { request, language, tab, ...wanted }) {
   const best = translation.tensors.cross && defaultHead(translation);
   const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
   const { tab: _, ...defaults } = DEFAULTS; // the tab does not depend on the translation
   const look = { ...defaults, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };
-  const found = { ...look, ...clampSelection(translation, look) };
-  const chosen = [found.row, found.column, found.pinned].some((each) => each !== null);
-  return free && !chosen ? { ...found, row: informativeRow(translation, found, found) } : found;
+  const selection = { ...look, ...clampSelection(translation, look) };
+  const chosen = [selection.row, selection.column, selection.pinned].some((each) => each !== null);
+  return free && !chosen ? { ...selection, row: informativeRow(translation, selection, selection) } : selection;
 }
 
 const LIVE_DELAY_MS = 700; // browsers limit the rate of `replaceState`
 
-const isGiven = (value) => value !== undefined && value !== null;
+const hasValue = (value) => value !== undefined && value !== null;
 
 /** Permalink of the current state, or of the request that failed. */
 export function formatPermalink() {
   const values = new URLSearchParams();
-  const asked = state.defaultRequest && (state.unanswered ?? state.translation?.requestValues()); // a saved page has no request
-  if (asked) {
-    const defaults = { ...state.defaultRequest, ...state.modelDefaults[asked.model] };
+  // Saved pages have no default request.
+  const request = state.defaultRequest && (state.unanswered ?? state.translation?.requestValues());
+  if (request) {
+    const defaults = { ...state.defaultRequest, ...state.modelDefaults[request.model] };
     for (const row of FIELDS.request) {
-      const value = asked[row.name];
+      const value = request[row.name];
       if (row.ids && Array.isArray(value)) values.set(`${row.name}_ids`, value.join('.'));
-      else if (row.in_link && isGiven(value) && (row.always_in_link || value !== defaults[row.name]))
+      else if (row.in_link && hasValue(value) && (row.always_in_link || value !== defaults[row.name]))
         values.set(row.name, format(row, value));
     }
   }
@@ -154,34 +155,34 @@ export function formatPermalink() {
   return `#${values}`;
 }
 
-/** Keeps the URL up to date, also that of a page that embeds this one. Each translation is a history entry. */
+/** Keeps the URL up to date, including that of an embedding page. Each translation adds a history entry. */
 export function syncAddress() {
   let waiting = 0;
   /** @type {string | null} */
-  let here = null; // request of this history entry; null: the next translation belongs to this entry
+  let entryRequest = null; // request of this history entry; null: the next translation belongs to this entry
   let typed = false; // this entry's translation is live, so the next one replaces it
   let known = location.hash;
-  const keep = () => {
+  const update = () => {
     clearTimeout(waiting);
     const pause = state.translation?.live ? LIVE_DELAY_MS : 120;
     waiting = setTimeout(() => {
-      if (state.busy || !state.translation) return; // a pending request is in the URL already
-      if (location.hash !== known) return; // do not overwrite a history entry that was just opened
-      const asked = JSON.stringify(state.unanswered ?? state.translation.requestValues());
-      const anew = here !== null && asked !== here && !typed;
-      if (asked !== here) typed = Boolean(state.translation.live) && !state.unanswered;
-      here = asked;
+      if (state.busy || !state.translation) return; // the URL already has the pending request
+      if (location.hash !== known) return; // do not overwrite a history entry opened meanwhile
+      const request = JSON.stringify(state.unanswered ?? state.translation.requestValues());
+      const isNewEntry = entryRequest !== null && request !== entryRequest && !typed;
+      if (request !== entryRequest) typed = Boolean(state.translation.live) && !state.unanswered;
+      entryRequest = request;
       const hash = formatPermalink();
       if (hash === location.hash) return;
-      history[anew ? 'pushState' : 'replaceState'](history.state, '', hash);
+      history[isNewEntry ? 'pushState' : 'replaceState'](history.state, '', hash);
       known = location.hash;
       if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
     }, pause);
   };
-  on(['translation', 'busy', 'chosenLanguage', ...FIELDS.judged.map(({ key }) => key), ...Object.keys(DEFAULTS)], keep);
+  on(['translation', 'busy', 'chosenLanguage', ...FIELDS.judged.map(({ key }) => key), ...Object.keys(DEFAULTS)], update);
   addEventListener('hashchange', () => {
-    here = null;
+    entryRequest = null;
     known = location.hash;
-    keep();
+    update();
   });
 }

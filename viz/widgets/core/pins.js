@@ -2,7 +2,7 @@
 
 import { axes } from './map-view.js';
 
-/** Index in `after` of the item at `place` in `before`: in the common prefix or suffix, else by its unique name. */
+/** Index in `after` of the item `before[place]`: in the common prefix or suffix, else by its unique name. */
 export function remapIndex(place, before, after) {
   if (place === null || place >= before.length) return null;
   const shorter = Math.min(before.length, after.length);
@@ -19,8 +19,8 @@ export function remapIndex(place, before, after) {
 
 /** The pinned row and column for another translation; null if a word is missing. */
 export function remapPins(before, after, look) {
-  const named = (translation) => axes(translation, look.kind, look);
-  const [old, now] = [named(before), named(after)];
+  const axesOf = (translation) => axes(translation, look.kind, look);
+  const [old, now] = [axesOf(before), axesOf(after)];
   const labels = (items) => items.map(({ label }) => label);
   return {
     row: remapIndex(look.row, labels(old.rows), labels(now.rows)),

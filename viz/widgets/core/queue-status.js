@@ -6,8 +6,8 @@ import { t } from './i18n.js';
 const SECOND = 1000;
 
 const waiters = new Map(); // waiter → queue position
-const refused = new Map(); // waiter of a busy server → time of its retry
-const retrying = new Set(); // waiters of an unreachable cluster
+const busyWaiters = new Map(); // waiter → time of its retry, if the server is busy
+const unreachableWaiters = new Set(); // waiters of an unreachable cluster
 /** @type {HTMLElement | null} */
 let statusElement = null;
 /** @type {Timer | undefined} timer of the countdown */
@@ -15,30 +15,36 @@ let clock;
 
 export { queueStatus };
 
-/** Set the queue position of a waiter; `null` removes it. */
-queueStatus.setPosition = (who, before) => {
-  if (before === null) waiters.delete(who);
-  else waiters.set(who, before);
+/** Sets the queue position of a waiter; `null` removes it. */
+queueStatus.setPosition = (waiter, before) => {
+  if (before === null) waiters.delete(waiter);
+  else waiters.set(waiter, before);
   draw();
 };
 
-/** Set whether `who` waits for an unreachable cluster. */
-queueStatus.setUnreachable = (who, is) => {
-  if (is) retrying.add(who);
-  else retrying.delete(who);
+/** Sets whether `waiter` waits for an unreachable cluster. */
+queueStatus.setUnreachable = (waiter, isUnreachable) => {
+  if (isUnreachable) unreachableWaiters.add(waiter);
+  else unreachableWaiters.delete(waiter);
   draw();
 };
 
-/** Set the milliseconds until `who` retries a busy server; `null` removes it. */
-queueStatus.again = (who, pause) => {
-  if (pause === null) refused.delete(who);
-  else refused.set(who, performance.now() + pause);
+/** Sets the milliseconds until `waiter` retries a busy server; `null` removes it. */
+queueStatus.again = (waiter, pause) => {
+  if (pause === null) busyWaiters.delete(waiter);
+  else busyWaiters.set(waiter, performance.now() + pause);
   draw();
 };
 
 function draw() {
-  const text = retrying.size ? t('line_away') : refused.size ? again() : waiters.size ? positionText(Math.max(...waiters.values())) : '';
-  const counts = refused.size && !retrying.size;
+  const text = unreachableWaiters.size
+    ? t('line_away')
+    : busyWaiters.size
+      ? again()
+      : waiters.size
+        ? positionText(Math.max(...waiters.values()))
+        : '';
+  const counts = busyWaiters.size && !unreachableWaiters.size;
   clearTimeout(clock);
   if (counts) clock = setTimeout(draw, SECOND);
   if (!text && !statusElement) return;
@@ -52,14 +58,14 @@ const positionText = (most) => (most ? t(most === 1 ? 'line_one' : 'line_before'
 
 /** Text with the seconds until the first retry. */
 function again() {
-  const left = Math.min(...refused.values()) - performance.now();
+  const left = Math.min(...busyWaiters.values()) - performance.now();
   return t('line_again', { seconds: Math.max(1, Math.ceil(left / SECOND)) });
 }
 
 function createStatusElement() {
-  const found = document.createElement('p');
-  found.className = 'headlight line-sign';
-  found.setAttribute('role', 'status');
-  document.querySelector('.gradio-container')?.append(found);
-  return found;
+  const line = document.createElement('p');
+  line.className = 'headlight line-sign';
+  line.setAttribute('role', 'status');
+  document.querySelector('.gradio-container')?.append(line);
+  return line;
 }

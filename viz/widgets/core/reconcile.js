@@ -9,7 +9,7 @@ const PRESERVED_ATTRIBUTE = 'aria-describedby';
 export function reconcile(element, ...children) {
   const fresh = children.filter((child) => child != null).map(toNode);
   const old = [...element.childNodes];
-  let first = 0; // old children before this index are used or skipped, so that kept children never move
+  let first = 0; // old children before this index are used or skipped, so that reused children never move
   const shown = fresh.map((child, at) => {
     const fits = (each, place) => place >= first && isSameNode(each, child);
     // With an equal count, match by index: a sentence may contain a word twice.

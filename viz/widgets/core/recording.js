@@ -1,4 +1,4 @@
-// Attention maps of any model with their tokens, in the interface of a translation. Large recordings load on demand.
+// Attention maps of any model with their tokens, with the interface of a translation. Large recordings load on demand.
 
 import { Translation, withPositions } from './translation.js';
 
@@ -8,15 +8,15 @@ export const MAP_KINDS = ['encoder', 'decoder', 'cross', 'self'];
 /**
  * @typedef {object} RecordedKind
  * @property {number[]} shape [layers, heads, rows, columns]
- * @property {number[]} layers their numbers in the model, from 0
- * @property {string | null} allowed row by row, `1` for unmasked cells; null: no mask
+ * @property {number[]} layers layer numbers in the model, from 0
+ * @property {string | null} allowed `1` per unmasked cell, else `0`, in row-major order; null: no mask
  */
 
 export class Recording extends Translation {
   /**
    * @param {{ name: string, kinds: Record<string, RecordedKind>, remarks: [string, any][], [tokens: string]: any }} values
    * @param {Record<string, Uint16Array>} numbers maps by kind, `LEVEL_OF_ONE` for 1; missing kinds are requested
-   * @param {((asked: { kind: string, heads: any[], small: boolean }) => void) | null} ask
+   * @param {((request: { kind: string, heads: any[], small: boolean }) => void) | null} ask
    */
   constructor(values, numbers, ask = null) {
     const { name, kinds, remarks, source, source_text, target, text, before } = values;
@@ -34,7 +34,7 @@ export class Recording extends Translation {
     /** @type {Map<string, import('./translation.js').AttentionMap>} placeholders of maps that are not loaded yet */
     this.blanks = new Map();
     for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: numbers[kind] ?? null };
-    if (ask) this.opening = { layer: 0, head: 0, row: null }; // the most informative head is unknown without all maps
+    if (ask) this.opening = { layer: 0, head: 0, row: null }; // finding the most informative head would need all maps
   }
 
   /** Whether all maps of a kind are loaded. */
@@ -86,7 +86,7 @@ export class Recording extends Translation {
     return blank;
   }
 
-  /** Stores maps that have arrived; `full` stands for a weight of one. */
+  /** Stores loaded maps; `full` is the integer for a weight of one. */
   receive({ kind, small, shape: [rows, columns] }, heads, numbers, full) {
     const size = rows * columns;
     for (const [place, { layer, head }] of heads.entries()) {

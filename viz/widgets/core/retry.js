@@ -5,7 +5,7 @@ import { isMessage } from './messages.js';
 /** @typedef {import('messages').ErrorMessage} ErrorMessage */
 
 const RETRY_DELAYS_MS = [2000, 4000, 8000, 15_000, 30_000]; // the last one repeats
-const MAX_RETRYING = 24; // maximum number of retrying requests; further ones report the error
+const MAX_RETRYING = 24; // maximum number of retrying requests; any more report the error
 const POLL_WANTED_MS = 250; // milliseconds between two calls of `wanted()`
 const BUSY = new Set(['line_full', 'cluster_busy', 'training_full']);
 
@@ -53,13 +53,13 @@ export class Retry {
 }
 
 /**
- * Wait this many milliseconds, or until `wanted()` is false.
+ * Waits for `pause` milliseconds, or until `wanted()` returns false.
  * @param {number} pause
  * @param {(() => boolean) | null} wanted
  */
 export async function rest(pause, wanted = null) {
-  const nap = wanted ? POLL_WANTED_MS : pause;
-  for (let left = pause; left > 0 && (!wanted || wanted()); left -= nap) {
-    await new Promise((over) => setTimeout(over, Math.min(nap, left)));
+  const interval = wanted ? POLL_WANTED_MS : pause;
+  for (let left = pause; left > 0 && (!wanted || wanted()); left -= interval) {
+    await new Promise((resolve) => setTimeout(resolve, Math.min(interval, left)));
   }
 }

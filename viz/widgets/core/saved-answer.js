@@ -1,4 +1,4 @@
-// Answers of saved pages: this reader alone knows the formats of older versions.
+// Reads the answers of saved pages. Only this module handles older formats.
 
 /** @typedef {import('messages').Answer} Answer */
 
@@ -6,7 +6,8 @@
 const VERSION = 2;
 
 /**
- * The answer in today's format. Version 1 had no number, called defaults "usual", and had no measures at first.
+ * Converts an answer to the current format. Version 1 has no version number, calls defaults "usual", and may lack
+ * measures.
  * @param {any} saved
  * @returns {Answer}
  */

@@ -6,7 +6,7 @@ import { axes, nearestHead, argMax, view } from './map-view.js';
 const MIN_ROW_PEAK = 0.5; // minimum weight on one word for a row to count as clear
 const DISTANCE_PENALTY = 1.2; // penalty per relative distance, in units of weight
 
-/** The characteristic roles of each kind. The clearest head of the first available role is shown. */
+/** The characteristic roles of each kind. The head with the largest share of the first available role is shown. */
 const INFORMATIVE_ROLES = { encoder: ['previous', 'next', 'same'], decoder: ['just_written', 'back_two'] };
 
 /**
@@ -20,16 +20,16 @@ export function informativeRow(translation, look, showing) {
   const opens = openingRow(translation, look);
   const chosen = opens === null ? null : rowOfPosition(rows, opens);
   if (chosen !== null) return chosen;
-  const back = isShiftedHead(translation, look) ? 1 : 0; // rows between a row and the word that it aligns
+  const back = isShiftedHead(translation, look) ? 1 : 0; // offset from a row to the row of the word that it aligns
   const places = rows.map((item, row) => {
     const own = weights.subarray(row * columns.length, (row + 1) * columns.length);
-    const [asked, column] = [rows[row - back], argMax(own)];
-    const tells = asked && [asked, item, columns[column]].every(isWord) && !asked.joined && columns[column].key !== asked.key;
-    return { row, column, weight: own[column] || 0, tells, clear: tells && own[column] >= MIN_ROW_PEAK };
+    const [word, column] = [rows[row - back], argMax(own)];
+    const informative = word && [word, item, columns[column]].every(isWord) && !word.joined && columns[column].key !== word.key;
+    return { row, column, weight: own[column] || 0, informative, clear: informative && own[column] >= MIN_ROW_PEAK };
   });
   const clear = places.filter((place) => place.clear);
   const scores = places.map((place) => {
-    if (!place.tells) return 0;
+    if (!place.informative) return 0;
     const distance = Math.abs((place.column + 0.5) / columns.length - (place.row - back + 0.5) / rows.length);
     const crosses = place.clear && clear.some((other) => (other.row - place.row) * (other.column - place.column) < 0);
     return place.weight + DISTANCE_PENALTY * distance + (place.clear ? 3 : 0) + (crosses ? 3 : 0);
@@ -46,33 +46,33 @@ export function remapRow(translation, { kind, row, words, special }, changed) {
 
 /**
  * The selection after a change of kind: the head last selected in that kind, else its most informative one. The pinned
- * word stays pinned; if the new rows are of the other sentence, the word that it aligns with is pinned.
+ * word stays pinned; if the rows of the new kind are the other sentence's, its aligned word is pinned instead.
  */
 export function selectionInKind(translation, state, kind) {
   const { kind: from, layer, head, row, lastHeads } = state;
-  const found = { kind, ...nearestHead(translation, kind, lastHeads[kind] ?? firstHead(translation, kind)) };
-  const kept = { lastHeads: { ...lastHeads, [from]: { layer, head } } };
+  const selection = { kind, ...nearestHead(translation, kind, lastHeads[kind] ?? firstHead(translation, kind)) };
+  const memory = { lastHeads: { ...lastHeads, [from]: { layer, head } } };
   const [place] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
-  if (place === null) return { ...found, ...kept, row: null };
+  if (place === null) return { ...selection, ...memory, row: null };
   const crosses = (from === 'encoder') !== (kind === 'encoder');
-  if (crosses && !translation.tensors.cross) return { ...found, ...kept, row: null }; // no alignment
+  if (crosses && !translation.tensors.cross) return { ...selection, ...memory, row: null }; // no alignment
   const partner = !crosses ? place : kind === 'encoder' ? alignedSource(translation)[place] : alignedTarget(translation, place);
-  return { ...found, ...kept, row: rowOfPosition(axes(translation, kind, state).rows, partner) };
+  return { ...selection, ...memory, row: rowOfPosition(axes(translation, kind, state).rows, partner) };
 }
 
 function firstHead(translation, kind) {
   if (kind === 'cross') return defaultHead(translation);
   const heads = translation.roles?.[kind] ?? [];
-  const found = heads
+  const roles = heads
     .slice(0, translation.layers(kind))
     .flatMap((layer, place) =>
       layer.slice(0, translation.heads(kind)).map(([name, share, spread], head) => ({ layer: place, head, name, share, spread })),
     );
-  for (const wanted of INFORMATIVE_ROLES[kind]) {
-    const named = found.filter(({ name }) => name === wanted);
-    if (named.length) return named.reduce((best, each) => (each.share > best.share ? each : best));
+  for (const role of INFORMATIVE_ROLES[kind]) {
+    const matches = roles.filter(({ name }) => name === role);
+    if (matches.length) return matches.reduce((best, each) => (each.share > best.share ? each : best));
   }
-  return found.length ? found.reduce((best, each) => (each.spread < best.spread ? each : best)) : { layer: 0, head: 0 };
+  return roles.length ? roles.reduce((best, each) => (each.spread < best.spread ? each : best)) : { layer: 0, head: 0 };
 }
 
 /** The source position of each target token, by the aligning head, else by the mean of all heads. */
@@ -93,6 +93,6 @@ function alignedTarget(translation, place) {
 }
 
 function rowOfPosition(rows, place) {
-  const found = rows.findIndex(({ places }) => places.includes(place));
-  return found < 0 ? null : found;
+  const row = rows.findIndex(({ places }) => places.includes(place));
+  return row < 0 ? null : row;
 }

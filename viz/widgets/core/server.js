@@ -1,5 +1,5 @@
-// Calls of the server that serves the page. `server.NAME(values)` resolves to a JSON value, `server.stream(NAME, …)`
-// passes messages on until the response ends. Widgets get `server` as an argument, so another one can stand in.
+// Client of the page's server. `server.NAME(values)` resolves to a JSON value; `server.stream(NAME, …)` passes each
+// message to a handler until the response ends. Widgets receive `server` as an argument, so that it can be replaced.
 
 import { hasPhrase } from './i18n.js';
 
@@ -7,7 +7,7 @@ import { hasPhrase } from './i18n.js';
  * @typedef {import('messages').Server} Server
  * @typedef {{ word: string, values: Record<string, any> }} Fault key of a phrase, and its values
  *
- * @typedef {object} Mounted what the `mount` function of a widget gets (`viz/server/widget.py`)
+ * @typedef {object} Mounted argument of a widget's `mount` function (`viz/server/widget.py`)
  * @property {HTMLElement} element
  * @property {Server} server
  * @property {{ value: string, config: string }} props
@@ -18,10 +18,10 @@ import { hasPhrase } from './i18n.js';
 const DATA_PREFIX = 'data: ';
 const session = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36)).join('');
 
-/** Whether a server is behind this page; a saved page has none. */
+/** Whether the page has a server; saved pages do not. */
 export const hasServer = () => Boolean(globalThis.gradio_config);
 
-/** A failed response; `fault` has the phrase, `status` is that of HTTP. */
+/** A failed response: `fault` selects the phrase, `status` is the HTTP status. */
 export class CallError extends Error {
   /**
    * @param {number} status
@@ -35,15 +35,15 @@ export class CallError extends Error {
 }
 
 /** @type {Server} */
-export const server = new Proxy(/** @type {any} its calls are made when they are read */ ({ stream }), {
+export const server = new Proxy(/** @type {any} its methods are created on access */ ({ stream }), {
   get: (own, name) => own[name] ?? caller(String(name)),
 });
 
-/** A promise that resolves to `server` looks for `then`. */
+/** `then` stays undefined, so that `await` does not treat `server` as a promise. */
 const caller = (name) => (name === 'then' ? undefined : (values, ticket, options) => call(name, values, ticket, options));
 
 /**
- * The JSON value, or an error message. `ticket` names our place in the queue if the call has waited before.
+ * Returns the JSON value or an error message. `ticket`: the place in the queue of a call that has already waited.
  * @param {string} name
  * @param {object} values
  * @param {string} ticket
@@ -56,16 +56,16 @@ async function call(name, values, ticket = '', options = {}) {
     if (response.ok) return await response.json();
     return { what: 'error', field: 'data', ...(await faultOf(response)) };
   } catch (error) {
-    if (options.signal?.aborted) throw error; // the caller has no use for an answer any more
+    if (options.signal?.aborted) throw error; // the caller has cancelled the request
     return { what: 'error', field: 'data', word: 'unreachable', values: {} };
   }
 }
 
-/** Pass each message to `hear`. Rejects with a `CallError` if the server refuses, and if the connection breaks. */
-async function stream(name, values, hear, signal) {
+/** Passes each message to `handle`. Rejects with a `CallError` on an HTTP error, and if the connection breaks. */
+async function stream(name, values, handle, signal) {
   const response = await post(`stream/${name}`, { session, values }, { signal });
   if (!response.ok) throw new CallError(response.status, await faultOf(response));
-  await readMessages(response, hear);
+  await readMessages(response, handle);
 }
 
 function post(path, body, options) {
@@ -88,25 +88,25 @@ async function faultOf(response) {
   return { word: 'unreachable', values: {} };
 }
 
-/** Read all messages of a response, one JSON object per line. Handler errors do not stop the stream. */
-export async function readMessages(response, hear) {
+/** Reads all messages of a response, one JSON object per line. Errors of the handler do not stop the stream. */
+export async function readMessages(response, handle) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let held = []; ; ) {
+  for (let chunks = []; ; ) {
     const { done, value } = await reader.read();
     if (done) return;
     const [rest, ...lines] = value.split('\n'); // large messages arrive in several chunks
-    held.push(rest);
+    chunks.push(rest);
     for (const line of lines) {
-      const message = held.join('');
-      held = [line];
-      if (message.startsWith(DATA_PREFIX)) parseMessage(JSON.parse(message.slice(DATA_PREFIX.length)), hear);
+      const message = chunks.join('');
+      chunks = [line];
+      if (message.startsWith(DATA_PREFIX)) parseMessage(JSON.parse(message.slice(DATA_PREFIX.length)), handle);
     }
   }
 }
 
-function parseMessage(message, hear) {
+function parseMessage(message, handle) {
   try {
-    hear(message);
+    handle(message);
   } catch (error) {
     reportError(error);
   }

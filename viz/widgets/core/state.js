@@ -20,11 +20,11 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @property {number | null} column
  * @property {Head | null} pinned
  * @property {'matrix' | 'lines' | 'numbers'} view
- * @property {boolean} words whole words instead of tokens
- * @property {boolean} special with special tokens
+ * @property {boolean} words whether tokens are merged into words
+ * @property {boolean} special whether special tokens are shown
  * @property {string} palette
  * @property {string} scale
- * @property {string} interventions interventions of What if as JSON; empty: none
+ * @property {string} interventions interventions of the What if tab as JSON; empty: none
  *
  * @typedef {object} Here other state of the page
  * @property {string} language
@@ -45,7 +45,7 @@ export const pageStore = createStore({
   theme: 'light',
   translation: null, // the displayed translation
   busy: false, // a newer translation is pending
-  still: false, // live mode: the view keeps its layout while the sentence is typed
+  still: false, // live translation: the view keeps its layout during typing
   unanswered: null, // a request that failed because the server was lost
   modelDefaults: {}, // default options by model name
   beamer: false, // presentation mode of saved views
@@ -66,10 +66,10 @@ export const pageStore = createStore({
 /** @type {State} */
 export const state = pageStore.state;
 
-/** Set fields and notify their listeners. */
+/** Sets fields and notifies their listeners. */
 export const set = pageStore.set;
 
-/** Call a listener after any of these fields has changed. */
+/** Calls a listener after any of these fields has changed. */
 export const on = pageStore.on;
 
 export { NO_SELECTION, sameHead };

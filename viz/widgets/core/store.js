@@ -17,17 +17,17 @@ export function createStore(fields, base = null) {
   const listeners = new Set();
   const owns = (name) => !base || Object.hasOwn(state, name);
 
-  /** Call `listener` with the changed names after any of these fields has changed. Returns an unsubscribe function. */
+  /** Calls `listener` with the changed names after any of these fields has changed. Returns an unsubscribe function. */
   function on(names, listener) {
     const entry = { fields: new Set(names.filter(owns)), listener };
-    const leave = base?.on(
+    const unsubscribe = base?.on(
       names.filter((name) => !owns(name)),
       listener,
     );
     listeners.add(entry);
     return () => {
       listeners.delete(entry);
-      leave?.();
+      unsubscribe?.();
     };
   }
 
@@ -38,8 +38,8 @@ export function createStore(fields, base = null) {
     const others = names.filter((name) => !owns(name));
     if (others.length) base?.set(Object.fromEntries(others.map((name) => [name, changes[name]])));
     if (!changed.length) return;
-    for (const { fields: heard, listener } of [...listeners]) {
-      if (changed.some((name) => heard.has(name))) listener(changed);
+    for (const { fields: subscription, listener } of [...listeners]) {
+      if (changed.some((name) => subscription.has(name))) listener(changed);
     }
   }
 
@@ -59,7 +59,7 @@ export const VIEW_STATE = {
   hoverColumn: null,
 };
 
-/** No hover and no pin. */
+/** Clears hover and pins. */
 export const NO_SELECTION = { row: null, column: null, hoverRow: null, hoverColumn: null };
 
 export const sameHead = (one, other) => Boolean(one && other && one.layer === other.layer && one.head === other.head);

@@ -1,9 +1,9 @@
-// Light and dark theme, with the colour table that the figures use, too.
+// Light and dark theme. The figures use the same colour table.
 
-import { tables as carried } from './boot.js';
+import { tables as sharedTables } from './boot.js';
 import { set, state } from './state.js';
 
-const themes = carried.theme;
+const themes = sharedTables.theme;
 const tables = new Map();
 
 export function followTheme() {

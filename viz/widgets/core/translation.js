@@ -20,19 +20,19 @@ export const sideOf = (kind, axis) =>
  *   & {
  *     model: Partial<AnswerModel> & Pick<AnswerModel, 'name' | 'source' | 'target' | 'best_head'>,
  *     attention: Partial<Answer['attention']>, request?: Request, live?: boolean,
- *   }} AnswerValues what a view needs of an answer
+ *   }} AnswerValues the fields of an answer that views use
  *
  * @typedef {Partial<import('messages').TokenValues> & Pick<import('messages').TokenValues, 'label' | 'start' | 'end'>
  *   & { key?: string, unknown?: boolean }} Token `key` is unique in the view: `s3` (source), `t0` (target), `b` (start token)
  *
- * @typedef {'encoder' | 'decoder' | 'cross' | 'self'} Kind of attention; a model with one stack has "self" alone
+ * @typedef {'encoder' | 'decoder' | 'cross' | 'self'} Kind of attention; models with a single stack only have "self"
  * @typedef {number | 'mean'} LayerPlace
  * @typedef {number | 'mean' | 'max'} HeadPlace
  * @typedef {{ shape: number[], numbers: Uint16Array }} Tensor of all maps of a kind: [layers, heads, rows, columns]
  * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap in row-major order; NaN if masked
  */
 
-/** @type {Request} of a recording, which answers none */
+/** @type {Request} of recordings, which belong to no request */
 const NO_REQUEST = { text: '', model: '', options: {}, target: null, prefix: null, source_language: '', target_language: '' };
 
 export class Translation {
@@ -47,7 +47,7 @@ export class Translation {
   opening;
   /** @type {Answer['late'] | undefined} */
   late;
-  /** @type {any} roles by kind, `[layer][head]`: name, share, and number of tokens that a row covers */
+  /** @type {any} roles by kind, `[layer][head]`: name, share, and effective number of tokens per row */
   roles;
   /** @type {Record<string, Record<string, import('messages').MeasureValues>> | undefined} by kind and name (`measures.js`) */
   measures;
@@ -62,7 +62,7 @@ export class Translation {
   log_probability = 0;
   seconds = 0;
   device = '';
-  /** @type {boolean} translated while the sentence was being typed */
+  /** @type {boolean} translated while the visitor was typing */
   live = false;
 
   /** @param {AnswerValues} values */
@@ -70,9 +70,9 @@ export class Translation {
     Object.assign(this, values);
     const { source, target } = values.model;
     this.model = { ...values.model, source: languageTag(source), target: languageTag(target) };
-    const lacks = new Set(values.unknown);
-    const read = withPositions(values.source, values.source_text);
-    this.source = read.map((token, place) => ({ ...token, key: `s${place}`, ...(lacks.has(place) ? { unknown: true } : {}) }));
+    const unknown = new Set(values.unknown);
+    const sourceTokens = withPositions(values.source, values.source_text);
+    this.source = sourceTokens.map((token, place) => ({ ...token, key: `s${place}`, ...(unknown.has(place) ? { unknown: true } : {}) }));
     this.target = withPositions(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
     this.start = { ...values.start, key: 'b' };
     /** @type {Partial<Record<Kind, Tensor>>} */
@@ -137,7 +137,7 @@ export class Translation {
   }
 
   /**
-   * The map of a head, or an average or maximum of heads, or an average of layers. Cached.
+   * The map of one head, the mean or maximum of heads, or the mean of layers. Cached.
    * @param {Kind} kind
    * @param {LayerPlace} layer
    * @param {HeadPlace} head
@@ -161,8 +161,8 @@ export class Translation {
   }
 
   /**
-   * The map as integers: of a single head, or the sum or maximum over heads and layers. Results per layer are cached,
-   * because those of all layers reuse them.
+   * The map of one head as integers, or the sum or maximum over heads and layers. Sums and maxima per layer are cached,
+   * because those over all layers reuse them.
    * @param {Kind} kind
    * @param {LayerPlace} layer
    * @param {HeadPlace} head
@@ -183,9 +183,9 @@ export class Translation {
       layer === 'mean'
         ? Array.from({ length: layers }, (_, each) => this.gather(kind, each, head))
         : Array.from({ length: heads }, (_, each) => this.gather(kind, layer, each));
-    const gathered = head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size);
-    this.gathered.set(key, gathered);
-    return gathered;
+    const result = head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size);
+    this.gathered.set(key, result);
+    return result;
   }
 
   /** Whether maps of this kind have an attention mask. */
@@ -223,25 +223,25 @@ function tensorOf(kind, { shape, letters }) {
 }
 
 function sumOfMaps(parts, size) {
-  const found = new Uint32Array(size);
-  for (const part of parts) for (let cell = 0; cell < size; cell++) found[cell] += part[cell];
-  return found;
+  const sums = new Uint32Array(size);
+  for (const part of parts) for (let cell = 0; cell < size; cell++) sums[cell] += part[cell];
+  return sums;
 }
 
 function maxOfMaps(parts, size) {
-  const found = new Uint16Array(size);
-  for (const part of parts) for (let cell = 0; cell < size; cell++) if (part[cell] > found[cell]) found[cell] = part[cell];
-  return found;
+  const maxima = new Uint16Array(size);
+  for (const part of parts) for (let cell = 0; cell < size; cell++) if (part[cell] > maxima[cell]) maxima[cell] = part[cell];
+  return maxima;
 }
 
-/** A token's text in the sentence, where a space is a space instead of its visible label. */
+/** A token's text in the sentence; unlike in its label, spaces are not replaced by a symbol. */
 export function readsAs(token, text) {
   const own = text.slice(token.start, token.end);
   return token.special ? token.label : own.trim() || own || token.label;
 }
 
 /**
- * Converts token positions from code points, as the server counts, to UTF-16 units for `slice`.
+ * Converts token positions from the server's code points to UTF-16 code units, for `slice`.
  * @param {Token[]} tokens
  * @param {string} text
  */

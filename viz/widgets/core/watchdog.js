@@ -39,11 +39,11 @@ export class Watchdog {
   }
 }
 
-/** Waits until a lost server responds. Resolves to false if cancelled, or if the server was never lost. */
+/** Waits until a lost server responds. Resolves to false if `wanted()` turns false, or if the server was never lost. */
 export async function waitForServer(wanted, gone = false) {
   while (wanted() && !(await isReachable())) {
     gone = true;
-    await new Promise((over) => setTimeout(over, RETRY_MS));
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   return gone && wanted();
 }

@@ -1,7 +1,7 @@
 // Decodes attention weights from characters. `viz/service/weight_encoding.py` has the same table and the reasons.
 
 const LEVELS = 20000; // finest quantisation cells of width 5e-5
-export const LEVEL_OF_ONE = 2 * LEVELS; // a weight of one; the centres of cells are whole numbers, too
+export const LEVEL_OF_ONE = 2 * LEVELS; // the level of a weight of one; the centres of cells are integers, too
 const TWO_BYTES = [0x100, 0x800];
 const THREE_BYTES = 0x4e00; // the first three-byte character
 
@@ -10,18 +10,18 @@ let table;
 
 /** The centre of each character's cell, in the order of characters; zero and one are exact. */
 function levelCentres() {
-  const found = [];
+  const levels = [];
   let first = 0;
   for (let cell = 0; cell <= LEVELS; cell++) {
     if (begins(cell)) {
-      found.push(0);
+      levels.push(0);
       first = cell;
     }
-    found[found.length - 1] = first + cell + 1; // centre of the finest cells from `first` to this one
+    levels[levels.length - 1] = first + cell + 1; // centre of the finest cells from `first` to this one
   }
-  found[0] = 0;
-  found[found.length - 1] = LEVEL_OF_ONE;
-  return found;
+  levels[0] = 0;
+  levels[levels.length - 1] = LEVEL_OF_ONE;
+  return levels;
 }
 
 /** Table from character code to the centre of its cell. */
@@ -35,11 +35,11 @@ function centres() {
   return table;
 }
 
-/** Whether a character's cell begins at this finest cell: wherever rounding to one to four decimals changes. */
+/** Whether a character's cell begins at this finest cell. It does if rounding to one to four decimals changes there. */
 function begins(cell) {
   const fourth = (cell + 1) >> 1;
-  const parted = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);
-  return cell % 2 === 1 || parted || cell === 0 || cell === LEVELS;
+  const boundary = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);
+  return cell % 2 === 1 || boundary || cell === 0 || cell === LEVELS;
 }
 
 /**
@@ -74,7 +74,7 @@ export function decodeCausalWeights(letters, shape) {
 }
 
 /**
- * Decodes weights from the indices of their characters: all low bytes, then all high bytes, which compresses better.
+ * Decodes weights from the indices of their characters. All low bytes precede all high bytes, which compresses better.
  * @param {Uint8Array} bytes
  */
 export function decodeCodes(bytes) {
