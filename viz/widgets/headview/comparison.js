@@ -16,21 +16,20 @@ export class Comparison {
     this.captions = this.maps.map(() => [make('h3', {}), make('p', { class: 'sub' })]);
     this.frames = this.maps.map((map, number) => make('div', { class: 'frame' }, ...this.captions[number], map.element));
     this.largest = make('div', { class: 'largest' });
-    const together = ({ target: { scrollLeft, scrollTop } }) =>
+    const syncScroll = ({ target: { scrollLeft, scrollTop } }) =>
       this.maps.forEach(({ element }) => Object.assign(element, { scrollLeft, scrollTop }));
-    this.maps.forEach(({ element }) => element.addEventListener('scroll', together));
+    this.maps.forEach(({ element }) => element.addEventListener('scroll', syncScroll));
   }
 
-  /** The elements: the framed maps and the list. */
   get elements() {
     return [...this.frames, this.largest];
   }
 
-  /** Render A and B of a source within `width` pixels; returns the width of one map's cells. */
+  /** Renders A and B of a source within `width` pixels. Returns the width of one map's cells. */
   show(source, first, second, width) {
     const weights = first.weights.map((weight, cell) => weight - second.weights[cell]);
     const difference = { ...second, maximum: true, weights };
-    // All three maps have one cell size. Two fit side by side, with row labels left of the first.
+    // All maps have the same cell size. Two fit side by side, with row labels on the left of the first.
     const labels = rowLabelWidth(second, this.showing.fit);
     const plane = Math.floor((width - labels - GAP) / 2);
     const widths = isNarrow() ? [width, width, width] : [labels + plane, plane, labels + plane];

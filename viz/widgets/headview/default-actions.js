@@ -1,4 +1,4 @@
-// What pointer and keys do in a view unless its host replaces it.
+// Default actions of pointer and keys in a view. The host can override them.
 
 import { NO_SELECTION } from '../core/store.js';
 

@@ -28,10 +28,10 @@ function attentionText(source, view, now) {
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (weight !== weight) return fillElements(t('says_masked'), names);
   const heads = view.maximum ? 'max' : view.layer === 'mean' || view.head === 'mean' ? 'mean' : 'one';
-  const named = heads === 'one' ? { layer: (source.numbers?.[view.layer] ?? view.layer) + 1, head: view.head + 1 } : {};
-  const puts = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...named });
-  const said = t(source.rowVerb(view, row), { puts });
-  return fillElements(said, row ? { ...names, after: tokenName(source, view, 'rows', row - 1) } : names);
+  const numbers = heads === 'one' ? { layer: (source.numbers?.[view.layer] ?? view.layer) + 1, head: view.head + 1 } : {};
+  const puts = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...numbers });
+  const sentence = t(source.rowVerb(view, row), { puts });
+  return fillElements(sentence, row ? { ...names, after: tokenName(source, view, 'rows', row - 1) } : names);
 }
 
 /** In a comparison, the cell with the largest difference represents a row or a column. */

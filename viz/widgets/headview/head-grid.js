@@ -19,26 +19,26 @@ export class HeadGrid {
   }
 
   listen(choose, preview) {
-    let resting = 0;
+    let timer = 0;
     let pointer = { x: NaN, y: NaN };
     this.element.addEventListener('click', (event) => {
       const button = event.target.closest('button');
       if (!button) return;
-      clearTimeout(resting);
-      button.focus({ preventScroll: true }); // first: focus needs a layout, and the choice changes it
+      clearTimeout(timer);
+      button.focus({ preventScroll: true }); // before `choose`: focusing forces a layout, which `choose` invalidates
       choose(headOf(button), event);
     });
     this.element.addEventListener('pointerover', (event) => {
       const button = event.target.closest('button');
-      clearTimeout(resting);
-      // Ignore events of a pointer that did not move: the wall changed under it.
-      const rests = pointer.x === event.clientX && pointer.y === event.clientY;
+      clearTimeout(timer);
+      // Ignore events without movement: the wall has changed under the pointer.
+      const isStill = pointer.x === event.clientX && pointer.y === event.clientY;
       pointer = { x: event.clientX, y: event.clientY };
-      if (!button || rests || event.pointerType === 'touch') return;
-      resting = setTimeout(() => preview(headOf(button)), HOVER_DELAY_MS);
+      if (!button || isStill || event.pointerType === 'touch') return;
+      timer = setTimeout(() => preview(headOf(button)), HOVER_DELAY_MS);
     });
     this.element.addEventListener('pointerleave', () => {
-      clearTimeout(resting);
+      clearTimeout(timer);
       preview(null);
     });
   }
@@ -58,11 +58,11 @@ export class HeadGrid {
     this.paint(source, kind, showing);
   }
 
-  /** Repaints the thumbnails for which `some(head)` is true. */
-  paint(source, kind, showing, some = (_head) => true) {
+  /** Repaints the thumbnails for which `filter(head)` is true. */
+  paint(source, kind, showing, filter = (_head) => true) {
     for (const button of this.buttons()) {
       const head = headOf(button);
-      if (some(head)) paint(button.firstElementChild, source.thumbnailMap(kind, head, showing), showing);
+      if (filter(head)) paint(button.firstElementChild, source.thumbnailMap(kind, head, showing), showing);
     }
   }
 
@@ -99,7 +99,7 @@ export class HeadGrid {
       button.tabIndex = sameHead(here, chosen) ? 0 : -1;
       button.dataset.pin = pin(here);
     }
-    if (this.lost) this.focus(); // the focused tile was rendered again
+    if (this.lost) this.focus(); // the focused thumbnail was replaced
     this.lost = false;
   }
 
@@ -127,15 +127,15 @@ function flowLayout(source, heads) {
 const number = (text) => (/^\d+$/.test(text) ? Number(text) : text);
 const headOf = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
 
-/** Paints the square root of each weight, so that faint patterns are visible in thumbnails. */
+/** Paints the square root of each weight, so that thumbnails show faint patterns. */
 function paint(canvas, { weights, rows, columns }, { scale, palette }) {
   const [height, width] = [Math.min(rows.length, MAX_CELLS), Math.min(columns.length, MAX_CELLS)];
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(width, height);
   const pixels = new Uint32Array(picture.data.buffer); // one write per pixel, 10 times as fast as four
-  const colours = opaque(palette);
-  const levels = scale === 'log' || scale === 'row' ? scaled({ weights, columns }, rows.length, scale) : weights;
+  const colours = palettePixels(palette);
+  const levels = scale === 'log' || scale === 'row' ? colourLevels({ weights, columns }, rows.length, scale) : weights;
   const greatest = maxPool(levels, [rows.length, columns.length], [height, width]);
   for (let cell = 0; cell < greatest.length; cell++) {
     if (greatest[cell] < 0) continue; // masked: transparent
@@ -145,7 +145,7 @@ function paint(canvas, { weights, rows, columns }, { scale, palette }) {
 }
 
 /** Colour level of each weight. */
-function scaled(map, rows, scale) {
+function colourLevels(map, rows, scale) {
   const wide = map.columns.length;
   const most = Float32Array.from({ length: rows }, (_, row) => (scale === 'row' ? rowMaximum(map, row) : 1));
   return Float32Array.from(map.weights, (weight, cell) => colourLevel(weight, most[Math.floor(cell / wide)], scale));
@@ -153,22 +153,22 @@ function scaled(map, rows, scale) {
 
 /** Maximum level of the cells that share a pixel; -1 if all of them are masked. */
 function maxPool(levels, [tall, wide], [height, width]) {
-  const found = new Float32Array(width * height).fill(-1);
+  const maxima = new Float32Array(width * height).fill(-1);
   const across = Int32Array.from({ length: wide }, (_, column) => Math.floor((column * width) / wide));
   for (let row = 0, cell = 0; row < tall; row++) {
     const first = Math.floor((row * height) / tall) * width;
     for (let column = 0; column < wide; column++, cell++) {
       const pixel = first + across[column];
-      if (levels[cell] > found[pixel]) found[pixel] = levels[cell]; // false for NaN
+      if (levels[cell] > maxima[pixel]) maxima[pixel] = levels[cell]; // false for NaN
     }
   }
-  return found;
+  return maxima;
 }
 
 const pixelsOf = new WeakMap(); // colour table → 256 RGBA pixels
 
 /** The 256 colours of a palette as RGBA pixels. */
-function opaque(palette) {
+function palettePixels(palette) {
   const levels = colourTable(palette);
   if (!pixelsOf.has(levels)) {
     const bytes = new Uint8Array(4 * 256).fill(255);

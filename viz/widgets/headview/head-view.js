@@ -36,12 +36,12 @@ const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written']
  * - `source()`: the data, with the interface of `TranslationSource`, or null if nothing is loaded;
  * - `parts`: optional parts: kinds, wall, hints, list, sums, pin, forms, sentence, strips, readout, legend, written;
  * - `forms`: available view modes;
- * - `redraws`: other fields of the store that change the source; `open()`: whether the view is visible;
- * - `does`: replaces default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
+ * - `redraws`: more fields of the store that trigger a redraw; `open()`: whether the view is visible;
+ * - `does`: overrides default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
  *   `onPin(row, column)`, `letGo()`, and `held()`, which returns the pins. The host then calls `highlight(marks)`;
- * - `named`: neighbouring highlighted tokens share one label;
+ * - `named`: whether neighbouring highlighted tokens share one label;
  * - `hosts`: elements outside the view: `sentence`, which describes the highlight, and `strips`, the sentences' words;
- * - `shortKinds()`: whether the names of kinds are short, with the number of their heads;
+ * - `shortKinds()`: whether kinds have short names, followed by their number of heads;
  * - `heading`: tag of the head's name; `wallName()` and `mapName(name)`: accessible names of wall and map.
  */
 export function mount(root, options) {
@@ -94,7 +94,7 @@ class HeadView {
     this.draw();
   }
 
-  /** Builds all elements; the map and the wall are returned, because every view has them. */
+  /** Builds all elements. Returns the map and the wall, which every view has. */
   build() {
     const { parts, store, hosts } = this;
     const part = (name) => (parts.has(name) ? make('div', {}) : null);
@@ -114,8 +114,8 @@ class HeadView {
     this.says = make('p', { class: 'says' });
     const named = this.names.named ? (axis, places) => this.source.words(this.view, axis, places) : null;
     const maps = new MapArea(canvasPlotly(), store.state, { legend, options: { named } });
-    const told = sentence ? make('div', { class: 'told' }, sentence, this.says) : this.says;
-    const top = make('div', { class: 'heading' }, this.topline, this.announced, told);
+    const texts = sentence ? make('div', { class: 'told' }, sentence, this.says) : this.says;
+    const top = make('div', { class: 'heading' }, this.topline, this.announced, texts);
     this.head = make('div', { class: 'head' }, top, strips, readout, maps.element, legend);
     this.hints = make('p', { class: 'keys' });
     this.show = make('div', { class: 'show' }, list); // hosts may append controls
@@ -140,7 +140,7 @@ class HeadView {
     return { maps, wall };
   }
 
-  /** The visible words of the sentences: in presentation mode, the view's own. */
+  /** The visible strips: those of the host, or the view's own in presentation mode. */
   get strips() {
     return this.hosts.strips && !pageState.beamer ? this.hosts.strips : this.ownStrips;
   }
@@ -210,7 +210,7 @@ class HeadView {
     return this.marks ?? highlightOf(this.store.state);
   }
 
-  /** Highlight the hovered or pinned words in strips, labels, read-out and list. */
+  /** Highlights the hovered or pinned words in strips, labels, read-out and list. */
   highlight(marks = this.marks) {
     this.marks = marks;
     if (!this.view || !this.open()) return;
@@ -226,7 +226,7 @@ class HeadView {
     if (source.rest) this.drawStatus();
   }
 
-  /** Hide tokens that are not written yet. */
+  /** Hides tokens that are not written yet. */
   hideUnwritten() {
     const { written } = this.store.state;
     const { translation } = this.source;
@@ -271,12 +271,12 @@ class HeadView {
     if (place !== from) this.does.onPin(...Object.values({ row, column, [axis]: place }));
   }
 
-  /** Set the selected head as A of a comparison, or end the comparison. */
+  /** Pins the selected head as A of a comparison, or ends the comparison. */
   togglePin() {
     this.store.set({ pinned: this.store.state.pinned ? null : this.updateSelection() });
   }
 
-  /** Clear the pins first, then end the comparison. */
+  /** Clears the pins, or ends the comparison if no word is pinned. */
   clearPins() {
     const { row, column } = this.does.held();
     if (row !== null || column !== null || !this.store.state.pinned) this.does.letGo();

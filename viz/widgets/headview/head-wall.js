@@ -15,7 +15,7 @@ const KEY_HINTS = [
   [['J', 'K'], 'key_word'],
 ];
 
-/** `does`: callbacks of `HeadGrid`; `keys`: element for key hints, which also adds a title and instructions. */
+/** `does`: callbacks of `HeadGrid`; `keys`: element for key hints; with it, the wall has a title and instructions. */
 export function mountHeadWall(element, does, keys = null) {
   const title = make('h2', { class: 'hidden-text' });
   const says = make('p', { class: 'quiet' });
@@ -32,7 +32,7 @@ export function mountHeadWall(element, does, keys = null) {
     mark(state, source.nearestHead(state.kind, state));
   }
 
-  /** Updates the marks, after a selection or a change of the comparison. */
+  /** Updates the marks after a change of the selection or the comparison. */
   function mark({ pinned }, chosen) {
     const waiting = pinned && sameHead(pinned, chosen);
     says.textContent = t(pinned ? (waiting ? 'compare_choose' : 'compare_follows') : isTouch() ? 'wall_tap' : 'wall_says');

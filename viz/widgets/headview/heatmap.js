@@ -19,8 +19,8 @@ const MAX_CELL_HEIGHT = 38;
 const MIN_TOUCH_WIDTH = 12; // pixels; on a phone a map with narrower cells scrolls
 const GROW_FROM_WIDTH = 900; // pixels; cells grow on wider maps
 const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled
-const MAX_LABELLED_ROWS = 24; // with `named`, maps of up to this many rows keep their row labels even if columns lose theirs
-const ROW_HEIGHT = 20; // pixels; row height of such a map
+const MAX_LABELLED_ROWS = 24; // with `named`: maximum number of rows that keep labels over narrow columns
+const ROW_HEIGHT = 20; // pixels; row height of maps that only keep row labels
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
@@ -56,7 +56,7 @@ export class Heatmap {
     this.element.append(this.grid, this.inView.element);
   }
 
-  /** Show a view within `width` pixels; `tall`: available height in presentation mode, else 0. */
+  /** Shows a view within `width` pixels; `tall`: available height in presentation mode, else 0. */
   show(view, width, label, tall = 0) {
     this.view = view;
     this.grid.setAttribute('aria-label', label);
@@ -109,7 +109,7 @@ export class Heatmap {
     this.columnHeight = this.tiny ? FOLDED_LABEL_HEIGHT : above;
   }
 
-  /** Whether some cells are empty: masked, or for a word that one of the two compared sentences lacks. */
+  /** Whether cells are empty: masked, or of a word that one of two compared sentences lacks. */
   get hatched() {
     return Boolean(this.view.masked || this.view.gaps);
   }
@@ -134,7 +134,7 @@ export class Heatmap {
     this.inView.say(this.forClass?.scrolls ? { ...counts, ...names, cellWidth, cellHeight } : null);
   }
 
-  /** Update the cells: a new Plotly figure, or only new values. */
+  /** Updates the cells, with a new Plotly figure if `full`, else only with new values. */
   render(full) {
     const { rows, columns } = this.view;
     const z = rows.map((_, row) => this.rowLevels(row));
@@ -183,7 +183,7 @@ export class Heatmap {
     });
   }
 
-  /** Shade the highlighted labels, frame the hovered and pinned rows and columns, show the cell's value. */
+  /** Shades the highlighted labels, frames the hovered and pinned rows and columns, shows the cell's value. */
   highlight(marks) {
     const now = effectiveHighlight(marks);
     const { hover, pinned } = marks;
@@ -198,15 +198,15 @@ export class Heatmap {
     if (this.scrolls && !this.element.matches(':hover')) this.scrollIntoView(now);
   }
 
-  /** Blank out rows of tokens that are not written yet. */
-  hideUnwritten(there) {
+  /** Covers the rows of tokens that are not written yet. */
+  hideUnwritten(size) {
     const { rows } = this.view;
-    this.cover.hidden = there.rows >= rows.length;
-    this.cover.style.top = `${there.rows * this.cellHeight}px`;
-    hideUnwrittenLabels(this.grid, there);
+    this.cover.hidden = size.rows >= rows.length;
+    this.cover.style.top = `${size.rows * this.cellHeight}px`;
+    hideUnwrittenLabels(this.grid, size);
   }
 
-  /** Draw a frame around neighbouring rows or columns. */
+  /** Draws a frame around neighbouring rows or columns. */
   outlineCells(name, places) {
     const band = this.bands[name];
     band.hidden = !places?.length;
@@ -219,7 +219,7 @@ export class Heatmap {
     band.style.cssText = `left:${left - 1}px;top:${top - 1}px;width:${width + 1}px;height:${height + 1}px`;
   }
 
-  /** Scroll the highlighted row or column and its largest cell into view. */
+  /** Scrolls the highlighted row or column and its largest cell into view. */
   scrollIntoView(now) {
     if (!hasAny(now)) return;
     const { element } = this;

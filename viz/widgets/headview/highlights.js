@@ -1,5 +1,5 @@
-// Hovered and pinned rows and columns of a map. One token of a model can be three of another,
-// so several rows or columns may be highlighted at once.
+// Hovered and pinned rows and columns of a map. Several can be highlighted at once, since one token of a model can
+// correspond to several tokens of another.
 
 import { colourLevel, reduceCells } from '../core/map-view.js';
 
@@ -20,7 +20,7 @@ export const highlightOf = ({ row, column, hoverRow, hoverColumn }) => ({
   missing: '',
 });
 
-/** Effective highlight: per axis, hover before pin. */
+/** Effective highlight: per axis the hover, else the pin. */
 export function effectiveHighlight({ hover, pinned }) {
   const places = (axis) => [hover[axis], pinned[axis]].find((each) => each?.length) ?? null;
   return { rows: places('rows'), columns: places('columns') };

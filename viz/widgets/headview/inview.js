@@ -3,7 +3,7 @@
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
-/** First and last visible cell of `count`, from one, in `room` pixels after `start`. Half-visible cells count. */
+/** First and last visible of `count` cells, counted from 1, in `room` pixels from `start`. Half-visible cells count. */
 export function shown(start, room, cell, count) {
   const last = Math.max(1, Math.min(count, Math.floor((start + room) / cell + 0.5)));
   return { first: Math.min(last, Math.floor(start / cell + 0.5) + 1), last, count };
@@ -34,7 +34,7 @@ export class InView {
     const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.scroller;
     const down = shown(scrollTop, clientHeight - above - this.element.offsetHeight, cellHeight, rows);
     const across = shown(scrollLeft, clientWidth - beside, cellWidth, columns);
-    const said = [isCut(down) ? t('map_rows_in_view', down) : '', isCut(across) ? t('map_columns_in_view', across) : ''];
-    this.element.textContent = said.filter(Boolean).join(' ');
+    const texts = [isCut(down) ? t('map_rows_in_view', down) : '', isCut(across) ? t('map_columns_in_view', across) : ''];
+    this.element.textContent = texts.filter(Boolean).join(' ');
   }
 }

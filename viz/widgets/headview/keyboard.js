@@ -4,7 +4,7 @@ import { isTextField } from '../core/dom.js';
 import { remapRow } from '../core/selection.js';
 import { NO_SELECTION } from '../core/store.js';
 
-/** Handle keys for the view that `inUse()` returns, if any. Returns a function that unsubscribes. */
+/** Handles keys for the view that `inUse()` returns, if any. Returns a function that unsubscribes. */
 export function mountKeyboard(inUse) {
   const listen = (event) => {
     const view = inUse();

@@ -4,7 +4,7 @@ import { isNarrow } from '../core/dom.js';
 import { isUpright } from '../parts/column-name.js';
 import { rowText } from '../parts/row-name.js';
 
-export const DENSE_FROM = 44; // tokens; longer maps are dense: they scroll or shrink
+export const DENSE_FROM = 44; // tokens; longer maps scroll or shrink
 const LETTERS = 14; // font size of labels in pixels
 
 /** @type {CanvasRenderingContext2D | null} */
@@ -22,7 +22,7 @@ const [LEAST, MOST] = [18, 24]; // font sizes in presentation mode, in window pi
 const ROW = 1.25; // minimum height of a row, relative to the font size
 const COLUMN = 1.15; // minimum width of a column, relative to the font size
 const LARGEST = 60; // maximum size of a cell in pixels
-const CORNER = 92; // minimum width of the corner, which has the axis titles
+const CORNER = 92; // minimum width of the corner, which holds the axis titles
 
 const maxLabelWidth = (items) => Math.max(...items.map((item) => textWidth(rowText(item))));
 const namesTwoWords = (rows) => rows.some(({ read }) => read);

@@ -8,8 +8,8 @@ const MAX_LISTED = 6;
 
 /** Buttons for the largest differences of a map A − B, without those below `least`. */
 export function largestDifferences({ weights, rows, columns }, least = 0) {
-  const found = topIndices(weights, MAX_LISTED, Math.abs).filter((cell) => Math.abs(weights[cell]) >= least);
-  return found.map((cell) => {
+  const cells = topIndices(weights, MAX_LISTED, Math.abs).filter((cell) => Math.abs(weights[cell]) >= least);
+  return cells.map((cell) => {
     const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
     const names = make('bdi', {}, `${rows[row].label} → ${columns[column].label}`);
     const value = make('span', { class: `numeric ${weights[cell] > 0 ? 'first' : 'second'}` }, signed(weights[cell], 3));

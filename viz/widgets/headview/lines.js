@@ -1,4 +1,5 @@
-// The lines view: tokens on both sides, joined by lines as strong as their weights. Hovering a token fades other lines.
+// The lines view: tokens on both sides, joined by lines whose opacity follows the weight. Hovering a token fades the
+// lines of other tokens.
 
 import { make, replace, setScrollable, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -14,7 +15,7 @@ export class Lines {
     this.showing = showing;
     /** @type {import('../core/map-view.js').View[]} */
     this.views = [];
-    this.gap = 0; // pixels, as `left` and `right`; `show` sets them
+    this.gap = 0; // pixels, like `left` and `right`; set by `show`
     this.left = 0;
     this.right = 0;
     this.picture = svg('svg', { 'aria-hidden': 'true' });
@@ -57,9 +58,9 @@ export class Lines {
   }
 
   /** Hides labels and lines of rows that are not written yet. */
-  hideUnwritten(there) {
-    this.there = there;
-    hideUnwrittenLabels(this.labels, there);
+  hideUnwritten(size) {
+    this.there = size;
+    hideUnwrittenLabels(this.labels, size);
   }
 
   highlight(marks) {
@@ -82,7 +83,7 @@ export class Lines {
     if (!this.element.matches(':hover')) this.scrollIntoView((now.rows ?? now.columns)?.[0] ?? null);
   }
 
-  /** Scroll to the selection. */
+  /** Scrolls to the selection. */
   scrollIntoView(place) {
     const { scrollTop, clientHeight, scrollHeight } = this.element;
     if (place === null || scrollHeight <= clientHeight) return;

@@ -8,12 +8,12 @@ import { Lines } from './lines.js';
 import { NumberTable } from './number-table.js';
 
 const FOR_CLASS = '(min-width: 1000px) and (min-height: 500px)'; // as in deck/deck.css
-const HIDDEN_WIDTH = 780; // pixels of an area that is not visible yet
+const HIDDEN_WIDTH = 780; // assumed width in pixels of a hidden area
 
 export class MapArea {
   /**
    * `showing`: display options; `legend`: element that is moved above lines and below other modes; `widest`: maximum
-   * width in pixels; `options`: of a single map (heatmap.js).
+   * width in pixels; `options`: options of a single map (heatmap.js).
    */
   constructor(plotly, showing, { legend = null, widest = Infinity, options = {} } = {}) {
     this.plotly = plotly;
@@ -31,13 +31,13 @@ export class MapArea {
 
   /** Shows a view in a view mode with the accessible name `name`. In a comparison, `view` is B and `other` is A. */
   show(source, view, { other = null, form = 'matrix', name }) {
-    const wanted = form === 'matrix' && other ? 'compare' : form;
+    const mode = form === 'matrix' && other ? 'compare' : form;
     const width = Math.min(this.widest, this.width || this.element.clientWidth || HIDDEN_WIDTH); // avoids a reflow
-    if (wanted !== this.form) this.switchMode(wanted);
+    if (mode !== this.form) this.switchMode(mode);
     const both = other ? [other, view] : [view];
     if (this.comparison) this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);
-    else if (wanted === 'matrix') this.maps[0].show(view, width, name, this.classHeight());
-    else if (wanted === 'lines') this.maps[0].show(both, width, name);
+    else if (mode === 'matrix') this.maps[0].show(view, width, name, this.classHeight());
+    else if (mode === 'lines') this.maps[0].show(both, width, name);
     else this.maps[0].show(both, name);
   }
 
@@ -56,13 +56,13 @@ export class MapArea {
     this.maps = this.comparison?.maps ?? [forms[form]()];
     replace(element, ...(this.comparison?.elements ?? this.maps.map((map) => map.element)));
     if (legend && form === 'lines')
-      element.before(legend); // keeps its slider visible above long sentences
+      element.before(legend); // keeps the slider visible above long sentences
     else if (legend) element.after(legend);
     this.form = form;
     requestAnimationFrame(() => (element.style.minHeight = ''));
   }
 
-  /** Height in pixels in presentation mode, in which the maps fill the window; else 0. */
+  /** Height in pixels in presentation mode, in which maps fill the window, else 0. */
   classHeight() {
     return page.beamer && matchMedia(FOR_CLASS).matches ? this.element.clientHeight : 0;
   }
@@ -79,9 +79,9 @@ export class MapArea {
     for (const map of this.maps) map.highlight(marks);
   }
 
-  /** Show only the first rows and columns: {rows, columns}. */
-  hideUnwritten(there) {
-    for (const map of this.maps) map.hideUnwritten(there);
+  /** Shows only the first rows and columns; `size`: {rows, columns}. */
+  hideUnwritten(size) {
+    for (const map of this.maps) map.hideUnwritten(size);
   }
 
   /** Row and column under the pointer, if it is over a map. */

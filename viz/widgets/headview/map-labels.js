@@ -63,7 +63,7 @@ export class MapLabels {
     const isRow = data.column == null;
     const text = isRow ? rowName(item) : make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
     const above = isRow ? '' : ` ${columnClass(item.label)}`;
-    // A single label above many columns extends to the side with room.
+    // A single label above many columns extends to the side with more space.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
     return make('div', { class: `label${above}${end}`, data, style, title: titleOf(item) }, text);
   }
@@ -73,7 +73,7 @@ export class MapLabels {
     const { tiny, low } = this.room;
     for (const [axis, name] of Object.entries(AXES)) {
       const focus = now[axis] ?? (lit[axis] ? [argMax(lit[axis])] : []);
-      const joined = tiny && focus.length > 1 && this.named; // labels of tiny neighbours would cover each other
+      const joined = tiny && focus.length > 1 && this.named; // labels of neighbouring tiny cells would overlap
       this.mergedLabel(axis, joined ? focus : []);
       const leads = axis === 'rows' || !now.rows; // if both are highlighted, only the row is marked as selected
       for (const label of this[axis].querySelectorAll('.label')) {
@@ -94,7 +94,7 @@ export class MapLabels {
     name.textContent = this.named(axis, places);
     const middle = (Math.min(...places) + Math.max(...places) + 1) / 2;
     const [wide, left] = [this.view.columns.length * cellWidth, middle * cellWidth];
-    const across = left > wide / 2 ? `right:${wide - left - 10}px` : `left:${left - 10}px`; // the side with space
+    const across = left > wide / 2 ? `right:${wide - left - 10}px` : `left:${left - 10}px`; // the side with more space
     name.style.cssText = axis === 'rows' ? `top:${middle * cellHeight - 10}px` : across;
   }
 }

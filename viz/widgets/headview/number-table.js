@@ -1,4 +1,4 @@
-// Numbers: the map as an accessible table. Only the visible rows are rendered.
+// The map as an accessible table of numbers. Only the visible rows are rendered.
 
 import { make, replace } from '../core/dom.js';
 import { signed, threeDecimals } from '../core/map-view.js';
@@ -52,9 +52,9 @@ export class NumberTable {
     if (this.there) this.hideUnwritten(this.there);
   }
 
-  hideUnwritten(there) {
-    this.there = there;
-    hideUnwrittenLabels(this.table, there);
+  hideUnwritten(size) {
+    this.there = size;
+    hideUnwrittenLabels(this.table, size);
   }
 
   row(item, row) {

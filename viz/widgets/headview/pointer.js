@@ -1,6 +1,6 @@
 // Pointer events of a view: the hovered row and column, and clicks.
 
-/** Hover and click handling. `cellAt(event)` returns [row, column], or undefined if no head is shown. */
+/** Handles hover and clicks. `cellAt(event)` returns [row, column], or undefined if no head is shown. */
 export function mountPointer(element, cellAt, { onHover, onPin }) {
   element.addEventListener('pointermove', (event) => {
     const at = event.pointerType === 'touch' ? null : cellAt(event);

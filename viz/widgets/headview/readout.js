@@ -13,9 +13,9 @@ export function mountReadout(element) {
 
   /** `now`: highlighted rows and columns; `missing`: message that replaces the number. */
   return function read(source, view, now, missing = '') {
-    const said = readoutText(source, view, now, missing);
-    value.textContent = said.value ?? '';
-    replace(words, ...said.words);
+    const content = readoutText(source, view, now, missing);
+    value.textContent = content.value ?? '';
+    replace(words, ...content.words);
   };
 }
 

@@ -14,25 +14,25 @@ export function paint(element, strength, palette) {
   element.style.color = shows ? textColourOn(rgb) : '';
 }
 
-/** Shading strengths of the tokens: highlighted rows or columns, else the default. */
+/** Function from token keys to shading strength, by the highlighted rows or columns, else by the default weights. */
 export function tokenStrengths(source, view, now, scale) {
   const rest = source.rest?.(view);
   const lit = now.rows || now.columns || !rest ? highlightWeights(view, now) : { columns: rest };
   const [axis, weights] = Object.entries(lit)[0] ?? [];
-  const found = new Map();
+  const placeByKey = new Map();
   if (!axis) return () => undefined;
-  for (const [place, item] of view[axis].entries()) for (const key of source.keys(view.kind, axis, item)) found.set(key, place);
+  for (const [place, item] of view[axis].entries()) for (const key of source.keys(view.kind, axis, item)) placeByKey.set(key, place);
   const greatest = maxWeight(weights);
-  // An element of several byte pieces sums their columns and averages their rows.
+  // If an element has several byte pieces, sum their columns or average their rows.
   return (keys) => {
-    const places = [...new Set(keys.map((key) => found.get(key)).filter((place) => place !== undefined))];
+    const places = [...new Set(keys.map((key) => placeByKey.get(key)).filter((place) => place !== undefined))];
     if (!places.length) return undefined;
     const sum = places.reduce((all, place) => all + weights[place], 0);
     return colourLevel(axis === 'columns' ? sum : sum / places.length, greatest, source.relative ? 'row' : scale);
   };
 }
 
-/** Shade the tokens of the sentences, and frame the highlighted ones. */
+/** Shades the tokens of the sentences and frames the highlighted ones. */
 export function shadeStrips(strips, source, view, now, { scale, palette }) {
   const strengthOf = tokenStrengths(source, view, now, scale);
   const axis = now.rows ? 'rows' : 'columns';
@@ -58,7 +58,7 @@ function mergeFrames(tokens) {
   }
 }
 
-/** A long strip scrolls to its highlighted words, unless it is hovered. */
+/** Scrolls a long strip to its highlighted words, unless it is hovered. */
 function scrollIntoView(strip) {
   if (!strip.classList.contains('long') || strip.matches(':hover')) return;
   const chosen = strip.querySelector('.chosen');

@@ -3,7 +3,7 @@
 /** @type {WeakMap<any, boolean>} */
 const frozenViews = new WeakMap();
 
-/** Freeze or release the heights of a view's parts. */
+/** Freezes or releases the heights of a view's parts. */
 export function freezeHeights(view, still) {
   if (Boolean(frozenViews.get(view)) === still) return;
   frozenViews.set(view, still);
@@ -19,7 +19,7 @@ const MIN_LABEL_PIXELS = 96; // minimum height of column labels, since longer wo
 
 /**
  * Sizes of a map during live translation, {columns, label, above}, from its previous and natural sizes. The number of
- * columns grows in steps of eight and never shrinks; label sizes stay as they were at first.
+ * columns grows in steps of eight and never shrinks; label sizes do not change.
  */
 export function stableSizes(before, { columns, label, above }) {
   if (!before) return { columns, label: label, above: Math.max(above, MIN_LABEL_PIXELS) };

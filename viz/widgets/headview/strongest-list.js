@@ -7,21 +7,21 @@ import { highlightWeights } from './highlights.js';
 
 const MAX_LISTED = 6;
 
-/** `sums`: show the sum of the row. */
+/** `sums`: whether to show the sum of the row. */
 export function mountStrongestList(element, { sums = false } = {}) {
   element.classList.add('list');
 
-  /** `now`: highlighted rows and columns; `comparing`: the listed head is B. */
+  /** `now`: highlighted rows and columns; `comparing`: whether the listed head is B of a comparison. */
   return function list(source, view, now, comparing = false) {
     const { title, entries } = entriesOf(source, view, now);
     const best = entries.filter(([, weight]) => weight === weight).sort((one, two) => two[1] - one[1]);
     const whole = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
     const sum = sums && now.rows && !view.maximum ? sumOf(highlightWeights(view, now).columns ?? []) : 0;
-    const rows = best.slice(0, MAX_LISTED).map(([name, weight, meant, said]) => {
+    const rows = best.slice(0, MAX_LISTED).map(([name, weight, isMarked, text]) => {
       const bar = make('i', { style: `width:${(100 * Math.min(1, weight / whole)).toFixed(2)}%` });
       const label = make('span', { title: name.textContent }, name);
-      return make('div', { class: meant ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, said));
+      return make('div', { class: isMarked ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, text));
     });
     const total = sum ? make('span', { class: 'quiet numeric' }, t('row_sums_to', { sum: twoDecimals(sum) })) : null;
     replace(element, make('h3', {}, make('span', {}, ...[badge, ...title].filter(Boolean)), total), ...rows);
@@ -37,13 +37,13 @@ function entriesOf(source, view, now) {
   if (!weights) {
     const wide = view.columns.length;
     const name = (cell) => make('bdi', {}, `${view.rows[Math.floor(cell / wide)].label} → ${view.columns[cell % wide].label}`);
-    const said = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / wide)], [cell % wide]);
-    const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, said(cell)]);
+    const textOf = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / wide)], [cell % wide]);
+    const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, textOf(cell)]);
     return { title: source.listTitle(view, now), entries };
   }
   const axis = lit.rows ? 'rows' : 'columns';
   const both = now.rows ? now.columns : null; // if a cell is highlighted, its column is marked
-  const said = (place) => {
+  const textOf = (place) => {
     if (!lit.columns && !lit.rows) return fourDecimals(rest[place]); // not quantised
     return formatWeight(view, weights[place], lit.rows ? [place] : now.rows, lit.rows ? now.columns : [place]);
   };
@@ -51,7 +51,7 @@ function entriesOf(source, view, now) {
     source.longName?.(view, axis, [place]) ?? source.name(view, axis, [place]),
     weights[place],
     both?.includes(place),
-    said(place),
+    textOf(place),
   ]);
   return { title: source.listTitle(view, now), entries };
 }

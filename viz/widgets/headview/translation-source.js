@@ -18,10 +18,10 @@ import { rowName } from '../parts/row-name.js';
  * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: keys of the tokens of an item;
  * - texts: `headName`, `kindText`, `shownCaption(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`,
  *   `rowVerb(view, row)`;
- * - optional `looks(view, rows, columns)`: sentence on two words, for heads that are shifted by one row;
- * - optional `longName(view, axis, places)`: the name with the word that a row has just read;
- * - optional `rest(view)`, `restSays(view, place)`: column weights that are shown if nothing is highlighted;
- * - optional `isMasked(view, axis, places)`: whether all of these words are masked.
+ * - optional `looks(view, rows, columns)`: sentence about two words, for heads that are shifted by one row;
+ * - optional `longName(view, axis, places)`: the name, with a row's input word;
+ * - optional `rest(view)`, `restSays(view, place)`: column weights and their text, shown if nothing is highlighted;
+ * - optional `isMasked(view, axis, places)`: whether all words at these places are masked.
  */
 export class TranslationSource {
   constructor(translation) {
@@ -34,14 +34,14 @@ export class TranslationSource {
   }
 
   /**
-   * Means and maxima are shown on request, and while one of them is selected.
+   * Includes means and maxima if `averages` is true, or while one of them is selected.
    * @param {{ averages?: boolean, head?: any, layer?: any, pinned?: any }} [showing]
    */
   wallLayout(kind, showing = {}) {
     const { averages = true, head, layer, pinned } = showing;
-    const named = [head, layer, pinned?.head, pinned?.layer].some((each) => typeof each === 'string');
-    const heads = [...Array(this.translation.heads(kind)).keys(), ...(averages || named ? ['mean', 'max'] : [])];
-    const layers = [...Array(this.translation.layers(kind)).keys(), ...(averages || named ? ['mean'] : [])];
+    const hasAverage = [head, layer, pinned?.head, pinned?.layer].some((each) => typeof each === 'string');
+    const heads = [...Array(this.translation.heads(kind)).keys(), ...(averages || hasAverage ? ['mean', 'max'] : [])];
+    const layers = [...Array(this.translation.layers(kind)).keys(), ...(averages || hasAverage ? ['mean'] : [])];
     return layers.map((layer) => heads.map((head) => ({ layer, head })));
   }
 
@@ -49,7 +49,7 @@ export class TranslationSource {
     return nearestHead(this.translation, kind, head);
   }
 
-  /** `late`: whether the rows align the words that they have just read. */
+  /** `late`: whether each row aligns its input word. */
   view(kind, { layer, head }, showing) {
     const late = isShiftedHead(this.translation, { kind, layer, head });
     return { ...view(this.translation, kind, layer, head, showing), late };
@@ -88,7 +88,7 @@ export class TranslationSource {
     return places.map((place) => tokens[place].key);
   }
 
-  /** A masked word still attends, in its row of the encoder, but no word attends to it. */
+  /** A masked word keeps its row in the encoder, but no word attends to it. */
   isMasked(view, axis, places) {
     const { hidden = [] } = this.translation;
     if (sideOf(view.kind, axis) !== 'source') return false;
@@ -118,8 +118,8 @@ export class TranslationSource {
   words(view, axis, places) {
     const items = places.map((place) => view[axis][place]);
     if (items.length === 1) return items[0].label;
-    const { source_text: read, text } = this.translation;
-    const own = sideOf(view.kind, axis) === 'source' ? read : text;
+    const { source_text: sourceText, text } = this.translation;
+    const own = sideOf(view.kind, axis) === 'source' ? sourceText : text;
     return own.slice(items[0].start, items.at(-1).end) || items[0].label;
   }
 
@@ -127,7 +127,7 @@ export class TranslationSource {
     return make('bdi', { lang: this.translation.model[sideOf(view.kind, axis)] || null }, this.words(view, axis, places));
   }
 
-  /** The name of an item; a decoder row has both of its words. */
+  /** The name of an item; the name of a decoder row has its input word, too. */
   longName(view, axis, places) {
     const [item] = places.map((place) => view[axis][place]);
     if (axis === 'columns' || places.length > 1 || !item.read) return this.name(view, axis, places);
@@ -142,12 +142,12 @@ export class TranslationSource {
     return this.late(view, [row]) ? 'says_after' : 'says_writing';
   }
 
-  /** Whether these rows align the words of the rows above them; the first row has no row above it. */
+  /** Whether these rows align the words of the rows above them. False for the first row. */
   late(view, rows) {
     return Math.min(...rows) > 0 && isShiftedHead(this.translation, view);
   }
 
-  /** "yesterday → is looks at schläft". */
+  /** A sentence such as "yesterday → is looks at schläft". */
   looks(view, rows, columns) {
     const name = (axis, places) => make('b', {}, this.longName(view, axis, places));
     return fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });

@@ -5,10 +5,10 @@ export function writtenSize(translation, { kind, rows, columns }, written) {
   const reached = (items, count) => items.filter(({ places }) => places[0] < count).length;
   const all = { rows: rows.length, columns: columns.length };
   if (written === null || written === undefined || kind === 'encoder') return all;
-  const there = { ...all, rows: reached(rows, written) };
-  if (kind === 'cross') return there;
+  const size = { ...all, rows: reached(rows, written) };
+  if (kind === 'cross') return size;
   const known = new Set([translation.start.key, ...translation.target.slice(0, written - 1).map(({ key }) => key)]);
-  return { ...there, columns: columns.filter(({ key }) => known.has(key)).length };
+  return { ...size, columns: columns.filter(({ key }) => known.has(key)).length };
 }
 
 /** The row of a target token; null for encoder maps. */
@@ -18,15 +18,15 @@ export function rowOfToken({ kind, rows }, token) {
   return row < 0 ? null : row;
 }
 
-/** Hide labels and numbers of unwritten rows and columns. */
-export function hideUnwrittenLabels(element, there) {
+/** Hides labels and numbers of unwritten rows and columns. */
+export function hideUnwrittenLabels(element, size) {
   for (const name of element.querySelectorAll('[data-row], [data-column]')) {
     const { row, column } = name.dataset;
-    name.classList.toggle('unwritten', Number(row ?? -1) >= there.rows || Number(column ?? -1) >= there.columns);
+    name.classList.toggle('unwritten', Number(row ?? -1) >= size.rows || Number(column ?? -1) >= size.columns);
   }
 }
 
-/** Hide tokens of the strips that are not written yet. */
+/** Hides tokens of the strips that are not written yet. */
 export function hideUnwrittenTokens(tokens, target, written) {
   const later = new Set(written === null ? [] : target.slice(written).map(({ key }) => key));
   for (const token of tokens) token.classList.toggle('unwritten', later.has(token.dataset.keys.split(' ')[0]));
