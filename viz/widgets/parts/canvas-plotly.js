@@ -1,13 +1,13 @@
 // Draws heatmaps on a canvas with Plotly's API, until Plotly renders the same pixels.
 //
-// Plotly is four fifths of the download of a first visit, and takes 10 to 15 ms per map. A map that waited for it would
-// appear seconds late on the first visit, and a frame late after each change. Plotly renders once a map is idle.
+// Plotly is four fifths of the download of a first visit, and takes 10 to 15 ms per map. Waiting for it would delay a
+// map by seconds on the first visit, and by a frame after each change. Plotly renders as soon as a map is idle.
 
 import { loadPlotly, tables } from '../core/boot.js';
 
-const IDLE_MS = 150; // milliseconds without a change until Plotly draws, so that stepping through heads never waits
+const IDLE_MS = 150; // milliseconds without a change until Plotly draws, so that stepping through heads stays fast
 
-const waiting = new Map(); // element → figure that Plotly has not drawn yet, and its canvas
+const pending = new Map(); // element → figure that Plotly has not drawn yet, and its canvas
 const last = new WeakMap(); // element → its last requested figure
 const drawing = new WeakMap(); // element → promise of Plotly's render
 
@@ -23,22 +23,21 @@ function restyle(element, { z }, [place]) {
   show(element, { ...rest, traces: traces.map((trace, each) => (each === place ? { ...trace, z: z[0] } : trace)) });
 }
 
-/** Removes a map. */
 function purge(element) {
-  const drawn = waiting.get(element);
+  const drawn = pending.get(element);
   clearTimeout(drawn?.timer);
   drawn?.canvas.remove();
-  waiting.delete(element);
+  pending.delete(element);
   // Plotly throws if its element is removed while it draws.
   if (drawing.has(element)) drawing.get(element).then(() => globalThis.Plotly.purge(element));
 }
 
-/** Draw on the canvas over the last Plotly figure. `element.data` holds the shown data, as with Plotly. */
-function show(element, wanted) {
-  last.set(element, wanted);
-  element.data = wanted.traces;
-  const drawn = waiting.get(element) ?? overlayCanvas(element);
-  Object.assign(drawn, wanted);
+/** Draws on the canvas over the last Plotly figure. Sets `element.data`, as Plotly does. */
+function show(element, figure) {
+  last.set(element, figure);
+  element.data = figure.traces;
+  const drawn = pending.get(element) ?? overlayCanvas(element);
+  Object.assign(drawn, figure);
   draw(drawn);
   clearTimeout(drawn.timer);
   if (globalThis.Plotly && !drawn.loading) drawn.timer = setTimeout(() => handOver(element), IDLE_MS);
@@ -50,7 +49,7 @@ function overlayCanvas(element) {
   drawn.canvas.style.cssText = 'position:absolute;inset:0';
   for (const child of element.children) child.style.display = 'none';
   element.append(drawn.canvas);
-  waiting.set(element, drawn);
+  pending.set(element, drawn);
   // Without Plotly, as in a notebook, the canvas stays.
   if (!globalThis.Plotly && tables.versions['plotly.js']) {
     drawn.loading = true;
@@ -61,14 +60,14 @@ function overlayCanvas(element) {
   return drawn;
 }
 
-/** After the next frame, so that the page is painted before the browser parses Plotly. */
+/** Resolves after the next frame, so that the page is painted before the browser parses Plotly. */
 const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
-/** Lets Plotly draw while hidden, then removes the canvas. */
+/** Renders the hidden Plotly figure, then removes the canvas. */
 async function handOver(element) {
-  const drawn = waiting.get(element);
+  const drawn = pending.get(element);
   if (!drawn) return; // the map was removed
-  waiting.delete(element);
+  pending.delete(element);
   for (const child of element.children) if (child !== drawn.canvas) child.style.cssText = 'visibility:hidden';
   const done = globalThis.Plotly.react(element, drawn.traces, drawn.layout, drawn.options).catch(console.warn);
   drawing.set(element, done);
@@ -118,8 +117,8 @@ export function coloursOf(scale) {
   const channels = scale.map(([, hex]) => [1, 3, 5].map((start) => Number.parseInt(hex.slice(start, start + 2), 16)));
   const pixel = new Uint32Array(1);
   const bytes = new Uint8Array(pixel.buffer).fill(255);
-  return (wanted) => {
-    const place = Math.max(0, Math.min(1, wanted));
+  return (value) => {
+    const place = Math.max(0, Math.min(1, value));
     let above = 1;
     while (above < places.length - 1 && places[above] < place) above++;
     const part = (place - places[above - 1]) / (places[above] - places[above - 1]);

@@ -1,12 +1,12 @@
-// The desk: sentence and translation above the views. See fills its headline, ribbons and player; Change fills a headline and
-// the translation before and after.
+// The sentence and its translation above the views. The See view fills headline, ribbons and player; the Change view
+// fills a second headline and the translations before and after the change.
 
 import { make } from '../core/dom.js';
 
 /** @type {ReturnType<typeof build> | null} */
 let places = null;
 
-/** The only desk of the page. */
+/** The desk's elements, created once per page. */
 export function desk() {
   places ??= build();
   return places;
@@ -22,7 +22,10 @@ function build() {
     after: make('p', { class: 'after-change' }),
     /** The root of the translate form; null on a page without it. @type {HTMLElement | null} */
     root: null,
-    /** The element with a sentence's words. @type {{ source: HTMLElement | null, target: HTMLElement | null }} */
+    /**
+     * The element with the words of each sentence.
+     * @type {{ source: HTMLElement | null, target: HTMLElement | null }}
+     */
     sentences: { source: null, target: null },
     /** The sentence field. @type {HTMLTextAreaElement | null} */
     field: null,
@@ -39,7 +42,7 @@ export function deskWords() {
 }
 
 /**
- * The word under the pointer. The words of the sentence lie over the field, which gets the events.
+ * The word under the pointer. The field receives the pointer events of the source words that are drawn over it.
  * @param {PointerEvent | MouseEvent} event
  * @returns {HTMLElement | null}
  */

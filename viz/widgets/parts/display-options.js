@@ -9,7 +9,7 @@ import { t } from '../core/i18n.js';
 
 const FIT_FROM_TOKENS = 44;
 
-/** The display controls of a store and their status message; returns their render function. */
+/** Mounts the display controls of a store and their note. Returns their render function. */
 export function mountDisplayOptions(element, note, { state, set } = pageStore) {
   element.classList.add('tools');
   note.classList.add('note');

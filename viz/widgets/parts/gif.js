@@ -1,10 +1,10 @@
 // Encodes frames as an animated GIF (89a) with one global colour table.
 
 const MOST = 256; // maximum number of colours
-const [CLEAR, END, FIRST] = [256, 257, 258]; // LZW codes after those of the colours
+const [CLEAR, END, FIRST] = [256, 257, 258]; // LZW codes that follow the colour codes
 const LONGEST = 4096; // number of LZW codes at which the dictionary is reset
 
-/** Encodes frames of one size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
+/** Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
 export function encodeGif(frames, width, height) {
   const { colours, indexOf } = tableOf(frames);
   const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours

@@ -1,6 +1,6 @@
-// Finds terms in texts of the page. User text must not be searched: a text counts only if it matches a phrase, and
-// within a phrase only the literal parts between the values. Texts that only consist of terms do not count, because
-// visitors type "head" and "token", too.
+// Finds terms in texts of the page. User text must not be searched: only texts that match a phrase are, and only the
+// literal parts of the phrase, not its values. Texts that consist of terms alone are ignored, because visitors type
+// "head" and "token", too.
 
 /** In the order of the list of all terms. */
 export const TERMS = [
@@ -10,7 +10,7 @@ export const TERMS = [
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const VALUE = /\{\w+\}/;
-const SHORTEST = 4; // minimum characters other than terms that make a fragment a phrase
+const SHORTEST = 4; // minimum number of characters outside terms for a fragment of a phrase
 const NO_LETTERS = /[^\p{L}\p{N}]/gu;
 const LETTER = '[\\p{L}\\p{N}_-]';
 
@@ -57,12 +57,12 @@ export class Glossary {
 
   /** All terms in a text: `[{term, start, end}]`. */
   matches(text) {
-    const found = [];
+    const results = [];
     for (const match of text.matchAll(this.form)) {
       const term = this.byForm.get(match[0].toLowerCase());
-      if (term) found.push({ term, start: match.index, end: match.index + match[0].length });
+      if (term) results.push({ term, start: match.index, end: match.index + match[0].length });
     }
-    return found;
+    return results;
   }
 
   /** The terms in the literal parts of a text that matches a phrase. */

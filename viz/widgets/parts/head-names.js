@@ -1,4 +1,4 @@
-// Names of heads and layers, and one line about a head's role.
+// Names of heads, texts about kinds of attention, and a sentence about a head's role.
 
 import { make, fillElements } from '../core/dom.js';
 import { twoDecimals } from '../core/map-view.js';
@@ -24,14 +24,14 @@ export function shortName({ layer, head }) {
 /** Phrase that explains the rows and columns of a kind. */
 export function kindText(translation, kind) {
   const { source, target } = translation.model;
-  if (!source || !target) return t(`figure_any_${kind}`); // the languages of this model are unknown
+  if (!source || !target) return t(`figure_any_${kind}`); // unknown languages
   return t(`kind_${kind}_says`, { source: languageName(source), target: languageName(target) });
 }
 
-/** "Above all the previous token: 0.91 of each row", as text and elements. Maxima have a note instead of a role. */
+/** "Above all the previous token: 0.91 of each row", as text and elements. Maxima have no role, but a note. */
 export function roleText(translation, kind, layer, head) {
   if (head === 'max') return [t('maximum_note')];
-  // Roles of averages come after the last layer and after the last head.
+  // Roles of averages follow those of the last layer and of the last head.
   const row = layer === 'mean' ? translation.layers(kind) : layer;
   const [name, share, spread] = translation.roles[kind][row][head === 'mean' ? translation.heads(kind) : head];
   const [spreadOver, bold] = [spread.toFixed(1), make('b', {}, t(`role_${name}`))];

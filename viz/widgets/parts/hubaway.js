@@ -18,5 +18,5 @@ export class HubAway {
   }
 }
 
-/** Check whether the Hub can be reached; `again`: the visitor pressed the button. */
+/** Requests a check whether the Hub can be reached; `again`: whether the visitor pressed the button. */
 export const look = (again = false) => dispatchEvent(new CustomEvent('headlight-hub', { detail: { again } }));

@@ -20,14 +20,14 @@ const SHAPES = {
 
 const headCount = (translation, kind) => translation.layers(kind) * translation.heads(kind);
 
-/** Changes the kind. This ends a comparison, because maps of two kinds have different shapes. */
+/** Changes the kind. Ends a comparison, because maps of different kinds have different shapes. */
 export function chooseKind({ state, set }, translation, kind) {
   if (kind !== state.kind) set({ pinned: null, preview: null, ...NO_SELECTION, ...selectionInKind(translation, state, kind) });
 }
 
 /**
- * Buttons that set the kind in a store; returns their render function. `source()`: see `TranslationSource`; `short()`: whether
- * names are short and followed by the number of heads.
+ * Mounts buttons that set the kind in a store. Returns their render function. `source()`: see `TranslationSource`;
+ * `short()`: whether names are short and followed by the number of heads.
  */
 export function mountKinds(element, store, source, short = () => false) {
   const { state } = store;

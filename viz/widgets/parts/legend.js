@@ -1,4 +1,4 @@
-// Legend of the colours; in the lines view, the threshold slider.
+// Legend of the colours, or the threshold slider in the lines view.
 
 import { make, replace } from '../core/dom.js';
 import { cssColour, scaleColour, colourTable } from '../core/theme.js';
@@ -36,7 +36,6 @@ export function mountLegend(element, { state, set }) {
   };
 }
 
-/** Legend of a map. */
 export function colourLegend(view, { scale, palette }) {
   const low = scale === 'log' ? '≤ 0.001' : '0';
   const high = scale === 'row' ? t('maximum_short') : '1';

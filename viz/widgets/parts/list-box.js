@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
-const SEARCH_FROM_ITEMS = 24; // longer lists have a search field
+const SEARCH_FROM_ITEMS = 24; // longer lists get a search field
 const EDGE = 16; // pixels between the list and the window's edge
 const TYPEAHEAD_MS = 800; // maximum pause between letters of one type-ahead query
 
@@ -12,7 +12,7 @@ let made = 0;
 const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
 export class ListBox {
-  /** `choose(value)` and `opened()` are callbacks; `end`: element below the list. */
+  /** `choose(value)`: called on a selection; `opened()`: called on opening; `end`: element below the list. */
   constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
     made += 1;
     const id = `picker-${made}`;
@@ -75,8 +75,8 @@ export class ListBox {
   }
 
   key(event) {
-    event.stopPropagation(); // the page has letter shortcuts
-    if (event.isComposing) return; // an input method uses Enter
+    event.stopPropagation(); // letters are also shortcuts of the page
+    if (event.isComposing) return; // input methods confirm with Enter
     if (event.key === 'Escape') {
       event.preventDefault();
       this.close(true);
@@ -92,13 +92,13 @@ export class ListBox {
     event.preventDefault();
   }
 
-  /** Type-ahead: go to the first item that starts with the typed letters. */
+  /** Type-ahead: activates the first item that starts with the typed letters. */
   letter(key) {
     const now = performance.now();
     this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + plain(key);
     this.typedAt = now;
-    const found = this.rows.findIndex((row) => plain(row.textContent).startsWith(this.typed));
-    if (found >= 0) this.go(found);
+    const place = this.rows.findIndex((row) => plain(row.textContent).startsWith(this.typed));
+    if (place >= 0) this.go(place);
   }
 
   /** Draws the update that was deferred while an item was pressed. */
@@ -126,7 +126,7 @@ export class ListBox {
     }
   }
 
-  /** Scroll only the list, not the page. */
+  /** Scrolls the list without scrolling the page. */
   reveal(row) {
     const [list, place] = [this.list.getBoundingClientRect(), row.getBoundingClientRect()];
     if (place.top < list.top) this.list.scrollTop -= list.top - place.top;
@@ -169,12 +169,12 @@ export class ListBox {
     else this.draw(this.rows[this.at]?.dataset.value);
   }
 
-  /** `kept`: value of the active item, which stays active if the list changes. */
-  draw(kept = null) {
-    const wanted = plain(this.search.value.trim());
+  /** `active`: value of the active item, which stays active if the list changes. */
+  draw(active = null) {
+    const query = plain(this.search.value.trim());
     this.rows = [];
     const groups = this.groups.map(({ name, items }) => {
-      const fits = items.filter(({ value, text, more = '' }) => plain(`${text} ${more} ${value}`).includes(wanted));
+      const fits = items.filter(({ value, text, more = '' }) => plain(`${text} ${more} ${value}`).includes(query));
       const rows = fits.map((item) => this.row(item));
       if (!rows.length) return null;
       const caption = name && make('div', { class: 'caption', 'aria-hidden': 'true' }, name);
@@ -184,9 +184,9 @@ export class ListBox {
     this.none.textContent = this.rows.length ? '' : t('picker_none');
     this.list.hidden = !this.rows.length;
     const place = (value) => this.rows.findIndex((row) => row.dataset.value === value);
-    const [before, chosen] = [place(kept), place(this.chosen)];
+    const [before, chosen] = [place(active), place(this.chosen)];
     if (before >= 0) this.go(before, false);
-    else this.go(wanted ? 0 : Math.max(0, chosen));
+    else this.go(query ? 0 : Math.max(0, chosen));
   }
 
   row({ value, text, more = '', mark = '', says = null }) {

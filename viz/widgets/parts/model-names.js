@@ -3,7 +3,7 @@
 import { state } from '../core/state.js';
 import { languageName, t } from '../core/i18n.js';
 
-// Display names of well-known families; other models keep their names of the Hub.
+// Display names of well-known families; other models are shown with their Hub names.
 /** @type {[RegExp, string][]} */
 const KINDS = [
   [/^opus-mt-/i, 'OPUS-MT'],
@@ -11,11 +11,11 @@ const KINDS = [
   [/m2m100/i, 'M2M100'],
 ];
 
-/** "French → English", or empty if unknown. */
+/** "French → English", or empty if the languages are unknown. */
 export const pairName = ({ source, target }) =>
   source && target ? t('model_languages', { source: languageName(source), target: languageName(target) }) : '';
 
-/** Sort order: models of one language pair by the pair's name, then multilingual models by name. */
+/** Sort order: models with a language pair by the name of the pair, then multilingual models by name. */
 export const byPair = (one, other) =>
   Number(!pairName(one)) - Number(!pairName(other)) ||
   (pairName(one) || kindName(one)).localeCompare(pairName(other) || kindName(other), state.language);

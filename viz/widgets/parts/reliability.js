@@ -1,23 +1,23 @@
-// Reliability of a translation as text: one of three grades, and reasons that the reader can check.
+// Reliability of a translation as text: one of three grades, and reasons that the visitor can check.
 
 import { make, fillElements } from '../core/dom.js';
 import { languageName, t } from '../core/i18n.js';
 
 const GRADES = { right: 'reliable_right', check: 'reliable_check', doubt: 'reliable_doubt' };
 const MAX_REASONS = 3; // maximum number of displayed reasons
-const QUIET_WHEN_RIGHT = ['unsure']; // listed after all other reasons
+const QUIET_WHEN_RIGHT = ['unsure']; // listed last
 const SHADED = ['left_out', 'numbers', 'name']; // reasons whose source words are shaded
 
-/** The line below a translation: grade and reasons. Empty without a grade. */
+/** The line below a translation: grade and reasons. Empty if the translation has no grade. */
 export function reliabilityLine(reliability) {
   if (!reliability?.grade) return [];
   const { grade, probability } = reliability;
   const about = probability === null ? null : t('reliable_about', { right: Math.round(100 * probability) });
-  const said = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
-  const whole = !said.length && grade !== 'right' && probability !== null;
-  if (whole) said.push(make('span', { class: 'reason' }, t('reliable_whole')));
+  const items = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
+  const whole = !items.length && grade !== 'right' && probability !== null;
+  if (whole) items.push(make('span', { class: 'reason' }, t('reliable_whole')));
   const shown = make('b', { class: 'grade', data: { grade } }, t(GRADES[grade]));
-  return [shown, ...(about ? [' ', make('span', { class: 'of-100' }, about)] : []), ...said.flatMap((reason) => [' · ', reason])];
+  return [shown, ...(about ? [' ', make('span', { class: 'of-100' }, about)] : []), ...items.flatMap((reason) => [' · ', reason])];
 }
 
 /** Spans of the sentence that the reasons refer to, `[start, end]` each, in order. */

@@ -1,15 +1,15 @@
-// The name of a row. A decoder row has read one word and writes the next, so its name has both: "saw → yesterday".
+// The name of a row. A decoder row reads one word and writes the next, so that its name has both: "saw → yesterday".
 
 import { make } from '../core/dom.js';
 
 const ARROW = ' → ';
 
-/** As plain text, for titles, canvases and measuring. */
+/** The name as plain text, for titles, canvases and measuring. */
 export const rowText = ({ read, label }) => (read ? `${read.label}${ARROW}${label}` : label);
 
 /**
- * As an element. The word being written is emphasised; below an element of class `late`, whose head aligns the word just
- * read, that word is.
+ * The name as an element. The word being written is emphasised; inside an element of class `late`, whose head aligns
+ * the input word, the input word is.
  * @param {Pick<import('../core/map-view.js').Item, 'label' | 'special' | 'unknown' | 'read'>} item
  * @param {string | null} lang
  */

@@ -2,7 +2,7 @@
 
 import { make } from '../core/dom.js';
 
-/** The clipboard API needs https and permission; fall back to `execCommand`. Pass an open dialog as `host`. */
+/** Copies text, with `execCommand` if the clipboard API lacks https or permission. Pass an open dialog as `host`. */
 export async function copyText(text, host = document.body) {
   try {
     await navigator.clipboard.writeText(text);
@@ -21,7 +21,6 @@ export async function copyText(text, host = document.body) {
   if (!copied) throw new Error('The clipboard is closed.');
 }
 
-/** Saves data as a file. */
 export const saveBytes = (name, parts, type) => download(name, URL.createObjectURL(new Blob(parts, { type })));
 
 /** Downloads a URL as a file. */

@@ -1,4 +1,4 @@
-// The definition of a term next to it, on hover, focus or tap.
+// Card with the definition of a term, opened by hover, focus or tap.
 
 import { make, replace } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
@@ -11,8 +11,8 @@ const GAP = 8;
 
 export class TermCard {
   constructor() {
-    this.term = null; // the element whose term is shown
-    this.held = false; // opened by a tap or a key, so it stays when the pointer leaves
+    this.term = null; // the element whose term is explained
+    this.held = false; // whether the card was opened by a tap or a key, so that it stays when the pointer leaves
     this.timer = 0;
     this.element = make('div', { class: 'headlight term-card', 'aria-hidden': 'true', hidden: true });
     this.meanings = make('div', { hidden: true }); // the accessible description of a term
@@ -32,7 +32,7 @@ export class TermCard {
       else if (!inside(event)) this.close();
     });
     document.addEventListener('click', (event) => {
-      const over = /** @type {any} */ (event.target).closest('.term'); // buttons keep their action
+      const over = /** @type {any} */ (event.target).closest('.term'); // not `data-explains`: buttons keep their action
       if (over) this.press(over, event);
       else if (!inside(event)) this.close();
     });
@@ -89,7 +89,7 @@ export class TermCard {
     this.element.hidden = true;
   }
 
-  /** Places the card below the term, or above it if there is no space. */
+  /** Places the card below the term, or above it if the space below is too small. */
   place() {
     if (!this.term) return;
     if (!this.term.isConnected) {

@@ -8,7 +8,7 @@ import { t } from '../core/i18n.js';
 import { Glossary, TERMS } from './glossary.js';
 import { TermCard } from './term-card.js';
 
-const IDLE_MS = 300; // debounce in milliseconds after a change of the page
+const IDLE_MS = 300; // milliseconds between a change of the page and the search for terms
 const VIEWS = '.headlight.translate, [role=tabpanel]';
 // Elements without term explanations: controls, live regions and user text.
 const EXCLUDED =
@@ -16,7 +16,7 @@ const EXCLUDED =
   '.all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
 const SPLIT = /flex|grid/; // layouts in which a wrapped term would become a separate item
 
-/** Call this once per page. */
+/** Must be called once per page. */
 export function mountTerms() {
   new Terms();
 }
@@ -32,7 +32,7 @@ class Terms {
     this.later();
   }
 
-  /** Restarts the debounce, so that a new translation is painted first. Live translations keep the running timer. */
+  /** Restarts the debounce, so that a new translation is painted first. Live translations do not restart it. */
   answered() {
     if (!state.translation?.live) {
       clearTimeout(this.timer);
@@ -41,7 +41,7 @@ class Terms {
     this.later();
   }
 
-  /** Schedules a search for terms. Further changes within `IDLE_MS` do not delay it. */
+  /** Schedules a search for terms, unless one is scheduled already. */
   later() {
     this.observer.disconnect();
     if (this.timer) return;
@@ -52,7 +52,7 @@ class Terms {
     }, IDLE_MS);
   }
 
-  /** The glossary of the page's language, rebuilt when the phrases of the lessons have been loaded. */
+  /** The glossary of the page's language, rebuilt after the phrases of the lessons load. */
   glossary() {
     const words = tables.words[state.language];
     const count = Object.keys(words).length;
@@ -81,7 +81,7 @@ class Terms {
         return !seen.has(term) && all.findIndex((each) => each.term === term) === place;
       });
       if (!fresh.length || !node.parentElement.checkVisibility() || SPLIT.test(getComputedStyle(node.parentElement).display)) continue;
-      for (const found of fresh.reverse()) this.wrap(node, found); // from the last to the first, so that earlier offsets stay valid
+      for (const match of fresh.reverse()) this.wrap(node, match); // last match first, so that offsets stay valid
       for (const { term } of fresh) seen.add(term);
       if (seen.size === TERMS.length) break;
     }
@@ -96,7 +96,7 @@ class Terms {
     span.append(rest);
   }
 
-  /** Id of the element with a term's meaning. */
+  /** Adds the description of a term if it is missing. Returns the id of its element. */
   described(term) {
     this.card.describe(term, t(`term_${term}_says`));
     return `term-${term}`;
@@ -116,7 +116,7 @@ function texts(view) {
     return node.matches(EXCLUDED) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
   };
   const walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, accept);
-  const found = [];
-  while (walker.nextNode()) found.push(walker.currentNode);
-  return found;
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  return nodes;
 }

@@ -8,7 +8,7 @@ const TOOLTIP_OFFSET = 14; // pixels between the pointer and the tooltip
 
 const tooltip = make('div', { class: 'headlight value-tip', role: 'presentation', hidden: true });
 
-/** Show a value in the tooltip. */
+/** Shows a value in the tooltip next to the pointer. */
 export function showTooltip(event, text) {
   if (!tooltip.isConnected) document.querySelector('.gradio-container').append(tooltip);
   tooltip.textContent = text;
@@ -19,7 +19,6 @@ export function showTooltip(event, text) {
   tooltip.style.top = `${y - height - TOOLTIP_OFFSET < 4 ? y + TOOLTIP_OFFSET : y - height - TOOLTIP_OFFSET / 2}px`;
 }
 
-/** Hide the tooltip. */
 export const hideTooltip = () => {
   tooltip.hidden = true;
 };

@@ -1,4 +1,4 @@
-// The translation as tokens: improbable ones are underlined in grey, and a click lists alternatives to continue from.
+// The translation as tokens. Improbable tokens are underlined in grey; a click on a token lists its alternatives.
 
 import { prefersReducedMotion, make, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
@@ -8,7 +8,7 @@ import { t } from '../core/i18n.js';
 
 const NO_SHADE_FROM = 0.9; // tokens of this probability or more are not underlined
 
-/** The underline of a token: the less probable, the darker. */
+/** Colour of a token's underline, darker for less probable tokens. */
 export function doubtShade(probability) {
   if (probability === undefined || probability >= NO_SHADE_FROM) return '';
   return `color-mix(in srgb, var(--ink) ${((64 * (NO_SHADE_FROM - probability)) / NO_SHADE_FROM).toFixed(1)}%, transparent)`;
@@ -65,7 +65,7 @@ export class TranslatedText {
     this.hideUnwritten();
   }
 
-  /** While the player runs, hide words that are not written yet, without changing the layout. */
+  /** While the player runs, hides words that are not written yet, without changing the layout. */
   hideUnwritten() {
     const count = state.written ?? Number.POSITIVE_INFINITY;
     for (const word of /** @type {NodeListOf<HTMLElement>} */ (this.element.querySelectorAll('.word')))

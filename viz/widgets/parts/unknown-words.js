@@ -1,4 +1,4 @@
-// Notes about unknown words. Sentences and labels underline them with dots.
+// Notes about unknown words. In sentences and labels they have a dotted underline.
 
 import { make, fillElements } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -7,12 +7,12 @@ const NAMED = 8; // maximum number of words in a note
 
 /** The distinct unknown words, as typed. */
 export function unknownWords(tokens, text) {
-  const found = new Set(tokens.filter(({ unknown }) => unknown).map(({ start, end, label }) => text.slice(start, end).trim() || label));
-  const named = [...found].slice(0, NAMED).join(' · ');
-  return found.size > NAMED ? `${named} · …` : named;
+  const words = new Set(tokens.filter(({ unknown }) => unknown).map(({ start, end, label }) => text.slice(start, end).trim() || label));
+  const list = [...words].slice(0, NAMED).join(' · ');
+  return words.size > NAMED ? `${list} · …` : list;
 }
 
-/** The note on unknown words, or empty. `language`: language of the text. */
+/** The note on unknown words, or empty if all are known. `language`: language of the text. */
 export function unknownNote(tokens, text, language) {
   const words = unknownWords(tokens, text);
   return words ? fillElements(t('unknown_words'), { words: make('bdi', { lang: language }, words) }) : [];

@@ -1,6 +1,6 @@
-// Word alignment: links drawn by the visitor, links of a head, and the head's alignment error rate, by the rules of
-// `model/measures/alignment.py`; a test compares the two. The rates do not come with the translation, because they change
-// with every link that is drawn.
+// Word alignment: links drawn by the visitor, links of a head, and the head's alignment error rate. The rules are those
+// of `model/measures/alignment.py`; a test compares both. The server does not send the rates, because they change with
+// each link that the visitor draws.
 
 /** Words or tokens of one sentence, without special tokens. */
 export function linkUnits(tokens, text, byWords) {
@@ -17,7 +17,7 @@ export function linkUnits(tokens, text, byWords) {
   return units.map(({ places, label }) => ({ places, label }));
 }
 
-/** Links `[source, target]`: the source unit with the largest weight per target unit. `shift` 1: use the next row. */
+/** Links `[source, target]`: per target unit, the source unit with the largest weight. `shift` 1: use the next row. */
 export function attentionLinks(map, targets, sources, shift) {
   if (!sources.length) return [];
   return targets.map((unit, target) => {
@@ -61,19 +61,19 @@ export function linkCounts(links, gold) {
   };
 }
 
-/** All heads with both shifts, the lowest error rate first; ties are broken by the mean weight on the links. */
+/** All heads with both shifts, by ascending error rate; ties are broken by the mean weight on the links. */
 export function rankHeads(translation, sources, targets, gold) {
-  const found = [];
+  const heads = [];
   for (let layer = 0; layer < translation.layers('cross'); layer++) {
     for (let head = 0; head < translation.heads('cross'); head++) {
       const map = translation.map('cross', layer, head);
       for (const shift of [0, 1]) {
         const weight = weightOn(map, targets, sources, shift, gold);
-        found.push({ layer, head, shift, weight, ...linkCounts(attentionLinks(map, targets, sources, shift), gold) });
+        heads.push({ layer, head, shift, weight, ...linkCounts(attentionLinks(map, targets, sources, shift), gold) });
       }
     }
   }
-  return found.sort((one, other) => one.rate - other.rate || other.weight - one.weight);
+  return heads.sort((one, other) => one.rate - other.rate || other.weight - one.weight);
 }
 
 const ENTRY = /^(\d+)([-?])(\d+)(p?)$/;
