@@ -1,15 +1,15 @@
-// Why the search chose its translation, in one or two sentences: against the runner-up, and against greedy search.
+// Explains the search's choice in two sentences: compared with the runner-up, and with greedy search.
 
 import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const CLOSE = 0.00005; // scores are printed with four decimals: a smaller difference would compare equal numbers
+const CLOSE = 0.00005; // scores are shown with four decimals, so that smaller differences are invisible
 
 /**
  * @param {import('./search-tree.js').SearchTree} tree
- * @param {number[]} finished ends of the finished translations, the chosen one first
- * @param {(number | null)[]} backs score of the back-translation of each, null without a reverse model
- * @param {number} weight how much the back-translation counts
+ * @param {number[]} finished last nodes of the finished translations, the chosen one first
+ * @param {(number | null)[]} backs back-translation score per finished translation; null without a reverse model
+ * @param {number} weight weight of the back-translation score
  */
 export function choiceReason(tree, finished, backs, weight) {
   const [best, second] = finished;
@@ -35,12 +35,12 @@ function againstOthers(tree, finished, backs, weight, second) {
   return t('decoding_why_sum', values(second, sum));
 }
 
-/** The first token of the path that is not the likeliest continuation: there, greedy search goes another way. */
+/** Names the first token of the path that is not the most probable continuation, from which greedy search diverges. */
 function againstGreedy(tree, best) {
-  const likeliest = (places) => places.reduce((one, other) => (tree.about(other).score > tree.about(one).score ? other : one));
+  const mostProbable = (places) => places.reduce((one, other) => (tree.about(other).score > tree.about(one).score ? other : one));
   for (const place of tree.path(best)) {
     const parent = tree.parent(place);
-    const first = likeliest(parent === undefined ? tree.steps[0] : tree.textOf(parent).children);
+    const first = mostProbable(parent === undefined ? tree.steps[0] : tree.textOf(parent).children);
     if (first === place) continue;
     const { step, label } = tree.about(place);
     return t('decoding_why_not_greedy', { step: step + 1, token: label, other: tree.about(first).label });

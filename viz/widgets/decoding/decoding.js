@@ -63,31 +63,31 @@ class DecodingTab {
     this.root.append(this.error, this.search.element, this.pair, this.probabilities.section.element);
   }
 
-  // ---------------------------------------------------------------- asking
+  // ---------------------------------------------------------------- requests
 
-  /** The request whose search is shown: of a translation that was opened from a tree, the one of that tree. */
+  /** The request whose search is shown. For a translation opened from a tree, that is the request of the tree. */
   originalRequest() {
-    const asked = state.translation.requestValues();
-    const kept = this.searched;
-    return Array.isArray(asked.target) && kept && kept.text === asked.text && kept.model === asked.model ? kept : asked;
+    const request = state.translation.requestValues();
+    const origin = this.searched;
+    return Array.isArray(request.target) && origin && origin.text === request.text && origin.model === request.model ? origin : request;
   }
 
   update() {
     if (state.tab !== 'decoding' || !state.translation) return;
     const look = { theme: state.theme, language: state.language };
-    const [origin, asked] = [this.originalRequest(), state.translation.requestValues()];
+    const [origin, request] = [this.originalRequest(), state.translation.requestValues()];
     if (!this.drawn) {
       this.search.title.textContent = t('decoding_search');
       this.search.says.textContent = t('decoding_loading');
     }
     const both = (signal) => {
-      const ask = (server, request) => callLatest(server, { request, ...look }, null, null, signal);
-      return Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, asked), loadPlotly()]);
+      const ask = (server, values) => callLatest(server, { request: values, ...look }, null, null, signal);
+      return Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, request), loadPlotly()]);
     };
     this.latest
-      .load(JSON.stringify([origin, asked, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure))
+      .load(JSON.stringify([origin, request, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure))
       .then(() => {
-        if (!this.drawn && this.error.textContent) this.search.says.textContent = ''; // nothing is being drawn any more
+        if (!this.drawn && this.error.textContent) this.search.says.textContent = ''; // the request has failed
       });
   }
 
@@ -95,7 +95,7 @@ class DecodingTab {
     dispatchEvent(new CustomEvent('headlight-request', { detail: { ...this.asked, prefix: null, target: null, ...more } }));
   }
 
-  /** Open a node's path as a translation with all its attention. */
+  /** Opens the path to a node as a translation with all its attention maps. */
   open(node) {
     const ids = this.drawn.tree.ids(node);
     this.searched = this.asked;
@@ -104,7 +104,7 @@ class DecodingTab {
     /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
   }
 
-  /** Without a search: offer to run one, or to return to the model's own translation. */
+  /** Without a search tree: requests a beam search, or the model's own translation instead of a forced one. */
   emptyState() {
     const defaults = state.defaultRequest ?? {};
     this.searched = null;
@@ -114,11 +114,11 @@ class DecodingTab {
 
   // ---------------------------------------------------------------- drawing
 
-  draw(plotly, asked, { nodes, beam, finished, samples, backs, back_weight: weight }, sure) {
-    const same = JSON.stringify(this.asked) === JSON.stringify(asked);
-    this.asked = asked;
-    this.drawn = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: asked.length_penalty, backs, weight };
-    this.given = asked.target !== null;
+  draw(plotly, request, { nodes, beam, finished, samples, backs, back_weight: weight }, sure) {
+    const same = JSON.stringify(this.asked) === JSON.stringify(request);
+    this.asked = request;
+    this.drawn = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: request.length_penalty, backs, weight };
+    this.given = request.target !== null;
     this.opens = document.getElementById('panel-heads') !== null;
     const any = nodes.length > 0;
     const { tree } = this;
@@ -149,13 +149,13 @@ class DecodingTab {
 
   drawTree(same) {
     const { tree, best } = this.drawn;
-    const first = best ?? 0; // all steps are shown: the end of the chosen path
+    const first = best ?? 0; // the end of the best path, since all steps are shown
     this.stepper.start(tree.steps.length);
     this.tree.until = Infinity;
     this.choose(same && this.node < tree.nodes.length ? this.node : first);
   }
 
-  /** Select another node: its path, its text, its sibling candidates, and its token in the translation. */
+  /** Selects a node: updates its path, its text, the candidates of its step, and its token in the translation. */
   choose(node) {
     const { tree } = this.drawn;
     this.node = node;
@@ -166,18 +166,18 @@ class DecodingTab {
     this.pair.style.setProperty('--rows', Math.max(...tree.steps.map((nodes) => nodes.length)));
   }
 
-  /** Show this many steps of the search, and select the last node on the path to the selected or the best one. */
+  /** Shows the first `step` steps of the search and selects the last visible node of the best or the selected path. */
   showStep(step) {
     const { tree, best } = this.drawn;
     this.tree.showSteps(step);
-    const way = [best, this.node].filter((node) => node !== undefined).map((node) => tree.path(node));
-    const node = way.find((path) => path.length >= step)?.[step - 1] ?? tree.steps[step - 1][0];
+    const paths = [best, this.node].filter((node) => node !== undefined).map((node) => tree.path(node));
+    const node = paths.find((path) => path.length >= step)?.[step - 1] ?? tree.steps[step - 1][0];
     this.choose(node);
   }
 
-  // ---------------------------------------------------------------- a node is a token that was written
+  // ---------------------------------------------------------------- nodes and tokens of the translation
 
-  /** The path whose tokens are those of the page's translation, if the search has one. */
+  /** The best path if its tokens are those of the page's translation, else an empty list. */
   written() {
     const { tree, best } = this.drawn;
     const ids = best === undefined ? [] : tree.ids(best);

@@ -1,4 +1,4 @@
-// The translations that a search finished, best first: how each was scored, and a way to open it.
+// List of the finished translations of a search, best first, with their scores and buttons to open them.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -6,10 +6,10 @@ import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { section } from './section.js';
 
-const SCORES = { 0: 'plain', 1: 'even' }; // by length penalty; others show their value
+const SCORES = { 0: 'plain', 1: 'even' }; // phrase by length penalty; other penalties are shown as numbers
 
 export class FinishedList {
-  /** `choose(node)`: show its path on the tree. `open(node)`: its path as a translation. */
+  /** Callbacks: `choose(node)` selects a path in the tree, `open(node)` opens it as a translation. */
   constructor({ choose, open }) {
     this.choose = choose;
     this.open = open;
@@ -20,8 +20,8 @@ export class FinishedList {
   }
 
   /**
-   * The ends of a search: its `tree`, the nodes that `finished`, the length `penalty`, and how well the sentence can be guessed
-   * from each, which counts with a `weight`. `opens`: whether a path can be opened.
+   * Draws the finished nodes of a search. `penalty`: length penalty; `backs`: back-translation score per finished node,
+   * with this `weight`; `opens`: whether paths can be opened.
    */
   draw({ tree, finished, penalty, backs, weight }, opens) {
     this.section.title.textContent = t('decoding_finished');
@@ -40,7 +40,7 @@ export class FinishedList {
       rank === 0 && 'decoding_chosen',
       tree.ids(node).join() === shown && state.translation.request.target && 'decoding_opened',
     ];
-    const named = [
+    const values = [
       ['decoding_score', score],
       ...(back === null
         ? [['decoding_log_probability', log_probability]]
@@ -49,8 +49,8 @@ export class FinishedList {
             ['decoding_together', score + weight * back],
           ]),
     ];
-    const numbers = named.map(([name, value]) => `${t(name)} ${formatSigned(value)}`).join(' · ');
-    const said = tags
+    const numbers = values.map(([name, value]) => `${t(name)} ${formatSigned(value)}`).join(' · ');
+    const note = tags
       .filter(Boolean)
       .map((tag) => ` · ${t(tag)}`)
       .join('');
@@ -58,6 +58,6 @@ export class FinishedList {
     const open = make('button', { ...link, onclick: () => this.open(node) }, t('decoding_open'));
     const about = { type: 'button', class: 'reads', dir: 'auto', lang: state.translation.model.target };
     const reads = make('button', { ...about, onclick: () => this.choose(node) }, text);
-    return make('li', {}, reads, make('p', {}, make('span', { class: 'numeric' }, numbers), said, opens ? ' ' : null, opens ? open : null));
+    return make('li', {}, reads, make('p', {}, make('span', { class: 'numeric' }, numbers), note, opens ? ' ' : null, opens ? open : null));
   }
 }

@@ -1,4 +1,4 @@
-// How sure the model was of each token that it wrote: as bars with what else it could have written, and as numbers.
+// Probabilities of the tokens of the translation: a bar chart with the alternatives of each token, and a table.
 
 import { make, replace, tableHead } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -7,15 +7,15 @@ import { t } from '../core/i18n.js';
 import { section } from './section.js';
 
 const QUIET = { displayModeBar: false, responsive: false };
-const MAX_WIDTH = 1280; // pixels of the bars with their alternatives
-const MIN_BAR_WIDTH = 200; // pixels of the bars alone
+const MAX_WIDTH = 1280; // maximum width of the chart in pixels, with the alternatives
+const MIN_BAR_WIDTH = 200; // minimum width of the bars in pixels
 const ALONE = 16; // right margin of bars without alternatives, in pixels
-const ALTERNATIVES_IN_TABLE = 3; // alternatives in the table
+const ALTERNATIVES_IN_TABLE = 3; // maximum number per token
 
-const DIMMED_OPACITY = 0.45; // of bars while another token is meant
+const DIMMED_OPACITY = 0.45; // of other bars while a token is highlighted
 
 export class Probabilities {
-  /** `choose(place)`: a token was clicked. `point(place)`: the pointer is on one, or on none. */
+  /** Callbacks: `choose(place)` for a clicked token, `point(place)` for the hovered token or null. */
   constructor({ choose, point }) {
     this.choose = choose;
     this.point = point;
@@ -29,7 +29,7 @@ export class Probabilities {
     new ResizeObserver(() => this.resized()).observe(this.chart);
   }
 
-  /** The figure of the page's translation, and its tokens as a table. */
+  /** Draws the figure of the page's translation, and the table of its tokens. */
   draw(plotly, figure) {
     this.plotly = plotly;
     this.figure = figure;
@@ -41,7 +41,7 @@ export class Probabilities {
     this.fit();
   }
 
-  /** Full width, with as many alternatives as fit next to the bars; the table below has all of them. */
+  /** Fits the chart to the width, with as many alternatives as fit next to the bars. The table shows all of them. */
   fit() {
     if (!this.figure) return;
     const { data, layout } = this.figure;
@@ -70,13 +70,13 @@ export class Probabilities {
     this.table.addEventListener('click', (event) => placeOf(event) !== null && this.choose(placeOf(event)));
   }
 
-  /** The token of the node that is chosen in the tree, if it was written. */
+  /** Marks the token of the node that is selected in the tree; null if it is not part of the translation. */
   mark(place) {
     this.chosen = place;
     this.paint();
   }
 
-  /** The one that the pointer means, here or there. */
+  /** Highlights the token that is hovered here or in the tree. */
   highlight(place) {
     if (place === this.lit) return;
     this.lit = place;

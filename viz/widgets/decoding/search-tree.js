@@ -1,15 +1,15 @@
 // The beam search as a tree: paths, siblings, and the text of each node.
 
 export class SearchTree {
-  /** Nodes as the server sends them; a text is a change of its parent's. */
+  /** `nodes`: in the server's format. A node's text is `kept` characters of its parent's text, followed by `added`. */
   constructor(nodes) {
     this.nodes = nodes.map(([parent, step, id, label, kept, added, log_probability, score, outcome, reason]) => {
       return { parent, step, id, label, kept, added, log_probability, score, outcome, reason, children: [] };
     });
-    this.steps = []; // of each step its nodes, best first
+    this.steps = []; // nodes per step, best first
     for (const [place, node] of this.nodes.entries()) {
       const before = this.nodes[node.parent];
-      const stays = [...(before?.text ?? '')].slice(0, node.kept).join(''); // the server counts whole characters
+      const stays = [...(before?.text ?? '')].slice(0, node.kept).join(''); // the server counts code points
       Object.assign(node, { kept: stays.length, text: stays + node.added });
       before?.children.push(place);
       this.steps[node.step] ??= [];
@@ -48,9 +48,9 @@ export class SearchTree {
   /** The child on the path to the best translation, else the best child. */
   child(place, best) {
     const { children } = this.nodes[place];
-    const way = best === undefined ? [] : this.path(best);
+    const bestPath = best === undefined ? [] : this.path(best);
     return (
-      children.find((child) => way.includes(child)) ??
+      children.find((child) => bestPath.includes(child)) ??
       [...children].sort((one, other) => this.nodes[other].score - this.nodes[one].score)[0]
     );
   }

@@ -2,7 +2,7 @@
 
 import { make } from '../core/dom.js';
 
-/** The elements. Title and description are set on render. */
+/** Builds a section. Title and description are set on render. */
 export function section(name, ...inside) {
   const title = make('h2', {});
   const says = make('p', { class: 'says' });

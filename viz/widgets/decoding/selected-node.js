@@ -7,10 +7,10 @@ import { t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
 import { section } from './section.js';
 
-const SHORT = 18; // characters of a candidate before its last token
+const SHORT = 18; // maximum number of characters of a candidate before its last token
 
 export class SelectedNode {
-  /** `choose(node)`: another candidate. `turn(step)`: another step. `open()`: this path as a translation. */
+  /** Callbacks: `choose(node)` selects a candidate, `turn(step)` changes the step, `open()` opens the path. */
   constructor({ choose, turn, open }) {
     this.choose = choose;
     this.reads = make('p', { class: 'reads', dir: 'auto' });
@@ -25,7 +25,7 @@ export class SelectedNode {
     this.step.element.prepend(make('div', { class: 'turn' }, previous, next, this.step.title));
   }
 
-  /** A node of a search: its `tree`, the width of its `beam`. `opens`: whether a path can be opened. */
+  /** Shows a node of a search. `beam`: beam size; `opens`: whether paths can be opened. */
   show({ tree, beam }, node, opens) {
     const { text, kept, label } = tree.textOf(node);
     replace(this.reads, ...highlightToken(text, kept, label));
@@ -68,7 +68,7 @@ export class SelectedNode {
   }
 }
 
-/** Text with the part that the last token added made bold; of a long one, its end. */
+/** The text, with the part that its last token added in bold. Long texts are truncated at the start. */
 function highlightToken(text, kept, label, most = Infinity) {
   const added = text.slice(kept).trim() ? text.slice(kept) : '';
   const before = text.slice(0, text.length - added.length);

@@ -1,15 +1,15 @@
-// The search step by step: back, on, play, and a slider. All of it is there at first.
+// Steps through the search: previous, next, play, and a slider. At first all steps are shown.
 
 import { prefersReducedMotion, icon, make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
 
-const STEP_MS = 900; // milliseconds a step
+const STEP_MS = 900; // milliseconds per step
 const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
 export class Stepper {
-  /** `go(step)` shows this many steps; `open()`: whether the view is visible. */
+  /** `go(step)` shows the first `step` steps; `open()`: whether the view is visible. */
   constructor({ go, open }) {
     this.go = go;
     this.open = open;
@@ -28,7 +28,7 @@ export class Stepper {
     this.element = make('div', { class: 'stepper', role: 'group' }, this.back, this.next, this.button, this.slider, this.far);
   }
 
-  /** Of another search, all steps. */
+  /** Resets to all steps of another search. */
   start(steps) {
     this.pause();
     this.steps = steps;
@@ -48,7 +48,7 @@ export class Stepper {
     this.draw();
   }
 
-  /** With reduced motion each press is one step. */
+  /** Plays or pauses. With reduced motion, each press is a single step. */
   toggle() {
     if (this.timer) this.pause();
     else {

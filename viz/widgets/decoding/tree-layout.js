@@ -1,12 +1,13 @@
-// Layout of a search tree: one column per step, best nodes on top; on a narrow page one row per step. It always fits the width.
+// Layout of a search tree: one column per step with the best nodes on top, or one row per step on narrow pages. The
+// tree always fits the width.
 
 const BOX_HEIGHT = 30; // pixels of a box
-const ROW_HEIGHT = 44; // from box to box below it
-const MAX_STEP_WIDTH = 132; // of a step
-const GAP = 18; // between boxes of two steps, for the lines
-const ROOT_MARGIN = 18; // left of the first step, or above it
-const PROBABILITY_MIN_WIDTH = 62; // pixels of a box with a token and its probability
-const TOKEN_MIN_WIDTH = 26; // of one that holds a token at all
+const ROW_HEIGHT = 44; // from a box to the box below it
+const MAX_STEP_WIDTH = 132; // maximum width of a step
+const GAP = 18; // between the boxes of two steps, for the lines
+const ROOT_MARGIN = 18; // to the left of the first step, or above it
+const PROBABILITY_MIN_WIDTH = 62; // minimum width of a box that shows a token and its probability
+const TOKEN_MIN_WIDTH = 26; // minimum width of a box that shows a token
 
 /** The conditional probability of each node's token. */
 export function probabilities(tree) {
@@ -14,31 +15,37 @@ export function probabilities(tree) {
   return tree.nodes.map((node) => Math.min(1, Math.exp(node.log_probability - before(node))));
 }
 
-/** The step after which nothing can win any more: all that could be chosen has ended. */
+/** The last step at which a translation that could be chosen ends. Later nodes cannot win. */
 function lastDecisiveStep({ tree, finished, backs }) {
-  const read = finished.filter((_node, rank) => backs[rank] !== null);
-  const could = read.length ? read : finished.slice(0, 1);
-  return could.length ? Math.max(...could.map((node) => tree.nodes[node].step)) : Infinity;
+  const scored = finished.filter((_node, rank) => backs[rank] !== null);
+  const candidates = scored.length ? scored : finished.slice(0, 1);
+  return candidates.length ? Math.max(...candidates.map((node) => tree.nodes[node].step)) : Infinity;
 }
 
-/** The visible nodes. `dropped`: with dropped ones; `late`: with those that could no longer win; always with the path of `chosen`. */
+/**
+ * The visible nodes. `dropped`: include dropped nodes; `late`: include nodes that could not win any more. The path to
+ * `chosen` is always visible.
+ */
 export function visibleNodes(search, { dropped, late, chosen }) {
   const { tree } = search;
   const path = new Set(chosen === undefined ? [] : tree.path(chosen));
   const last = lastDecisiveStep(search);
   return tree.nodes.flatMap(({ outcome, step }, place) => {
-    const there = (dropped || outcome !== 'dropped') && (late || step <= last);
-    return there || path.has(place) ? [place] : [];
+    const visible = (dropped || outcome !== 'dropped') && (late || step <= last);
+    return visible || path.has(place) ? [place] : [];
   });
 }
 
-/** Whether any node came too late to win. */
+/** Whether the tree has nodes that could not win any more. */
 export function hasLateNodes(search) {
   const last = lastDecisiveStep(search);
   return search.tree.nodes.some(({ step }) => step > last);
 }
 
-/** Places of boxes, their size, and the size of all. `down`: the tree grows downward. */
+/**
+ * Positions and size of the boxes, height of the tree, and whether boxes show tokens and probabilities. `down`: whether
+ * the tree grows downward.
+ */
 export function layout(tree, shown, width, down) {
   const isShown = new Set(shown);
   const steps = tree.steps.map((places) => places.filter((place) => isShown.has(place))).filter((places) => places.length);
@@ -61,7 +68,7 @@ export function layout(tree, shown, width, down) {
   return { places, box, height, words: box.width >= TOKEN_MIN_WIDTH, numbers: box.width >= PROBABILITY_MIN_WIDTH };
 }
 
-/** A line from a box, or from the root, to the box of a next token. */
+/** SVG path from a box, or from the root, to the box of a child. */
 export function line(from, to, box, down) {
   const end = down ? { x: to.x + box.width / 2, y: to.y } : { x: to.x, y: to.y + box.height / 2 };
   const root = down ? { x: box.width / 2, y: 2 } : { x: 2, y: box.height / 2 };

@@ -1,4 +1,5 @@
-// The search tree as it is drawn: a box a node, as strong in colour as its token was probable, lines between them, and the keys that walk it.
+// View of the search tree: one box per node, coloured by the probability of its token, lines between boxes, and
+// keyboard navigation.
 
 import { make, replace, svg, isTouch } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -11,7 +12,10 @@ import { hasLateNodes, layout, line, probabilities, visibleNodes } from './tree-
 const NARROW = 700; // pixels below which the tree grows downward
 
 export class TreeView {
-  /** `choose(node)`: another node is wanted. `open(node)`: its path is, as a translation. `point(node)`: the pointer is on it, or on none. */
+  /**
+   * Callbacks: `choose(node)` selects a node, `open(node)` opens its path as a translation, `point(node)` is called
+   * with the hovered node or null.
+   */
   constructor({ choose, open, point }) {
     this.choose = choose;
     this.open = open;
@@ -46,7 +50,7 @@ export class TreeView {
     return [this.dropped.element, this.late.element];
   }
 
-  /** A search: its `tree`, its `best` node if one finished. `opens`: whether a path can be opened. */
+  /** Shows a search: its `tree`, and its `best` node if one has finished. `opens`: whether paths can be opened. */
   show(search, opens) {
     this.search = search;
     this.opens = opens;
@@ -65,14 +69,13 @@ export class TreeView {
     replace(this.legend, colourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), ended, winner);
   }
 
-  /** No search: nothing is drawn. */
   clear() {
     this.search = null;
     replace(this.boxes);
     replace(this.lines);
   }
 
-  /** Show only this many steps of the search. */
+  /** Shows only the first `steps` steps of the search. */
   showSteps(steps) {
     this.until = steps;
     this.draw();
@@ -83,7 +86,7 @@ export class TreeView {
     this.draw();
   }
 
-  /** The node that the pointer means, here or elsewhere. */
+  /** Highlights the node that is hovered in the tree or in another part of the tab. */
   highlight(node) {
     this.lit = node;
     for (const box of this.boxes.children) box.classList.toggle('lit', Number(/** @type {any} */ (box).dataset.node) === node);
@@ -100,17 +103,17 @@ export class TreeView {
     const drawn = layout(tree, shown, this.width, down);
     const winner = new Set(best === undefined ? [] : tree.path(best));
     const chosen = new Set(this.node === undefined ? [] : tree.path(this.node));
-    const there = shown.filter((node) => tree.nodes[node].step < this.until);
+    const visible = shown.filter((node) => tree.nodes[node].step < this.until);
     const about = (node) => ({ node, drawn, down, isWinner: winner.has(node), isChosen: chosen.has(node) });
     Object.assign(this.element.style, { height: `${drawn.height}px` });
     for (const [name, value] of Object.entries({ width: this.width, height: drawn.height })) this.lines.setAttribute(name, String(value));
-    const order = [...there].sort((one, other) => this.weight(one, winner, chosen) - this.weight(other, winner, chosen));
+    const order = [...visible].sort((one, other) => this.weight(one, winner, chosen) - this.weight(other, winner, chosen));
     replace(this.lines, ...order.map((node) => this.line(about(node))));
-    replace(this.boxes, ...there.map((node) => this.box(about(node))));
+    replace(this.boxes, ...visible.map((node) => this.box(about(node))));
     this.highlight(this.lit);
   }
 
-  /** What matters most is drawn last. */
+  /** Drawing order of lines: the winning and the selected path are drawn last, over the others. */
   weight(node, winner, chosen) {
     return Number(this.search.tree.nodes[node].outcome !== 'dropped') + 2 * Number(winner.has(node)) + 4 * Number(chosen.has(node));
   }
