@@ -1,10 +1,10 @@
-// Named arrays of a file → one array per kind, [layers, heads, rows, columns].
+// Converts the named arrays of a file to one array per kind, [layers, heads, rows, columns].
 
 import { FileError } from './npz.js';
 
 export const MOST_WEIGHTS = 8_000_000;
 
-/** Array names of Headlight and of outputs of `transformers`. If a kind has several, the first is used. */
+/** Kinds by array name, for Headlight and `transformers` outputs. If a kind has several arrays, the first is used. */
 const KIND_OF = {
   encoder: 'encoder',
   encoder_attentions: 'encoder',
@@ -19,7 +19,7 @@ const KIND_OF = {
 const LAYER = /^(?:(.*?\D)[_.-]?)?(\d+)$/; // attentions_0, layer.0, or arr_0 of np.savez
 const OF_LAYERS = { ...KIND_OF, layer: 'self', layers: 'self', arr: 'self' };
 
-/** Kind of an array by its name, and its layer if it has a single one; null for other names. */
+/** Kind of an array by its name, and its layer if the array has a single layer; null for other names. */
 export function kindOf(name) {
   if (Object.hasOwn(KIND_OF, name)) return { kind: KIND_OF[name], layer: null };
   const [, base = 'layer', layer] = name.match(LAYER) ?? [];
@@ -33,31 +33,31 @@ export function kindOf(name) {
  */
 export function kindArrays(arrays) {
   const names = Object.keys(arrays).filter((name) => kindOf(name) && arrays[name].numbers.length);
-  const found = {};
+  const arraysByKind = {};
   for (const kind of new Set(Object.values(KIND_OF))) {
     const whole = Object.keys(KIND_OF).find((name) => KIND_OF[name] === kind && names.includes(name));
     const layers = names.filter((name) => kindOf(name).kind === kind && kindOf(name).layer !== null);
     layers.sort((one, other) => kindOf(one).layer - kindOf(other).layer);
-    if (whole) found[kind] = wholeArray(kind, arrays[whole]);
+    if (whole) arraysByKind[kind] = wholeArray(kind, arrays[whole]);
     else if (layers.length)
-      found[kind] = stacked(
+      arraysByKind[kind] = stackLayers(
         kind,
         layers.map((name) => arrays[name]),
       );
   }
-  return found;
+  return arraysByKind;
 }
 
-/** An array of all layers. Stacked outputs have a batch axis of 1 after the layers, which is removed. */
+/** Returns an array of all layers, without the batch axis of 1 that stacked outputs have after the layers. */
 function wholeArray(kind, { shape, numbers }) {
   const [layers, batch, ...map] = shape;
-  if (shape.length !== 5) return checked(kind, { shape, numbers });
+  if (shape.length !== 5) return validate(kind, { shape, numbers });
   if (batch !== 1) throw new FileError('batch', { kind, count: batch });
-  return checked(kind, { shape: [layers, ...map], numbers });
+  return validate(kind, { shape: [layers, ...map], numbers });
 }
 
-/** Stacks an array per layer, each with or without a batch axis of 1. A single array may hold all layers. */
-function stacked(kind, layers) {
+/** Stacks one array per layer, each with or without a batch axis of 1. A single array may hold all layers. */
+function stackLayers(kind, layers) {
   const [{ shape }] = layers;
   const alone = layers.length === 1 && (shape.length === 5 || (shape.length === 4 && shape[0] !== 1));
   if (alone) return wholeArray(kind, layers[0]);
@@ -69,17 +69,17 @@ function stacked(kind, layers) {
     whole.numbers = new Float32Array(size * layers.length);
     for (const [place, { numbers }] of layers.entries()) whole.numbers.set(numbers, place * size);
   }
-  return checked(kind, whole);
+  return validate(kind, whole);
 }
 
-function checked(kind, array) {
+function validate(kind, array) {
   const { shape } = array;
   if (shape.reduce((all, each) => all * each, 1) > MOST_WEIGHTS) throw new FileError('too_many', { limit: MOST_WEIGHTS / 1e6 });
   if (shape.length !== 4) throw new FileError('shape', { kind, shape: shape.join(' × ') });
   return array;
 }
 
-/** Converts nested lists to an array; raises if they are ragged. */
+/** Converts nested lists to an array. Throws if they are ragged. */
 export function flat(lists, kind) {
   const shape = [];
   for (let inner = lists; Array.isArray(inner) && shape.length < 6; inner = inner[0]) shape.push(inner.length);

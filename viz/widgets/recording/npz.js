@@ -1,8 +1,8 @@
 // Reads NumPy archives (`.npz`: a zip of arrays, stored or deflated) in the browser. The input is untrusted.
 
-export const MOST_BYTES = 160_000_000; // inflated size of all arrays
+export const MOST_BYTES = 160_000_000; // maximum inflated size of all arrays
 
-/** An invalid file. The message is the phrase `opened_WORD` with `values`. */
+/** An error in a file. Its text is the phrase `opened_WORD` with `values`. */
 export class FileError extends Error {
   /** @param {string} word @param {Record<string, any>} values */
   constructor(word, values = {}) {
@@ -12,18 +12,19 @@ export class FileError extends Error {
   }
 }
 
-const END = 0x06054b50; // end record, which has the offset of the central directory
+// Signatures of zip records. The end record has the offset of the central directory.
+const END = 0x06054b50;
 const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 
 /**
- * The inflated files of a zip archive by name. Files for which `wanted` returns false are skipped.
+ * Inflates the files of a zip archive. Returns them by name, without files for which `wanted` returns false.
  * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {(name: string) => boolean} wanted
  */
 export async function unzip(bytes, wanted) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const found = new Map();
+  const files = new Map();
   let left = MOST_BYTES;
   try {
     for (const { name, method, size, packed, start } of contents(view, bytes)) {
@@ -32,12 +33,12 @@ export async function unzip(bytes, wanted) {
       if (left < 0) throw new FileError('too_large', { limit: MOST_BYTES / 1e6 });
       const from = start + 30 + view.getUint16(start + 26, true) + view.getUint16(start + 28, true);
       if (view.getUint32(start, true) !== LOCAL || from + packed > bytes.length) throw new FileError('broken');
-      found.set(name, await inflate(bytes.subarray(from, from + packed), method, size));
+      files.set(name, await inflate(bytes.subarray(from, from + packed), method, size));
     }
   } catch (error) {
     throw error instanceof FileError ? error : new FileError('broken'); // truncated or invalid deflate data
   }
-  return found;
+  return files;
 }
 
 function* contents(view, bytes) {
@@ -47,15 +48,15 @@ function* contents(view, bytes) {
   let at = view.getUint32(end + 16, true);
   for (let count = view.getUint16(end + 10, true); count > 0; count--) {
     if (view.getUint32(at, true) !== ENTRY) throw new FileError('broken');
-    const [named, extra, comment] = [28, 30, 32].map((place) => view.getUint16(at + place, true));
-    const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + named));
+    const [nameLength, extra, comment] = [28, 30, 32].map((place) => view.getUint16(at + place, true));
+    const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
     const about = { method: view.getUint16(at + 10, true), packed: view.getUint32(at + 20, true), size: view.getUint32(at + 24, true) };
     yield { name, ...about, start: view.getUint32(at + 42, true) };
-    at += 46 + named + extra + comment;
+    at += 46 + nameLength + extra + comment;
   }
 }
 
-/** Inflate exactly `size` bytes; stop if the archive holds more than it declares. */
+/** Inflates exactly `size` bytes. Stops if the archive holds more bytes than it declares. */
 async function inflate(bytes, method, size) {
   if (method === 0 && bytes.length === size) return bytes;
   if (method !== 8) throw new FileError('broken');
@@ -63,8 +64,8 @@ async function inflate(bytes, method, size) {
   const whole = new Uint8Array(size);
   let done = 0;
   for (;;) {
-    const { value, done: ended } = await reader.read();
-    if (ended) break;
+    const { value, done: isEnd } = await reader.read();
+    if (isEnd) break;
     if (done + value.length > size) {
       await reader.cancel();
       throw new FileError('broken');
@@ -116,7 +117,7 @@ export function parseNpy(bytes) {
   return { shape, texts: Array.from({ length: count }, (_, place) => readText(view, from + place * size, Number(width))) };
 }
 
-/** A text of at most `width` UTF-32 characters, terminated by zero. */
+/** Reads a zero-terminated text of at most `width` UTF-32 characters. */
 function readText(view, from, width) {
   let text = '';
   for (let place = 0; place < width; place++) {

@@ -8,7 +8,7 @@ import { MOST_WEIGHTS, flat, kindArrays, kindOf } from './kind-arrays.js';
 
 const MAX_LABEL_CHARACTERS = 16;
 const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // array names in an error message: count and characters
-const SUM_TOLERANCE = 1e-3; // maximum deviation of a row's sum from 1
+const SUM_TOLERANCE = 1e-3; // maximum deviation of a row's sum from 1, without a remark
 const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 
 /** @param {File} file */
@@ -16,9 +16,9 @@ export async function parseFile(file) {
   if (file.size > MOST_BYTES) throw new FileError('too_large', { limit: MOST_BYTES / 1e6 });
   const bytes = new Uint8Array(await file.arrayBuffer());
   const { names, arrays, texts } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes);
-  const found = kindArrays(arrays);
-  if (!Object.keys(found).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: listOf(names) });
-  return buildRecording(found, texts, file.name.replace(/\.\w+$/, ''));
+  const kinds = kindArrays(arrays);
+  if (!Object.keys(kinds).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: listOf(names) });
+  return buildRecording(kinds, texts, file.name.replace(/\.\w+$/, ''));
 }
 
 async function fromArchive(bytes) {
@@ -54,13 +54,13 @@ function fromJson(bytes) {
   return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])) };
 }
 
-/** The first array names of a file, truncated, for an error message. */
+/** The first array names of a file for an error message, with long names truncated. */
 function listOf(names) {
   const shown = names.slice(0, MOST_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
   return [...shown, ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ');
 }
 
-/** Builds a recording; raises if weights are invalid or token counts do not match the arrays. */
+/** Builds a recording. Throws if weights are invalid or token counts do not match the arrays. */
 function buildRecording(arrays, values, name) {
   const kinds = MAP_KINDS.filter((kind) => arrays[kind]);
   const all = kinds.reduce((sum, kind) => sum + arrays[kind].numbers.length, 0);
@@ -84,12 +84,12 @@ function buildRecording(arrays, values, name) {
 }
 
 function read(kind, weights) {
-  const found = new Uint16Array(weights.length);
+  const levels = new Uint16Array(weights.length);
   for (const [place, weight] of weights.entries()) {
     if (!(weight >= 0 && weight <= 1 + 30 * SUM_TOLERANCE)) throw new FileError('no_weights', { kind });
-    found[place] = levelOf(weight);
+    levels[place] = levelOf(weight);
   }
-  return found;
+  return levels;
 }
 
 function isCausal([, , rows, columns], weights) {
@@ -112,9 +112,9 @@ function unnormalisedRows([, , , columns], weights) {
   return { rows: sums.length, low: rounded(low), high: rounded(high) };
 }
 
-/** Token counts of source and target; raises if two arrays disagree. */
+/** Token counts of source and target. Throws if arrays disagree. */
 function sideLengths(about, kinds) {
-  const found = { source: 0, target: 0 };
+  const lengths = { source: 0, target: 0 };
   for (const kind of kinds) {
     for (const [axis, place] of /** @type {[string, number][]} */ ([
       ['rows', 2],
@@ -122,16 +122,16 @@ function sideLengths(about, kinds) {
     ])) {
       const side = sideOf(kind, axis);
       const count = about[kind].shape[place];
-      if (found[side] && found[side] !== count) throw new FileError('sizes', { first: found[side], second: count });
-      found[side] = count;
+      if (lengths[side] && lengths[side] !== count) throw new FileError('sizes', { first: lengths[side], second: count });
+      lengths[side] = count;
     }
   }
-  return found;
+  return lengths;
 }
 
-/** Locates tokens in the text, else in their joined names. Without names the tokens are numbered. */
-function tokensFromNames(given, text, count) {
-  const names = given ?? Array.from({ length: count }, (_, place) => String(place + 1));
+/** Locates tokens in the text, else in their joined names. Tokens without names are numbered. */
+function tokensFromNames(ownNames, text, count) {
+  const names = ownNames ?? Array.from({ length: count }, (_, place) => String(place + 1));
   if (!Array.isArray(names) || !names.every((each) => typeof each === 'string')) throw new FileError('no_names');
   if (names.length !== count) throw new FileError('sizes', { first: names.length, second: count });
   return (

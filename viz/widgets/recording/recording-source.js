@@ -1,4 +1,4 @@
-// The source of a head view for a recording, which has no data other than its arrays.
+// The source of a head view for a recording. It derives everything from the recording's arrays and tokens.
 
 import { sideOf } from '../core/translation.js';
 import { t } from '../core/i18n.js';
@@ -14,7 +14,7 @@ export class RecordingSource extends TranslationSource {
     this.merges = [recording.source, recording.target].some((tokens) => tokens.some(({ special }) => special) || joins(tokens));
   }
 
-  /** Layer numbers in the model, taken from the first kind. */
+  /** Layer numbers in the model, of the first kind. */
   get numbers() {
     return this.recording.recorded[this.kinds[0]].layers;
   }

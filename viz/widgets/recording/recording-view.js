@@ -12,7 +12,7 @@ import { mountDisplayOptions } from '../parts/display-options.js';
 import { RecordingSource } from './recording-source.js';
 
 const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
-const PAUSE = 80; // milliseconds in which arriving thumbnails are batched before they are drawn
+const PAUSE = 80; // milliseconds in which loaded thumbnails are batched before they are drawn
 
 /** Creates the store for a view of a recording. */
 export function initialState(recording, changes = {}) {
@@ -24,7 +24,7 @@ export function initialState(recording, changes = {}) {
 
 export class RecordingView {
   /**
-   * `store` comes from `initialState`; `keys()`: whether the view handles keys; `name`: its heading.
+   * `store`: created by `initialState`; `keys()`: whether the view handles keys; `name`: heading of the view.
    * @param {HTMLElement} element
    * @param {Recording} recording
    * @param {{ store: import('../core/store.js').Store, keys?: () => boolean, name?: string }} about
@@ -33,7 +33,7 @@ export class RecordingView {
     element.classList.add('explorer', 'recorded');
     this.recording = recording;
     this.store = store;
-    /** @type {Set<string> | null} thumbnails that have arrived and are not drawn yet */
+    /** @type {Set<string> | null} loaded thumbnails that are not drawn yet */
     this.fresh = null;
     /** @type {any} */
     this.waits = null;
@@ -60,15 +60,15 @@ export class RecordingView {
   }
 
   drawRemarks() {
-    const said = this.recording.remarks.map(([word, values]) => {
+    const items = this.recording.remarks.map(([word, values]) => {
       const kind = values.kind ? { kind: t(`kind_${values.kind}`) } : {};
       return make('li', {}, t(`remark_${word}`, { ...values, ...kind }));
     });
-    replace(this.remarks, ...said);
-    this.remarks.hidden = !said.length;
+    replace(this.remarks, ...items);
+    this.remarks.hidden = !items.length;
   }
 
-  /** Draws maps that have arrived: full maps at once, thumbnails in batches. */
+  /** Draws loaded maps: full maps immediately, thumbnails in batches. */
   onMaps({ kind, small, heads }) {
     const { store } = this;
     if (!small) {
