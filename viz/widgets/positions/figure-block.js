@@ -1,8 +1,8 @@
-// A figure's frame on the page: its name, a line about it, the picture, its legend, and its numbers as a table.
+// A figure with its name, description, plot and legend, and a table of its numbers.
 
 import { make, replace } from '../core/dom.js';
 
-/** The numbers are folded away, and drawn when they are unfolded. */
+/** The table is collapsed at first and rendered when it is expanded. */
 export class FigureBlock {
   constructor() {
     this.title = make('h3', {});
@@ -23,7 +23,7 @@ export class FigureBlock {
     this.says.textContent = says;
   }
 
-  /** Rows of a table, made when it is opened. */
+  /** Sets the contents of the table; `rows` may be a function, which is called when the table is rendered. */
   table(summary, head, rows) {
     this.summary.textContent = summary;
     this.inside.setAttribute('aria-label', `${this.title.textContent}: ${summary}`);
@@ -43,14 +43,14 @@ export class FigureBlock {
 
 const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array };
 
-/** Numbers as Plotly sends them: packed, or as plain lists. */
-export function numbersOf(given) {
-  if (!given.bdata) {
-    const values = Float32Array.from(given.flat());
-    return { values, rows: given.length, columns: given[0]?.length ?? 1 };
+/** Decodes the data of a Plotly trace, which are typed arrays in base64 or plain lists. */
+export function numbersOf(data) {
+  if (!data.bdata) {
+    const values = Float32Array.from(data.flat());
+    return { values, rows: data.length, columns: data[0]?.length ?? 1 };
   }
-  const bytes = Uint8Array.from(atob(given.bdata), (letter) => letter.charCodeAt(0));
-  const values = new TYPES[given.dtype](bytes.buffer);
-  const [rows, columns] = given.shape ? String(given.shape).split(',').map(Number) : [values.length, 1];
+  const bytes = Uint8Array.from(atob(data.bdata), (letter) => letter.charCodeAt(0));
+  const values = new TYPES[data.dtype](bytes.buffer);
+  const [rows, columns] = data.shape ? String(data.shape).split(',').map(Number) : [values.length, 1];
   return { values, rows, columns };
 }

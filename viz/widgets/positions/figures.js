@@ -1,5 +1,5 @@
-// The figures of an encoding: its table with all products and one wave, or one head's bias with all heads by distance.
-// Another dimension or head is a change of numbers that are here already.
+// The figures of an encoding: its table, the products of all positions and one dimension's wave; or one head's bias and
+// the bias of all heads by distance. Selecting a dimension or head needs no request.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -8,14 +8,14 @@ import { t } from '../core/i18n.js';
 import { FigureBlock, numbersOf } from './figure-block.js';
 import { drawMap, drawPlot } from './plots.js';
 
-const MAX_HEIGHT = 440; // pixels of a map
+const MAX_HEIGHT = 440; // of a map, in pixels
 const MIN_HEIGHT = 240;
-const WAVE = 168;
-const FEW = 40; // positions of a wave up to which each is a point: nothing lies between them
+const WAVE = 168; // height of the wave in pixels
+const FEW = 40; // waves of at most this many positions have markers, because only positions have values
 
 export class EncodingFigures {
   constructor() {
-    this.chosen = 0; // dimension or head, from nought
+    this.chosen = 0; // index of the selected dimension or head
     this.first = new FigureBlock();
     this.second = new FigureBlock();
     this.wave = new FigureBlock();
@@ -28,7 +28,7 @@ export class EncodingFigures {
     new ResizeObserver(() => this.resized()).observe(this.element);
   }
 
-  /** The figures of an answer; not every one has some. */
+  /** Draws the figures of an answer. Answers for some encodings have none. */
   draw(plotly, answer) {
     this.plotly = plotly;
     this.answer = answer;
@@ -75,7 +75,7 @@ export class EncodingFigures {
     this.showChosen();
   }
 
-  /** What depends on the dimension or head. */
+  /** Updates the parts that depend on the selected dimension or head. */
   showChosen() {
     const table = this.answer.figure.data[1].type === 'heatmap';
     const number = table ? this.chosen : this.chosen + 1; // dimensions count from 0, as in the formula, heads from 1
@@ -85,7 +85,7 @@ export class EncodingFigures {
     else this.showDistances(this.chosen);
   }
 
-  /** One dimension: its column in the table, and its wave. */
+  /** Frames a dimension's column in the table and draws its wave. */
   showWave(number) {
     const { figure, periods } = this.answer;
     const { data, layout } = figure;
@@ -112,7 +112,7 @@ export class EncodingFigures {
     );
   }
 
-  /** One head among all: its bias on the map, and every head's by distance. */
+  /** Draws a head's bias as a map, and the biases of all heads by distance. */
   showDistances(number) {
     const { figure, form } = this.answer;
     const { data, layout } = figure;
@@ -134,12 +134,12 @@ export class EncodingFigures {
     const [distances, values] = [numbersOf(heads[0].x).values, heads.map((line) => numbersOf(line.y).values)];
     const names =
       heads.length > 1 ? heads.map((_, head) => t('positions_pick_head_number', { number: head + 1 })) : [t('positions_map_buckets')];
-    const written = (value) => (this.answer.form === 'buckets' ? value : signed(value, 4));
-    const rows = Array.from(distances, (distance, place) => [distance, ...values.map((each) => written(each[place]))]);
+    const formatValue = (value) => (this.answer.form === 'buckets' ? value : signed(value, 4));
+    const rows = Array.from(distances, (distance, place) => [distance, ...values.map((each) => formatValue(each[place]))]);
     this.second.table(t('positions_numbers'), [title, ...names], rows);
   }
 
-  /** As high as the first is wide, within bounds. */
+  /** Height of a map: the width of the first block, within bounds. */
   tall() {
     return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, this.first.element.clientWidth - 8));
   }
@@ -155,7 +155,7 @@ export class EncodingFigures {
   }
 }
 
-/** A number for each distance, over all queries and keys. */
+/** Expands one value per distance to a map of all queries and keys. */
 function spread(line, positions) {
   const { values } = numbersOf(line.y);
   const z = Array.from({ length: positions }, (_, query) =>
@@ -165,7 +165,7 @@ function spread(line, positions) {
   return { z, zmin: -most, zmax: most };
 }
 
-/** One head by distance: the chosen one stands out. Buckets are steps, as nothing lies between two distances. */
+/** Line of one head by distance; the selected head is emphasised. Buckets are steps, since distances are integers. */
 function lineOf(line, strong, buckets) {
   const steps = buckets ? { mode: 'lines+markers', marker: { size: 5 } } : {};
   const look = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: strong && !buckets ? 3 : 1.5 };

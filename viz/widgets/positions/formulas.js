@@ -2,7 +2,7 @@
 
 import { make } from '../core/dom.js';
 
-// _{below} and ^{above}; BASE is the model's own, PLACE the row of its table.
+// _{subscript} and ^{superscript}. BASE is the model's base, PLACE the row of its table.
 const SCORE = 's_{ij} = q_{i} · k_{j} / √d';
 const FORMULAS = {
   none: [SCORE],
@@ -15,18 +15,18 @@ const FORMULAS = {
   relative: [`${SCORE} + B_{h, b(j − i)}`],
 };
 
-/** The formula of an encoding as text; `offset`: the row of its table that the first position takes. */
+/** The formula of an encoding as lines of text; `offset`: table row of the first position. */
 export function formulasOf({ encoding, base, offset, closed }) {
   const place = offset ? `(p + ${offset})` : 'p';
   const lines = FORMULAS[closed ? 'closed_waves' : encoding] ?? [];
   return lines.map((line) => line.replace('BASE', base).replace('PLACE', place));
 }
 
-/** The lines of it on the page. */
-export const formulaLines = (answer) => formulasOf(answer).map((line) => make('div', {}, ...written(line)));
+/** The formula of an encoding as elements. */
+export const formulaLines = (answer) => formulasOf(answer).map((line) => make('div', {}, ...withScripts(line)));
 
-/** Text with its sub- and superscripts. */
-function written(text) {
+/** Converts a line to text and elements for sub- and superscripts. */
+function withScripts(text) {
   return text
     .split(/([_^]\{[^}]*\})/)
     .filter(Boolean)

@@ -1,4 +1,4 @@
-// One picture in its block: a heatmap with its legend and its numbers, or lines.
+// Draws a plot in its block: a heatmap with its legend and its numbers, or lines.
 
 import { replace } from '../core/dom.js';
 import { fourDecimals, formatSigned } from '../core/map-view.js';
@@ -8,7 +8,7 @@ import { numbersOf } from './figure-block.js';
 
 const FIXED = { showlegend: false, dragmode: false, autosize: true, margin: { l: 52, r: 8, t: 8, b: 44 }, hovermode: 'closest' };
 
-/** `layout` adds to what all pictures have in common. */
+/** Draws a plot. `layout` is merged with the layout that all plots share. */
 export function drawPlot(plotly, block, traces, layout) {
   const fixed = (axis) => ({ ...axis, fixedrange: true });
   const whole = { ...FIXED, ...layout, xaxis: fixed(layout.xaxis), yaxis: fixed(layout.yaxis) };
@@ -16,11 +16,11 @@ export function drawPlot(plotly, block, traces, layout) {
   block.picture.setAttribute('aria-label', `${block.title.textContent}. ${block.says.textContent}`);
 }
 
-/** `marked`: the column in question, if any. `buckets`: the cells are whole numbers that name something. */
+/** Draws a heatmap. `marked`: column to frame, or null; `buckets`: whether the cells are indices of buckets. */
 export function drawMap(plotly, block, trace, { xaxis, yaxis, marked, template, height, buckets }) {
   const { rows, columns, values } = numbersOf(trace.z);
-  const written = (number) => (buckets ? String(number) : formatSigned(number, Math.abs(number) >= 100 ? 0 : 2));
-  const [low, high] = [written(buckets ? 0 : trace.zmin), written(trace.zmax)];
+  const formatValue = (number) => (buckets ? String(number) : formatSigned(number, Math.abs(number) >= 100 ? 0 : 2));
+  const [low, high] = [formatValue(buckets ? 0 : trace.zmin), formatValue(trace.zmax)];
   const shown = { ...trace, ...(buckets ? { zmin: -trace.zmax } : {}), xaxis: 'x', yaxis: 'y' };
   const title = (axis) => ({ title: axis.title, nticks: 8 });
   const axes = { xaxis: title(xaxis), yaxis: { ...title(yaxis), autorange: 'reversed' } };
@@ -34,7 +34,7 @@ export function drawMap(plotly, block, trace, { xaxis, yaxis, marked, template, 
   block.table(t('positions_numbers'), head, () => Array.from({ length: rows }, (_, row) => [row, ...cells(row)]));
 }
 
-/** A frame round one column. */
+/** A frame around one column. */
 function frame(column, rows) {
   const line = { color: getComputedStyle(document.body).getPropertyValue('--accent'), width: 1.5 };
   return { type: 'rect', x0: column - 0.5, x1: column + 0.5, y0: -0.5, y1: rows - 0.5, line };

@@ -1,4 +1,4 @@
-// The Positions tab: all positional encodings, the current model's first. One figure each, from Python.
+// The Positions tab: all positional encodings, the one of the current model first. The server draws their figures.
 
 import { callLatest, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
@@ -8,9 +8,9 @@ import { faultText, t } from '../core/i18n.js';
 import { EncodingFigures } from './figures.js';
 import { formulaLines } from './formulas.js';
 
-const [SHORTEST, LONGEST] = [2, 100]; // positions
-const DEBOUNCE_MS = 80; // milliseconds that the slider of positions rests before the server is asked
-const MAX_CACHED = 40; // answers
+const [SHORTEST, LONGEST] = [2, 100]; // bounds of the number of positions
+const DEBOUNCE_MS = 80; // milliseconds between a change of the length slider and the request
+const MAX_CACHED = 40; // maximum number of cached answers
 
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
@@ -52,8 +52,8 @@ class PositionsTab {
     this.controls = make('div', { class: 'controls' }, length, this.follow);
     this.figures = new EncodingFigures();
     const head = make('div', { class: 'headline' }, this.title, this.own);
-    const told = make('div', { class: 'told' }, head, this.says, this.formula, this.where);
-    const detail = make('div', { class: 'detail' }, told, this.controls, this.note, this.error, this.figures.element);
+    const texts = make('div', { class: 'told' }, head, this.says, this.formula, this.where);
+    const detail = make('div', { class: 'detail' }, texts, this.controls, this.note, this.error, this.figures.element);
     this.root.append(make('div', { class: 'lead' }, this.lead, this.lesson), make('div', { class: 'two' }, this.list, detail));
   }
 
@@ -82,14 +82,14 @@ class PositionsTab {
     });
   }
 
-  // ---------------------------------------------------------------- asking
+  // ---------------------------------------------------------------- requests
 
   choose(encoding) {
     this.encoding = encoding;
     this.load();
   }
 
-  /** As long as the sentence, until a length is chosen. */
+  /** Number of positions: the selected length, else the length of the sentence. */
   positions() {
     return Math.min(LONGEST, Math.max(SHORTEST, this.length ?? state.translation.source.length));
   }
@@ -99,13 +99,13 @@ class PositionsTab {
     const turn = ++this.turn;
     const { theme, language } = state;
     const model = state.translation.model.name;
-    if (model !== this.model) this.encoding = null; // another model: its own encoding first
+    if (model !== this.model) this.encoding = null; // show the encoding of a new model first
     this.model = model;
-    const asked = { model, theme, language, length: this.positions(), ...(this.encoding && { encoding: this.encoding }) };
-    const key = JSON.stringify(asked);
+    const request = { model, theme, language, length: this.positions(), ...(this.encoding && { encoding: this.encoding }) };
+    const key = JSON.stringify(request);
     this.root.setAttribute('aria-busy', 'true');
     try {
-      const [answer, plotly] = await Promise.all([this.kept.get(key) ?? callLatest(this.ask, asked), loadPlotly()]);
+      const [answer, plotly] = await Promise.all([this.kept.get(key) ?? callLatest(this.ask, request), loadPlotly()]);
       if (this.kept.size >= MAX_CACHED) this.kept.delete(this.kept.keys().next().value);
       this.kept.set(key, answer);
       if (turn !== this.turn) return;
