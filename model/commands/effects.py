@@ -1,4 +1,4 @@
-"""`headlight effects TEXT --word WORD`: how much each head supported a written word, estimated and measured."""
+"""`headlight effects TEXT --word WORD`: how much each head supported a written word, predicted and measured."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from headlight.model.translate.translator import Translator
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
-    parser.add_argument("--word", metavar="WORD", help="a written token (without it: the strongest head of each token)")
-    parser.add_argument("--rival", metavar="WORD", help="measure the lead over this token instead of the probability")
+    parser.add_argument("--word", metavar="WORD", help="a written token (default: each one with its strongest head)")
+    parser.add_argument(
+        "--rival",
+        metavar="WORD",
+        help="lead over this token (the first of a word) instead of the probability",
+    )
     parser.add_argument("--target", metavar="TEXT", help="use this translation instead of the model's own")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="print and measure the N strongest heads (10)")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="heads to print and measure for --word (10)")
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of text")
     add_model(parser)
     add_decoding(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the heads by the size of their estimated effect, with the measured one next to it."""
+    """Print the heads by the size of their predicted effect, with the measured one next to it."""
     if arguments.top < 1:
         raise CommandError("--top needs a number of at least 1.")
     translator = load(arguments)
@@ -34,31 +38,32 @@ def run(arguments: argparse.Namespace) -> int:
     translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))
     if arguments.word is None and arguments.rival is not None:
         raise CommandError("--rival needs --word, the written token that it is compared with.")
-    rival = None if arguments.rival is None else _rival(translator, arguments.rival)
-    places = range(len(translation.target_tokens)) if arguments.word is None else [_place(translation, arguments.word)]
-    top = 1 if arguments.word is None else arguments.top
-    found = {place: summarise_effects(translator, translation, place, top, rival).strongest for place in places}
+    rival = None if arguments.rival is None else _parse_rival(translator, arguments.rival)
+    every_word = arguments.word is None
+    places = range(len(translation.target_tokens)) if every_word else [_find_place(translation, arguments.word)]
+    top = 1 if every_word else arguments.top
+    summaries = {place: summarise_effects(translator, translation, place, top, rival) for place in places}
     if arguments.json:
         words = [
             {
                 "word": _label(translation.target_tokens[place]),
                 "place": place,
-                "heads": [asdict(head) for head in heads],
+                "heads": [asdict(head) for head in summary.strongest],
             }
-            for place, heads in found.items()
+            for place, summary in summaries.items()
         ]
         values = {"source": translation.source_text, "text": translation.text, "rival": arguments.rival, "unit": "nats"}
         print(json.dumps(values | {"words": words}, ensure_ascii=False))
         return 0
     print(translation.text)
-    print("predicted  measured  head (nats)")
-    for place, heads in found.items():
-        for head in heads:
-            print(_line(translation, place, head))
+    print("predicted  measured  head  (effects in nats)")
+    for place, summary in summaries.items():
+        for head in summary.strongest:
+            print(_format_line(translation, place, head))
     return 0
 
 
-def _line(translation: Translation, place: int, head: HeadEffect) -> str:
+def _format_line(translation: Translation, place: int, head: HeadEffect) -> str:
     word = _label(translation.target_tokens[place])
     rows = translation.source_tokens if head.kind == "encoder" else translation.target_tokens
     columns = translation.source_tokens if head.kind != "decoder" else (translation.start_token, *rows)
@@ -73,14 +78,14 @@ def _label(token: Token) -> str:
     return token.text.strip()
 
 
-def _place(translation: Translation, word: str) -> int:
+def _find_place(translation: Translation, word: str) -> int:
     labels = [_label(token) for token in translation.target_tokens]
     if word.strip() not in labels:
         raise CommandError(f"--word {word!r} is not a token of the translation: {' '.join(labels)}")
     return labels.index(word.strip())
 
 
-def _rival(translator: Translator, word: str) -> int:
+def _parse_rival(translator: Translator, word: str) -> int:
     ids = translator.target_tokenizer.encode(word)
     if not ids:
         raise CommandError("--rival is empty: name a token.")

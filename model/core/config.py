@@ -212,6 +212,10 @@ class TransformerConfig(Config):
         self._require_ids("pad_id", "end_id", size=min(self.source_vocabulary, self.target_vocabulary))
         self._require_ids("start_id", size=self.target_vocabulary)
 
+    def layer_count(self, kind: str) -> int:
+        """Return the number of layers with this kind of attention: "encoder", "decoder" or "cross"."""
+        return self.encoder_layers if kind == "encoder" else self.decoder_layers
+
     @property
     def resolved_head_width(self) -> int:
         """Width of one head."""

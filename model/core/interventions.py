@@ -106,8 +106,7 @@ def apply_interventions(
 def check_interventions(config: TransformerConfig, interventions: Sequence[Change]) -> None:
     """Raise a `RequestError` unless the model has the layers and heads of every change."""
     for change in interventions:
-        side = "encoder" if getattr(change, "kind", getattr(change, "side", "")) == "encoder" else "decoder"
-        layers = config.encoder_layers if side == "encoder" else config.decoder_layers
+        layers = config.layer_count(getattr(change, "kind", getattr(change, "side", "")))
         for name, count in (("layer", layers), ("head", config.heads), ("from_head", config.heads)):
             index = getattr(change, name, None)
             if index is not None and index >= count:
@@ -183,8 +182,7 @@ def _scale_weights_edit(factors: Tensor) -> Edit:
 
 
 def _layers(config: TransformerConfig, kind: Kind, layer: int | None) -> Sequence[int]:
-    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
-    return range(layers) if layer is None else [layer]
+    return range(config.layer_count(kind)) if layer is None else [layer]
 
 
 def _heads(head: int | None) -> slice:

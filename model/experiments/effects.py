@@ -1,11 +1,11 @@
-"""Effects: what each look of each head contributed to a written word, estimated for all heads by one backward pass.
+"""Effects: what each look of each head contributed to a written word, predicted for all heads by one backward pass.
 
 The effect of a cell is its attention weight times the slope of the word's log probability y with respect to it,
-α · ∂y/∂α: a first-order estimate of what y loses if the weight is zero (attribution patching, Nanda 2023,
+α · ∂y/∂α: a first-order prediction of what y loses if the weight is zero (attribution patching, Nanda 2023,
 https://www.neelnanda.io/mechanistic-interpretability/attribution-patching). The cells of a head sum to the head's
 output times its gradient. With a rival token, y is log p(word) − log p(rival), the difference of their logits.
 
-An estimate ranks heads well, but misjudges the size where the model is sure of the word. `measured_effects` runs the
+A prediction ranks heads well, but misjudges the size if the model is sure of the word. `measured_effects` runs the
 model without the parts.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +23,11 @@ from torch import Tensor
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import range_error
-from headlight.model.experiments.importance import AttentionPart, SwitchedOff, all_heads, logits_without
-from headlight.model.experiments.scoring import decoder_inputs
+from headlight.model.experiments.importance import AttentionPart, SwitchedOff, logits_without
+from headlight.model.experiments.scoring import forced_logits, gradient_batch_size
 from headlight.model.measures.trace_records import Numbers
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
-
-MAX_TOKENS = 1 << 10  # source and target tokens per batch with gradients
 
 
 @dataclass(frozen=True)
@@ -41,26 +40,23 @@ class WordEffects:
 
     def heads(self, kind: Kind) -> Numbers:
         """Return the effect of each head of a kind, `[layers, heads]`: the sum over its cells."""
-        sums: Numbers = self.cells[kind].sum(axis=(2, 3))
+        sums: Numbers = self.cells[kind].sum(axis=(2, 3), dtype=np.float64)
         return sums
 
 
-@dataclass(frozen=True)
-class HeadEffect:
-    """The effect of one head on a word, and the cell with most of it."""
+@dataclass(frozen=True, kw_only=True)
+class HeadEffect(AttentionPart):
+    """The effect of one head on a word, in nats, and the cell that contributes most to it."""
 
-    kind: str
-    layer: int  # counted from 0
-    head: int
-    predicted: float  # nats
+    predicted: float
     measured: float  # loss without the head
-    row: int  # of the strongest cell
+    row: int
     column: int
-    cell: float  # its predicted effect
+    cell: float  # predicted effect of the cell
 
 
 class EffectSummary(NamedTuple):
-    """The estimated effects of all heads on one word, and the largest ones with their measured values."""
+    """The predicted effects of all heads on one word, and the largest ones with their measured values."""
 
     heads: dict[Kind, Numbers]  # kind → [layers, heads]
     strongest: list[HeadEffect]
@@ -74,9 +70,8 @@ def word_effects(
     Each row of a batch has its own word, so one backward pass serves all rows. The request's interventions apply.
     """
     _check(translator, translation, places, rival)
-    source = len(translation.source_tokens)
     results: list[WordEffects] = []
-    rows_per_batch = max(1, MAX_TOKENS // (source + len(translation.target_tokens)))
+    rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
     for start in range(0, len(places), rows_per_batch):
         results.extend(_batch_effects(translator, translation, places[start : start + rows_per_batch], rival))
     return results
@@ -102,12 +97,13 @@ def measured_effects(
 def summarise_effects(
     translator: Translator, translation: Translation, place: int, count: int, rival: int | None = None
 ) -> EffectSummary:
-    """Estimate the effect of every head on a word, and measure the `count` largest by runs without the head."""
+    """Predict the effect of every head on a word, and measure the `count` largest by runs without the head."""
     (effects,) = word_effects(translator, translation, [place], rival)
     sums = {kind: effects.heads(kind) for kind in KINDS}
-    parts = all_heads(translator.model.config)
-    predicted = {part: float(sums[part.kind][part.layer, part.head]) for part in parts}
-    first = sorted(parts, key=lambda part: -abs(predicted[part]))[:count]
+    predicted = {
+        AttentionPart(kind, *head): float(sums[kind][head]) for kind in KINDS for head in np.ndindex(sums[kind].shape)
+    }
+    first = sorted(predicted, key=lambda part: -abs(predicted[part]))[:count]
     losses = measured_effects(translator, translation, place, [(part,) for part in first], rival)
     strongest = [_head_effect(effects, part, predicted[part], loss) for part, loss in zip(first, losses, strict=True)]
     return EffectSummary(sums, strongest)
@@ -116,27 +112,19 @@ def summarise_effects(
 def _head_effect(effects: WordEffects, part: AttentionPart, predicted: float, measured: float) -> HeadEffect:
     cells = effects.cells[part.kind][part.layer, part.head]
     row, column = (int(index) for index in np.unravel_index(np.abs(cells).argmax(), cells.shape))
-    return HeadEffect(
-        part.kind,
-        part.layer or 0,
-        part.head or 0,
-        predicted=round(predicted, 6),
-        measured=round(measured, 6),
-        row=row,
-        column=column,
-        cell=round(float(cells[row, column]), 6),
-    )
+    values = {"predicted": predicted, "measured": measured, "cell": float(cells[row, column])}
+    rounded = {name: round(value, 6) for name, value in values.items()}
+    return HeadEffect(part.kind, part.layer, part.head, row=row, column=column, **rounded)
 
 
 def _batch_effects(
     translator: Translator, translation: Translation, places: Sequence[int], rival: int | None
 ) -> list[WordEffects]:
-    model, rows = translator.model, len(places)
-    batch = translator.checker.prepare([translation.request])
-    ids = batch.source_ids.expand(rows, -1)
-    mask = None if batch.source_mask is None else batch.source_mask.expand(rows, -1, -1, -1)
-    counts = {kind: model.config.encoder_layers if kind == "encoder" else model.config.decoder_layers for kind in KINDS}
-    names = {kind: [f"{attention_path(kind, layer)}.weights" for layer in range(counts[kind])] for kind in KINDS}
+    model = translator.model
+    names = {
+        kind: [f"{attention_path(kind, layer)}.weights" for layer in range(model.config.layer_count(kind))]
+        for kind in KINDS
+    }
     seen: dict[str, Tensor] = {}
 
     def track(weights: Tensor, name: str) -> Tensor:
@@ -145,17 +133,16 @@ def _batch_effects(
         return seen[name]
 
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
-        with watch(model, *(name for each in names.values() for name in each), edit=track):
-            memory = model.encode(ids, mask, padded=batch.padded)
-            inputs = decoder_inputs(translator, translation, len(translation.target_tokens), rows)
-            logits = model.decoder(inputs, model.decoder.new_state(memory, cached=False))
-        scores = _scores(logits[range(rows), list(places)], translation, places, rival)
+        with watch(model, *chain(*names.values()), edit=track):
+            logits = forced_logits(translator, translation, len(translation.target_tokens), len(places))
+        scores = _scores(logits[range(len(places)), list(places)], translation, places, rival)
+        # Interventions can disconnect weights from the word: their gradients are zero.
         gradients = torch.autograd.grad(scores.sum(), list(seen.values()), allow_unused=True, materialize_grads=True)
-    effects = {name: (seen[name] * slope).detach().double().cpu() for name, slope in zip(seen, gradients, strict=True)}
-    kinds = {kind: torch.stack([effects[name] for name in names[kind]], dim=1).numpy() for kind in KINDS}
-    values = scores.tolist()
+    effects = {name: (seen[name] * slope).detach().cpu() for name, slope in zip(seen, gradients, strict=True)}
+    cells = {kind: torch.stack([effects[name] for name in names[kind]], dim=1).numpy() for kind in KINDS}
     return [
-        WordEffects(place, values[row], {kind: kinds[kind][row] for kind in KINDS}) for row, place in enumerate(places)
+        WordEffects(place, score, {kind: cells[kind][row] for kind in KINDS})
+        for row, (place, score) in enumerate(zip(places, scores.tolist(), strict=True))
     ]
 
 

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from headlight.model.core.masks import padding_mask
-from headlight.model.experiments.importance import MAX_LOGITS_PER_BATCH, MAX_ROWS_PER_BATCH
-from headlight.model.experiments.scoring import decoder_inputs, log_probabilities
+from headlight.model.experiments.importance import MAX_ROWS_PER_BATCH
+from headlight.model.experiments.scoring import MAX_LOGITS_PER_BATCH, decoder_inputs, log_probabilities
 from headlight.model.measures.trace_records import Numbers
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator

@@ -20,15 +20,13 @@ import torch
 from torch import Tensor
 
 from headlight.model.core.probes import watch
-from headlight.model.experiments.scoring import decoder_inputs, log_probabilities
+from headlight.model.experiments.scoring import forced_logits, gradient_batch_size, log_probabilities
 from headlight.model.measures.trace_records import Numbers
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
 EMBEDDED = "encoder.embedding.embedded"
 CROSS = "decoder.layers.*.cross_attention.weights"
-MAX_TOKENS = 1 << 10  # source and target tokens per batch with gradients: about 100 MB of activations for OPUS-MT
-MAX_LOGITS_PER_BATCH = 1 << 23
 INITIAL_INTERVALS = (0.0, 1 / 256, 1 / 32, 1 / 8, 1 / 2, 1.0)
 POINTS_PER_INTERVAL = 4  # gradients per interval of the path
 MAX_POINTS = 960
@@ -128,7 +126,7 @@ def _score_endpoints(
 ) -> None:
     """Score the word at the ends of the intervals `pieces`, and cache the scores in `known`."""
     ends = sorted({end for interval in pieces for end in interval} - set(known))
-    rows_per_batch = _batch_size(translator, embedded, places)
+    rows_per_batch = gradient_batch_size(translator, embedded.shape[1], max(places) + 1)
     for start in range(0, len(ends), rows_per_batch):
         chunk = ends[start : start + rows_per_batch]
         shares = torch.tensor(chunk, dtype=embedded.dtype, device=embedded.device)[:, None, None]
@@ -148,20 +146,13 @@ def _integrate(
     roots, widths = np.polynomial.legendre.leggauss(POINTS_PER_INTERVAL)
     points = [(start + (end - start) * (root + 1) / 2) for start, end in pieces for root in roots]
     shares = torch.tensor(points, dtype=embedded.dtype, device=embedded.device)[:, None, None]
-    rows_per_batch = _batch_size(translator, embedded, places)
+    rows_per_batch = gradient_batch_size(translator, embedded.shape[1], max(places) + 1)
     sums = []
     for first in range(0, len(points), rows_per_batch):
         gradient = _gradients(translator, translation, places, shares[first : first + rows_per_batch] * embedded)
         sums.append((gradient * embedded).sum(dim=-1).double().cpu())
     weights = torch.tensor([[(end - start) / 2 * width for width in widths] for start, end in pieces])
     return torch.einsum("pws,pw->ps", torch.cat(sums).view(len(pieces), POINTS_PER_INTERVAL, -1), weights.double())
-
-
-def _batch_size(translator: Translator, embedded: Tensor, places: Sequence[int]) -> int:
-    """Return the number of points per batch."""
-    target_tokens = max(places) + 1
-    logits = target_tokens * translator.model.config.target_vocabulary
-    return max(1, min(MAX_TOKENS // (embedded.shape[1] + target_tokens), MAX_LOGITS_PER_BATCH // logits))
 
 
 def _embedded(translator: Translator, translation: Translation) -> Tensor:
@@ -183,14 +174,8 @@ def _gradients(translator: Translator, translation: Translation, places: Sequenc
 
 def _scores(translator: Translator, translation: Translation, places: Sequence[int], embedded: Tensor) -> Tensor:
     """Return the summed log probability of the tokens at `places`, given source embeddings, `[rows]`."""
-    model, rows = translator.model, len(embedded)
-    batch = translator.checker.prepare([translation.request])
-    ids = batch.source_ids.expand(rows, -1)
-    mask = None if batch.source_mask is None else batch.source_mask.expand(rows, -1, -1, -1)
-    with watch(model, EMBEDDED, edit=lambda value, name: embedded):
-        memory = model.encode(ids, mask, padded=batch.padded)
-    inputs = decoder_inputs(translator, translation, max(places) + 1, rows)
-    logits = model.decoder(inputs, model.decoder.new_state(memory, cached=False))
+    with watch(translator.model, EMBEDDED, edit=lambda value, name: embedded):
+        logits = forced_logits(translator, translation, max(places) + 1, len(embedded))
     return log_probabilities(logits, translation, places).sum(dim=-1)
 
 

@@ -17,15 +17,14 @@ from torch import Tensor
 
 from headlight.model.core.attention import KeyValues
 from headlight.model.core.config import TransformerConfig
-from headlight.model.core.masks import pad_sequences
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import DecoderState, Memory, attention_path
 from headlight.model.errors import range_error
-from headlight.model.records import KINDS, Kind, Translation
+from headlight.model.experiments.scoring import MAX_LOGITS_PER_BATCH, decoder_inputs, log_probabilities
+from headlight.model.records import Kind, Translation
 from headlight.model.translate.requests import PreparedBatch
 from headlight.model.translate.translator import Translator
 
-MAX_LOGITS_PER_BATCH = 1 << 23  # 32 MB
 MAX_ROWS_PER_BATCH = 32  # small, because the work can stop only between batches
 
 
@@ -45,9 +44,8 @@ def all_parts(
     config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decoder", "encoder")
 ) -> list[AttentionPart]:
     """List every kind, then every layer, then every head, in the order of `kinds`."""
-    layers = {kind: config.encoder_layers if kind == "encoder" else config.decoder_layers for kind in KINDS}
     kind_parts = [AttentionPart(kind) for kind in kinds]
-    layer_parts = [AttentionPart(kind, layer) for kind in kinds for layer in range(layers[kind])]
+    layer_parts = [AttentionPart(kind, layer) for kind in kinds for layer in range(config.layer_count(kind))]
     heads = range(config.heads)
     return [
         *kind_parts,
@@ -75,8 +73,11 @@ def ablation_losses(
     A negative loss is a gain. Nothing runs between batches, so closing the iterator stops the work. The request's
     own interventions also apply.
     """
+    places = range(len(translation.target_tokens))
     for logits in logits_without(translator, translation, sets):
-        yield [translation.log_probability - score for score in _total_scores(logits, translation)]
+        with torch.inference_mode():
+            scores = log_probabilities(logits, translation, places).double().sum(dim=-1)
+        yield [translation.log_probability - score for score in scores.tolist()]
 
 
 def logits_without(translator: Translator, translation: Translation, sets: Sequence[SwitchedOff]) -> Iterator[Tensor]:
@@ -125,8 +126,7 @@ def _head_masks(translator: Translator, rows: Sequence[SwitchedOff]) -> dict[str
     """Create the head mask of each changed attention, `[rows, heads, 1, 1]`: zero for ablated heads."""
     config, factors = translator.model.config, {}
     for row, part in ((row, part) for row, parts in enumerate(rows) for part in parts):
-        count = config.encoder_layers if part.kind == "encoder" else config.decoder_layers
-        for layer in range(count) if part.layer is None else [part.layer]:
+        for layer in range(config.layer_count(part.kind)) if part.layer is None else [part.layer]:
             path = f"{attention_path(part.kind, layer)}.weights"
             if path not in factors:
                 factors[path] = torch.ones(len(rows), config.heads, 1, 1, device=translator.device)
@@ -151,9 +151,8 @@ def _decode_rows(
     translator: Translator, translation: Translation, memory: Memory, rows: int, factors: Mapping[str, Tensor]
 ) -> Tensor:
     """Return the logits of the translation in each row, `[rows, tokens, vocabulary]`."""
-    config, decoder = translator.model.config, translator.passes.decoder
-    ids = [token.id for token in translation.target_tokens]
-    inputs = pad_sequences([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device).expand(rows, -1)
+    decoder = translator.passes.decoder
+    inputs = decoder_inputs(translator, translation, len(translation.target_tokens), rows)
     state = decoder.new_state(memory, cached=False)
     cross = [KeyValues(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1)) for keys, values in state.cross]
     mask = None if state.mask is None else state.mask.expand(rows, -1, -1, -1)
@@ -167,19 +166,7 @@ def _decode_rows(
         return logits
 
 
-def _total_scores(logits: Tensor, translation: Translation) -> list[float]:
-    """Return the log probability of the translation in each row."""
-    ids = [token.id for token in translation.target_tokens]
-    with torch.inference_mode():
-        targets = torch.tensor(ids, device=logits.device).expand(len(logits), -1)[..., None]
-        wide = logits.float()
-        log_probabilities = wide.gather(2, targets)[..., 0] - wide.logsumexp(dim=-1)
-        results: list[float] = log_probabilities.double().sum(dim=-1).tolist()
-    return results
-
-
 def _check(config: TransformerConfig, part: AttentionPart) -> None:
-    layers = config.encoder_layers if part.kind == "encoder" else config.decoder_layers
-    for name, place, count in (("layer", part.layer, layers), ("head", part.head, config.heads)):
+    for name, place, count in (("layer", part.layer, config.layer_count(part.kind)), ("head", part.head, config.heads)):
         if place is not None and not 0 <= place < count:
             raise range_error(name, place, 0, count - 1)

@@ -1,4 +1,4 @@
-"""Scores chosen tokens of a translation: decoder inputs and log probabilities."""
+"""Scores chosen tokens of a translation: decoder inputs, logits and log probabilities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from torch import Tensor
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
+MAX_TOKENS = 1 << 10  # source and target tokens per batch with gradients: about 100 MB of activations for OPUS-MT
+MAX_LOGITS_PER_BATCH = 1 << 23  # 32 MB
+
+
+def gradient_batch_size(translator: Translator, source_tokens: int, target_tokens: int) -> int:
+    """Return the number of rows per batch with gradients."""
+    logits = target_tokens * translator.model.config.target_vocabulary
+    return max(1, min(MAX_TOKENS // (source_tokens + target_tokens), MAX_LOGITS_PER_BATCH // logits))
+
 
 def decoder_inputs(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
     """Return the decoder inputs that predict the first `length` tokens, `[rows, length]`."""
@@ -18,9 +27,22 @@ def decoder_inputs(translator: Translator, translation: Translation, length: int
     return inputs.expand(rows, -1)
 
 
+def forced_logits(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
+    """Run equal rows of the sentence through the model, `[rows, length, vocabulary]`.
+
+    With gradients, so the caller sets the context. A watch of the caller can edit each row.
+    """
+    model = translator.model
+    batch = translator.checker.prepare([translation.request])
+    mask = None if batch.source_mask is None else batch.source_mask.expand(rows, -1, -1, -1)
+    memory = model.encode(batch.source_ids.expand(rows, -1), mask, padded=batch.padded)
+    inputs = decoder_inputs(translator, translation, length, rows)
+    logits: Tensor = model.decoder(inputs, model.decoder.new_state(memory, cached=False))
+    return logits
+
+
 def log_probabilities(logits: Tensor, translation: Translation, places: Sequence[int]) -> Tensor:
     """Map logits, `[rows, tokens, vocabulary]`, to log probabilities of the tokens at `places`, `[rows, places]`."""
     selected = logits[:, list(places)].float()
     ids = torch.tensor([translation.target_tokens[place].id for place in places], device=logits.device)
-    log_probabilities = selected.log_softmax(dim=-1)
-    return log_probabilities.gather(2, ids.expand(len(logits), -1)[..., None])[..., 0]
+    return selected.gather(2, ids.expand(len(logits), -1)[..., None])[..., 0] - selected.logsumexp(dim=-1)

@@ -99,8 +99,7 @@ class Endpoints:
         request = self._request({name: value for name, value in values.items() if name not in SELECTION_NAMES})
         config = self.service.model_info(request.model).model.config
         # Indices are checked before translating. The mean over layers is available only on the page.
-        layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
-        layer: int = check_index("layer", selected["layer"], count=layers)
+        layer: int = check_index("layer", selected["layer"], count=config.layer_count(selection.kind))
         head: IndexOrReduction = check_index("head", selected["head"], count=config.heads, merged=get_args(Merged))
         answer, _ = self.service.translate_with_source(request, "api")
         attention_map = answer.attention_map(selection.kind, layer, None if isinstance(head, str) else head)

@@ -9,7 +9,7 @@ import torch
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError
-from headlight.model.experiments import effects
+from headlight.model.experiments import scoring
 from headlight.model.experiments.effects import WordEffects, measured_effects, word_effects
 from headlight.model.experiments.importance import AttentionPart, all_heads
 from headlight.model.experiments.scoring import decoder_inputs
@@ -93,7 +93,7 @@ def test_a_batch_of_words_has_the_effects_of_each_word_alone(
 ) -> None:
     places = range(len(answer.target_tokens))
     together = word_effects(translator, answer, places)
-    monkeypatch.setattr(effects, "MAX_TOKENS", 1)  # one word per batch
+    monkeypatch.setattr(scoring, "MAX_TOKENS", 1)  # one word per batch
     for place, (found, alone) in enumerate(zip(together, word_effects(translator, answer, places), strict=True)):
         assert found.place == alone.place == place
         assert found.score == pytest.approx(alone.score, abs=1e-5)
