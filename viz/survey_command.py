@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headlight.model.commands.common import DEFAULT_MODEL, ProgressLine, model_folder
+from headlight.model.commands.common import DEFAULT_MODEL, ProgressLine, add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import DEFAULT_MEASURES, check_measures
 from headlight.model.experiments.survey_cluster import survey_on_cluster
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, metavar="DIR", help="output folder; an unfinished survey is resumed")
     parser.add_argument("--workers", type=int, metavar="N", help="number of processes (1; in a cluster: one per core)")
     parser.add_argument("--cluster", action="store_true", help="use the running Ray cluster, or start one")
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    add_device(parser)
     parser.add_argument("--from", dest="start", metavar="WORD", help="find: the word of the row")
     parser.add_argument("--to", dest="end", metavar="WORD", help="find: the word with the row's largest weight")
     parser.add_argument("--least", type=float, default=0.3, metavar="X", help="find: minimum weight (0.3)")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from headlight.model.checkpoints.alignment_heads import best_head
-from headlight.model.commands.common import model_folder
+from headlight.model.commands.common import add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.measures.alignment import attention_links
 from headlight.model.measures.alignment_head import AlignmentHead
@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="layer and head, counted from 1 as on the page; S 1: use the row after the word (the model's best head)",
     )
     parser.add_argument("--output", type=Path, help="output file (standard output)")
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    add_device(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

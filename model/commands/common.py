@@ -30,13 +30,18 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_MODEL,
         help=f"a folder, a name in assets/models, or an id on the Hub: OWNER/NAME[@REVISION] ({DEFAULT_MODEL})",
     )
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    add_device(parser)
     parser.add_argument(
         "--step-weights",
         choices=("float16", "float32", "plain"),
         default="float16",
         help="storage type of the decoder's weights on a CPU (float16)",
     )
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add `--device`."""
+    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
 
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:

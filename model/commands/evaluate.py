@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from headlight.model.commands.common import add_reverse_model, load_reverse_model, model_folder
+from headlight.model.commands.common import add_device, add_reverse_model, load_reverse_model, model_folder
 from headlight.model.errors import TrainingError
 from headlight.model.families.loading import kind_of_folder
 from headlight.model.text.languages import languages_from_name
@@ -45,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_reverse_model(parser)
     parser.add_argument("--heads-off", action="store_true", help="measure a classifier's accuracy without each head")
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    add_device(parser)
     parser.add_argument("--hypotheses", type=Path, help="output file of the translations")
     parser.add_argument("--json", type=Path, help="output file of the scores")
 

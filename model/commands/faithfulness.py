@@ -12,7 +12,7 @@ from headlight.model.checkpoints.alignment_heads import best_head
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.checkpoints.reports import KEY
 from headlight.model.checkpoints.shipped import ASSETS
-from headlight.model.commands.common import ProgressLine, model_folder
+from headlight.model.commands.common import ProgressLine, add_device, model_folder
 from headlight.model.commands.steadiness import sample_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods", default=",".join(COMPARED_METHODS), help=f"some of {', '.join(METHODS)}, with commas"
     )
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    add_device(parser)
     parser.add_argument("--output", type=Path, help="output file, e.g. assets/faithfulness/de-en.json")
 
 

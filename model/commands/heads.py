@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.checkpoints.reports import HEADS, KEY
 from headlight.model.checkpoints.shipped import ASSETS
-from headlight.model.commands.common import model_folder
+from headlight.model.commands.common import add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.measures.alignment import AlignmentCounts, error_bounds
 from headlight.model.measures.alignment import count_heads as count_heads_of_one
@@ -52,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--links", type=Path, help="table of aligned sentences (the one in assets/corpora/links)")
     parser.add_argument("--source", help="column of the source language (from the model's name)")
     parser.add_argument("--target", help="column of the target language (from the model's name)")
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    add_device(parser)
     parser.add_argument("--output", type=Path, help="output file of the best heads, e.g. heads.json")
     parser.add_argument("--write", action="store_true", help="store the best heads in the model's folder")
 

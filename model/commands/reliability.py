@@ -18,7 +18,7 @@ from typing import Any
 
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.checkpoints.shipped import ASSETS, shipped_models
-from headlight.model.commands.common import ProgressLine, model_folder
+from headlight.model.commands.common import ProgressLine, add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.training.card_section import refresh_checksums, replace_section
 from headlight.model.training.evaluate import read_test
@@ -72,7 +72,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--verdicts", type=Path, help="that table with verdicts filled in, to include them")
     parser.add_argument("--write", action="store_true", help="store the rule and its figures in the model's folder")
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    add_device(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.checkpoints.reports import KEY
 from headlight.model.checkpoints.shipped import ASSETS
-from headlight.model.commands.common import ProgressLine, model_folder
+from headlight.model.commands.common import ProgressLine, add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.experiments.head_roles import ROLES_FILE, head_roles, to_json
 from headlight.model.measures.roles import NAMES
@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"number of sentences, evenly spaced in the table ({SENTENCES})",
     )
     parser.add_argument("--write", action="store_true", help="store the roles in the model's folder")
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    add_device(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
