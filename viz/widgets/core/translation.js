@@ -130,14 +130,14 @@ export class Translation {
     return kind === 'decoder' ? [this.start, ...this.target.slice(0, -1)] : this.source;
   }
 
-  /** The input token of a row's query. */
+  /** The token whose state is the query of a row: in the decoder, the token before the written one. */
   previousToken(kind, row) {
     if (kind === 'encoder') return this.source[row];
     return row ? this.target[row - 1] : this.start;
   }
 
   /**
-   * The map of one head, the mean or maximum of heads, or the mean of layers. Cached.
+   * The map of one head, or the mean or maximum over heads and layers. Cached.
    * @param {Kind} kind
    * @param {LayerPlace} layer
    * @param {HeadPlace} head
@@ -161,8 +161,8 @@ export class Translation {
   }
 
   /**
-   * The map of one head as integers, or the sum or maximum over heads and layers. Sums and maxima per layer are cached,
-   * because those over all layers reuse them.
+   * The map of one head as integers, or the sum or maximum over heads and layers. Sums and maxima are cached;
+   * those over all layers reuse those of each layer.
    * @param {Kind} kind
    * @param {LayerPlace} layer
    * @param {HeadPlace} head
@@ -188,7 +188,7 @@ export class Translation {
     return result;
   }
 
-  /** Whether maps of this kind have an attention mask. */
+  /** Whether maps of this kind are causal: a row has no weights on later tokens. */
   masked(kind) {
     return kind === 'decoder';
   }

@@ -2,6 +2,8 @@
 
 import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
+import { LANGUAGES } from '../core/languages.js';
+import { state } from '../core/state.js';
 
 const CLOSE = 0.00005; // scores are shown with four decimals, so that smaller differences are invisible
 
@@ -12,13 +14,13 @@ const CLOSE = 0.00005; // scores are shown with four decimals, so that smaller d
  * @param {number} weight weight of the back-translation score
  */
 export function choiceReason(tree, finished, backs, weight) {
-  const [best, second] = finished;
+  const [best] = finished;
   if (best === undefined) return '';
-  return `${againstOthers(tree, finished, backs, weight, second)} ${againstGreedy(tree, best)}`;
+  return `${againstOthers(tree, finished, backs, weight)}${LANGUAGES[state.language].gap}${againstGreedy(tree, best)}`;
 }
 
-function againstOthers(tree, finished, backs, weight, second) {
-  const [best] = finished;
+function againstOthers(tree, finished, backs, weight) {
+  const [best, second] = finished;
   const text = tree.textOf(best).text;
   if (second === undefined) return t('decoding_why_only', { text });
   const score = (place) => tree.about(place).score;
@@ -37,10 +39,9 @@ function againstOthers(tree, finished, backs, weight, second) {
 
 /** Names the first token of the path that is not the most probable continuation, from which greedy search diverges. */
 function againstGreedy(tree, best) {
-  const mostProbable = (places) => places.reduce((one, other) => (tree.about(other).score > tree.about(one).score ? other : one));
   for (const place of tree.path(best)) {
     const parent = tree.parent(place);
-    const first = mostProbable(parent === undefined ? tree.steps[0] : tree.textOf(parent).children);
+    const first = parent === undefined ? tree.steps[0][0] : tree.child(parent);
     if (first === place) continue;
     const { step, label } = tree.about(place);
     return t('decoding_why_not_greedy', { step: step + 1, token: label, other: tree.about(first).label });

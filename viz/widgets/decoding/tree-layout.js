@@ -31,8 +31,8 @@ export function visibleNodes(search, { dropped, late, chosen }) {
   const path = new Set(chosen === undefined ? [] : tree.path(chosen));
   const last = lastDecisiveStep(search);
   return tree.nodes.flatMap(({ outcome, step }, place) => {
-    const visible = (dropped || outcome !== 'dropped') && (late || step <= last);
-    return visible || path.has(place) ? [place] : [];
+    const isShown = (dropped || outcome !== 'dropped') && (late || step <= last);
+    return isShown || path.has(place) ? [place] : [];
   });
 }
 

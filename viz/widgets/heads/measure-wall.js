@@ -58,8 +58,8 @@ export class MeasureWall {
   }
 }
 
-export function colourTile(button, text, level) {
-  const rgb = level === level ? scaleColour(state.palette, level) : null;
+export function colourTile(button, text, level, palette = state.palette) {
+  const rgb = level === level ? scaleColour(palette, level) : null;
   button.dataset.value = text;
   button.style.backgroundColor = rgb ? cssColour(rgb) : '';
   button.style.color = rgb ? textColourOn(rgb) : '';

@@ -3,11 +3,14 @@
 import { make } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 
-const REST_MS = 250; // a selection that changes again within this time is not asked for
+const DEBOUNCE_MS = 250; // a selection is requested after it has been stable for this long
 
 export class Question {
-  /** @param {string} name class of the element */
-  constructor(name) {
+  /**
+   * @param {string} name CSS class of the element
+   * @param {() => void} onToggle
+   */
+  constructor(name, onToggle = () => this.draw()) {
     this.title = make('summary', {});
     this.waits = make('p', { class: 'quiet', role: 'status' });
     this.body = make('div', { class: 'answer' });
@@ -15,7 +18,7 @@ export class Question {
     this.element = make('details', { class: `question ${name}` }, this.title, this.waits, this.body, this.error);
     this.latest = new LatestRequest(this.body, this.error, 'error_our_fault');
     this.timer = 0;
-    this.element.addEventListener('toggle', () => this.draw());
+    this.element.addEventListener('toggle', onToggle);
   }
 
   /** Show the question for the current selection; subclasses ask for the answer. */
@@ -39,6 +42,6 @@ export class Question {
       await this.latest.load(key, ask, show);
       if (!this.body.classList.contains('waits')) this.waits.textContent = '';
     };
-    this.timer = setTimeout(load, this.latest.shown ? REST_MS : 0);
+    this.timer = setTimeout(load, this.latest.shown ? DEBOUNCE_MS : 0);
   }
 }

@@ -1,4 +1,4 @@
-// "Which heads wrote this word?": the heads with the largest effect on it, estimated by one backward pass and measured
+// "Which heads wrote this word?": the heads with the largest effect on it, predicted by one backward pass and measured
 // by a run without each head. While the question is open, the wall shows every head's effect.
 
 import { callLatest } from '../core/boot.js';
@@ -6,20 +6,17 @@ import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
-import { cssColour, scaleColour, textColourOn } from '../core/theme.js';
+import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 import { Question } from './question.js';
-import { resetTile } from './measure-wall.js';
+import { colourTile, resetTile } from './measure-wall.js';
 import { markedCell } from './marked-cell.js';
 
 const STRONG = 0.4; // nats; the colour is full from here
 
-/** The colour of an effect, −1 to 1 on the scale of differences; the square root shows small effects, too. */
-const effectColour = (effect) => {
-  const level = Math.sign(effect) * Math.sqrt(Math.min(1, Math.abs(effect) / STRONG));
-  return scaleColour('difference', (1 + level) / 2);
-};
+/** Level of an effect on the scale of differences, from 0 (against) to 1 (for); the square root shows small effects, too. */
+const effectLevel = (effect) => (1 + Math.sign(effect) * Math.sqrt(Math.min(1, Math.abs(effect) / STRONG))) / 2;
 
 export class WordEffects extends Question {
   /**
@@ -28,10 +25,9 @@ export class WordEffects extends Question {
    * @param {() => void} redraw draws the wall as it is without the effects
    */
   constructor(server, view, redraw) {
-    super('word-effects');
+    super('word-effects', redraw);
     /** @type {Record<string, number[][]> | null} */
     this.heads = null; // the effects of all heads by kind
-    this.element.addEventListener('toggle', redraw);
     this.server = server;
     this.view = view;
     this.list = make('div', { class: 'bars' });
@@ -96,7 +92,7 @@ export class WordEffects extends Question {
     if (this.element.open && this.heads) this.colourWall(this.heads[state.kind]);
     for (const button of this.list.querySelectorAll('button')) {
       const { sign } = button.dataset;
-      button.querySelector('i').style.background = cssColour(effectColour(Number(sign))); // the theme may have changed
+      button.querySelector('i').style.background = cssColour(scaleColour('difference', effectLevel(Number(sign)))); // the theme may have changed
       const here = { layer: Number(button.dataset.layer), head: Number(button.dataset.head) };
       button.setAttribute('aria-pressed', String(button.dataset.kind === state.kind && sameHead(here, this.view.updateSelection())));
     }
@@ -107,14 +103,8 @@ export class WordEffects extends Question {
     grid.element.classList.add('coloured');
     for (const button of grid.buttons()) {
       const effect = effects[Number(button.dataset.layer)]?.[Number(button.dataset.head)];
-      if (effect === undefined) {
-        resetTile(button);
-        continue;
-      }
-      const colour = effectColour(effect);
-      button.dataset.value = formatSigned(100 * effect, 0);
-      button.style.backgroundColor = cssColour(colour);
-      button.style.color = textColourOn(colour);
+      if (effect === undefined) resetTile(button);
+      else colourTile(button, formatSigned(100 * effect, 0), effectLevel(effect), 'difference');
     }
   }
 }

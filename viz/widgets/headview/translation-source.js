@@ -39,9 +39,9 @@ export class TranslationSource {
    */
   wallLayout(kind, showing = {}) {
     const { averages = true, head, layer, pinned } = showing;
-    const hasAverage = [head, layer, pinned?.head, pinned?.layer].some((each) => typeof each === 'string');
-    const heads = [...Array(this.translation.heads(kind)).keys(), ...(averages || hasAverage ? ['mean', 'max'] : [])];
-    const layers = [...Array(this.translation.layers(kind)).keys(), ...(averages || hasAverage ? ['mean'] : [])];
+    const hasAverages = averages || [head, layer, pinned?.head, pinned?.layer].some((each) => typeof each === 'string');
+    const heads = [...Array(this.translation.heads(kind)).keys(), ...(hasAverages ? ['mean', 'max'] : [])];
+    const layers = [...Array(this.translation.layers(kind)).keys(), ...(hasAverages ? ['mean'] : [])];
     return layers.map((layer) => heads.map((head) => ({ layer, head })));
   }
 
