@@ -1,4 +1,4 @@
-"""Positional encodings as arrays for display: every registered encoding with the sizes of a model."""
+"""Positional encodings as arrays for display: every registered encoding, sized for a given model."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _with_encoding(config: TransformerConfig, encoding: str) -> TransformerConfi
 
 @lru_cache(maxsize=128)
 def encoding_array(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
-    """Return the untrained part of an encoding: `[positions, width]` or `[heads, queries, keys]`.
+    """Return an encoding as an array: `[positions, width]` or `[heads, queries, keys]`.
 
-    The width is 0 if the whole encoding is learned.
+    Values of "relative" are indices of buckets, because the trained values are not shown. The width of "learned" is 0.
     """
     config = _with_encoding(config, encoding)
     if encoding == "learned":
@@ -56,6 +56,6 @@ def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
 
 
 def to_numpy(tensor: Any) -> FloatArray:
-    """Convert a tensor of any device and dtype to a read-only float32 array."""
+    """Convert a tensor on any device and of any dtype to a read-only float32 array."""
     array: FloatArray = read_only(np.array(tensor.float().cpu().numpy(), dtype=np.float32))
     return array

@@ -58,7 +58,7 @@ class Report:
 
 @dataclass
 class FaithfulnessSums:
-    """The results of the sentences so far, one list item per sentence."""
+    """The results of the sentences so far, one list item per sentence. The curve of the random baseline is `""`."""
 
     curves: dict[str, list[Numbers]] = field(default_factory=dict)
     areas: dict[str, list[float]] = field(default_factory=dict)

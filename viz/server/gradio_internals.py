@@ -1,7 +1,7 @@
-"""Private interfaces of Gradio that the page reads, each behind one function.
+"""Private interfaces of Gradio that the page uses, each behind one function.
 
-If a version of Gradio lacks one, the function returns an empty value and the caller falls back. The queue in
-`gradio_queue.py` also uses private interfaces; `docs/private-interfaces.md` lists all of them.
+If a version of Gradio lacks one, the function returns an empty value or does less, and the caller falls back. The queue
+in `gradio_queue.py` also uses private interfaces; `docs/private-interfaces.md` lists all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def page_functions(page: Any) -> dict[int, Any]:
-    """Return the functions of a page by index."""
+    """Return the page's functions, keyed by index."""
     return getattr(page, "fns", None) or {}
 
 
@@ -27,7 +27,7 @@ def is_unknown_function(error: Exception) -> bool:
 
 
 def is_gone(error: Exception) -> bool:
-    """Whether a Gradio result has expired: an error caused by a 404."""
+    """Whether the error means that a Gradio result has expired: it was caused by a 404."""
     return getattr(error.__cause__, "status_code", 0) == 404
 
 
@@ -48,7 +48,7 @@ def theme_file(page: Any) -> str:
     return f"theme.css?v={digest}" if digest else ""
 
 
-def describe(component: Any, name: str, **said: str) -> None:
+def describe(component: Any, name: str, **fields: str) -> None:
     """Set the name and description of an argument or result in the API panel.
 
     Without Gradio's `_api_info`, only the name is set.
@@ -56,4 +56,4 @@ def describe(component: Any, name: str, **said: str) -> None:
     component.label = name
     info = getattr(component, "_api_info", None)
     if isinstance(info, dict):
-        component._api_info = {**info, **said}
+        component._api_info = {**info, **fields}

@@ -1,7 +1,7 @@
 """The stored first answer: a real translation that the page shows at once, in `assets/first.json`.
 
 `python -m headlight.viz.service.first_answer` updates it; with `--stale`, only if its key is out of date. The key
-covers the weights, the default request and the JSON format of answers. An answer with a different key is ignored.
+covers all that determines the answer (`first_answer_key`). An answer with a different key is ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIRST_ANSWER_FILE = Path(__file__).resolve().parents[2] / "assets" / "first.json
 
 
 def load_first_answer(service: Service) -> str:
-    """Load the stored answer, or compute it if its key differs."""
+    """Load the stored answer, or compute it if it is missing or its key differs."""
     if FIRST_ANSWER_FILE.exists():
         stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
         if stored.get("key") == first_answer_key(service):
@@ -47,19 +47,22 @@ def load_first_answer(service: Service) -> str:
 
 
 def make_first_answer(service: Service) -> str:
-    """Translate the first example of the default model."""
+    """Translate the first request and its back-translation; return the answer as JSON."""
     translation = service.translate(service.check(first_request(service)))
     return answer_json(service, translation, service.read_back(translation), cached=True)
 
 
 def first_request(service: Service) -> dict[str, Any]:
-    """Return the first request of the page."""
+    """Return the default request with the first example of the default model, or of all models if it has none."""
     example = next((candidate for candidate in EXAMPLES if candidate.model == service.default), EXAMPLES[0])
     return default_request(service) | {"text": example.text}
 
 
 def first_answer_key(service: Service) -> str:
-    """Return a digest of the model's weights, the first request and the JSON format of answers.
+    """Return a digest of all that determines the answer.
+
+    These are the revisions of the model and its reverse model, the reliability rule, the first request, the measured
+    heads, and the JSON format of answers.
 
     The format is that of a small synthetic translation, so that a new or changed field changes the key without a
     version number.
@@ -67,7 +70,7 @@ def first_answer_key(service: Service) -> str:
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _sample_translation(service.default)
     model = model_json(service, sample)
-    model["best_head"] = {"layer": 0, "head": 3, "shift": 1}
+    model["best_head"] = {"layer": 0, "head": 3, "shift": 1}  # a fixed head: here only the format counts
     answer_format = translation_json(sample, model, cached=True, hint=None, way_back="")
     weights = [revision, service.reverse_revision(service.default)]
     heads = measured_heads(service, sample)
@@ -84,7 +87,10 @@ def _reliability_rule(service: Service) -> str:
 
 
 def _sample_translation(model: str) -> Translation:
-    """Return a translation with all optional parts. Its weights are exact in binary, so all processors agree."""
+    """Return a translation with all optional parts.
+
+    Its numbers are exact binary fractions, so the digest is the same on every processor.
+    """
     alternative = Alternative("b", 5, 0.25)
     source = (
         Token("Aa", 3, 0, 2, word=0),

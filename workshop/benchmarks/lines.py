@@ -49,7 +49,10 @@ class Run(NamedTuple):
 def measure(
     count: int, repetitions: int, threads: int, say: Callable[[str], None], shape: Shape = SMALL
 ) -> dict[str, Any]:
-    """Measure both engines alternately. CTranslate2 has the batch size that was fastest in one pass."""
+    """Measure Headlight and CTranslate2 (float32 and int8) alternately, or only Headlight if CTranslate2 is missing.
+
+    CTranslate2 has the batch size that was fastest in one float32 pass.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         material = prepare(Path(temporary) / "model", count, shape)
         texts, ids = material.texts, material.tokenizer.encode_batch(material.texts)

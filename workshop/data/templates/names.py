@@ -1,4 +1,4 @@
-"""Names of people, towns, streets and countries: copied, translated, or transcribed in pinyin."""
+"""Names of people, towns, streets and countries: copied, translated, or transcribed between scripts."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def first_name(random: Random, languages: Languages) -> Value:
 
 
 def surname(random: Random, languages: Languages) -> Value:
-    """Draw a surname. Half of the German surnames are composed of two parts, for more variety than a list."""
+    """Draw a surname: Chinese if Chinese is one of the languages, else from a list or, for variety, of two parts."""
     if "zh" in languages:
         return _han(random, whole=False)
     if random.random() < 0.5:
@@ -271,7 +271,7 @@ def surname(random: Random, languages: Languages) -> Value:
 
 
 def full(random: Random, languages: Languages) -> Value:
-    """Draw a full name. Translations into Chinese have no Chinese names, because pinyin is ambiguous."""
+    """Draw a full name. Translations into Chinese have no full Chinese names, because pinyin is ambiguous."""
     if languages[1] == "zh":
         return random.choice(TRANSCRIBED)
     if "zh" in languages:
