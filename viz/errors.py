@@ -37,9 +37,9 @@ class PageError(TranslatableError):
         }
 
 
-def escape_for_log(said: object) -> str:
+def escape_for_log(value: object) -> str:
     """Escape third-party text for a log line: only printable ASCII remains."""
-    return ascii(str(said)[:MAX_LINE_CHARACTERS])[1:-1]
+    return ascii(str(value)[:MAX_LINE_CHARACTERS])[1:-1]
 
 
 def to_page_error(error: ModelError, *, model: str = "") -> PageError:

@@ -60,13 +60,13 @@ def handle_sigterm_as_sigint() -> None:
     This replaces Ray's handler, which kills the process without cleanup and prints Ray's stack trace.
     """
 
-    def heard(number: int, frame: FrameType | None) -> None:
+    def on_signal(number: int, frame: FrameType | None) -> None:
         for stop_signal in (signal.SIGTERM, signal.SIGINT):
             signal.signal(stop_signal, signal.SIG_DFL)
         raise KeyboardInterrupt
 
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop_signal, heard)
+        signal.signal(stop_signal, on_signal)
 
 
 def serve(scaled: dict[str, Any], host: str, port: int) -> None:

@@ -285,9 +285,9 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
         ) from error
 
 
-def _truncated_error(path: Path, expected: int, found: int) -> CheckpointError:
+def _truncated_error(path: Path, expected: int, size: int) -> CheckpointError:
     return CheckpointError(
-        f"{path.parent}: {path.name} is cut short (expected {expected:,} bytes, found {found:,}). Download it again."
+        f"{path.parent}: {path.name} is cut short (expected {expected:,} bytes, found {size:,}). Download it again."
     )
 
 

@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     progress = ProgressLine(len(texts))
     aligning = best_head(folder)  # the page uses the same head
     for tally in evaluate_corpus(translator, texts, _methods(arguments.methods), INTEGRATION_POINTS, aligning):
-        done = len(tally.curves[""])
-        progress.add(done - progress.done)
-        if arguments.output is not None and not done % SAVE_EVERY:
+        count = len(tally.curves[""])
+        progress.add(count - progress.done)
+        if arguments.output is not None and not count % SAVE_EVERY:
             _write(arguments.output, tally, folder)
     if not tally.areas:
         raise CommandError(f"{arguments.file}: no sentence has three words that can be hidden.")

@@ -120,10 +120,10 @@ def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[He
     return counts
 
 
-def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = BEST_COUNT) -> list[dict[str, Any]]:
-    """Choose the `kept` best heads on every other sentence, and measure them on the remaining sentences."""
+def best_heads(counts: PerSentence, lengths: Sequence[int], count: int = BEST_COUNT) -> list[dict[str, Any]]:
+    """Choose the `count` best heads on every other sentence, and measure them on the remaining sentences."""
     selection_rates = {head: sum_counts(sentences[::2]).rate for head, sentences in counts.items()}
-    best = sorted(selection_rates, key=lambda head: selection_rates[head])[:kept]
+    best = sorted(selection_rates, key=lambda head: selection_rates[head])[:count]
     return [
         head._asdict()
         | {"chosen_by": round(selection_rates[head], 3)}
@@ -146,13 +146,13 @@ def in_length_band(
     return (counts for counts, length in zip(sentences, lengths, strict=True) if low <= length <= high)
 
 
-def in_words(kept: Sequence[Mapping[str, Any]], model: str, table: str, sentences: int) -> str:
+def in_words(heads: Sequence[Mapping[str, Any]], model: str, table: str, sentences: int) -> str:
     """Return the card's section: the head that aligns words best, and the rates of the best heads."""
-    best = kept[0]
+    best = heads[0]
     indices = f"counted from 1; `layer {best['layer']}, head {best['head']}` in code"
     reading = LATE_READING if best["shift"] else OWN_READING
     rows = []
-    for head in kept[:SAID]:
+    for head in heads[:SAID]:
         rates = (head, *head["by_words"].values())
         cells = " | ".join(f"{rate['error_rate']:.2f} ({rate['low']:.2f} to {rate['high']:.2f})" for rate in rates)
         row = "after the word" if head["shift"] else "that writes it"

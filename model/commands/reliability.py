@@ -25,7 +25,7 @@ from headlight.model.training.evaluate import read_test
 from headlight.model.training.files import write_text
 from headlight.model.training.human_verdicts import read_verdicts
 from headlight.model.training.reliability_fit import min_chrf
-from headlight.model.training.reliability_rule import MIN_READ_ANSWERS, Answer, fit_rule, measure
+from headlight.model.training.reliability_rule import MIN_REVIEWED_ANSWERS, Answer, fit_rule, measure
 from headlight.model.translate.back_translation import BACK_TRANSLATION_OPTIONS, back_translate_batch
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES
 from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     # With enough verdicts, the other answers would add little: they would be labelled by chrF alone.
     pairs = (
         unread_pairs
-        if len(verdicts) >= MIN_READ_ANSWERS and not arguments.texts
+        if len(verdicts) >= MIN_REVIEWED_ANSWERS and not arguments.texts
         else [*pair_groups[0], *pair_groups[1]]
     )
     if len(pairs) < 4 * len(BACK_TRANSLATION_FEATURES):
@@ -242,10 +242,10 @@ def _plain_rows(plain: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def _row(label: str, found: dict[str, Any]) -> str:
+def _row(label: str, rates: dict[str, Any]) -> str:
     return (
-        f"| {label} | {found['answers']:,} | {found['answers'] - found['right']:,} | {found['area']:.2f} "
-        f"| {found['flagged_wrong']:.0%} | {found['flagged_right']:.0%} | {found['calibration_error']:.3f} |"
+        f"| {label} | {rates['answers']:,} | {rates['answers'] - rates['right']:,} | {rates['area']:.2f} "
+        f"| {rates['flagged_wrong']:.0%} | {rates['flagged_right']:.0%} | {rates['calibration_error']:.3f} |"
     )
 
 

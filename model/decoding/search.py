@@ -116,10 +116,10 @@ class SingleHypothesisSearch:
             if self.results[row.sentence]:
                 continue  # finished, but still in the batch
             row.ids.append(token)
-            ended = token in self.plan.ends
-            if ended or len(row.ids) >= self.plan.limits[row.sentence]:
+            is_end = token in self.plan.ends
+            if is_end or len(row.ids) >= self.plan.limits[row.sentence]:
                 score = row.log_probability / len(row.ids)
-                self.results[row.sentence] = [Candidate(row.ids, row.token_log_probabilities, score, ended)]
+                self.results[row.sentence] = [Candidate(row.ids, row.token_log_probabilities, score, is_end)]
         open_rows = [index for index, row in enumerate(self.rows) if not self.results[row.sentence]]
         self.next_ids = chosen[:, None]
         if not open_rows:
@@ -221,8 +221,8 @@ class BeamSearch:
             parent = self.rows[origin]
             length = len(parent.ids) + 1
             score = log_probability / length**self.length_penalty
-            ended = token in self.plan.ends
-            complete = ended or length >= limit
+            is_end = token in self.plan.ends
+            complete = is_end or length >= limit
             ids, gains = (
                 [*parent.ids, token],
                 [*parent.token_log_probabilities, log_probability - parent.log_probability],
@@ -231,7 +231,7 @@ class BeamSearch:
                 self._add_node(sentence, parent, token, log_probability, score, "dropped")
             elif complete:
                 self._add_node(sentence, parent, token, log_probability, score, "finished")
-                finished.append(Candidate(ids, gains, score, ended))
+                finished.append(Candidate(ids, gains, score, is_end))
             else:
                 node = self._add_node(sentence, parent, token, log_probability, score, "kept")
                 survivors.append((HypothesisState(sentence, ids, log_probability, gains, node), origin))

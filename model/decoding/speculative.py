@@ -127,9 +127,9 @@ class SpeculativeSearch:
                 self._best[row.sentence] = verified
                 if complete:
                     score = verified.log_probability / len(verified.ids)
-                    ended = verified.ids[-1] in self.plan.ends
+                    is_end = verified.ids[-1] in self.plan.ends
                     self.results[row.sentence] = [
-                        Candidate(verified.ids, verified.token_log_probabilities, score, ended)
+                        Candidate(verified.ids, verified.token_log_probabilities, score, is_end)
                     ]
                 else:
                     corrected.append(verified)
@@ -160,25 +160,25 @@ class SpeculativeSearch:
 
     # ------------------------------------------------------------ drafting
 
-    def _next_draft(self, begun: list[HypothesisState]) -> SingleHypothesisSearch:
+    def _next_draft(self, hypotheses: list[HypothesisState]) -> SingleHypothesisSearch:
         """Start a draft that continues prefixes of similar length.
 
         The draft decoder reads the length of the shortest prefix in one step. Longer prefixes are forced token by
         token, so all rows stay in one batch.
         """
-        rows = torch.tensor([row.sentence for row in begun], device=self.plan.device)
+        rows = torch.tensor([row.sentence for row in hypotheses], device=self.plan.device)
         cross = [KeyValues(keys[rows], values[rows]) for keys, values in self._start.cross]
         mask = None if self._start.mask is None else self._start.mask[rows]
         state = DecoderState(cross, mask, [KeyValueCache() for _ in cross])
         limits = list(self.plan.limits)
-        for row in begun:
+        for row in hypotheses:
             self._rounds[row.sentence] += 1
             # After a rejection drafts are short, because further rejections are likely.
             if self._rounds[row.sentence] > 1:
                 draft_length = FIRST_DRAFT_LENGTH + DRAFT_GROWTH * len(row.ids) // self._rounds[row.sentence]
                 limits[row.sentence] = min(limits[row.sentence], len(row.ids) + draft_length)
-        shortest = min(len(row.ids) for row in begun)
-        prefixes = {row.sentence: row.ids for row in begun}
+        shortest = min(len(row.ids) for row in hypotheses)
+        prefixes = {row.sentence: row.ids for row in hypotheses}
 
         def choose(logits: Tensor, rows: Sequence[HypothesisState]) -> Tensor:
             chosen = choose_best(logits, rows)
@@ -194,10 +194,10 @@ class SpeculativeSearch:
                 sum(row.token_log_probabilities[:shortest]),
                 row.token_log_probabilities[:shortest],
             )
-            for row in begun
+            for row in hypotheses
         ]
         plan = self.plan._replace(decoder=self.drafters.current, state=state, limits=limits)
-        self._drafted = [row.sentence for row in begun]
+        self._drafted = [row.sentence for row in hypotheses]
         return SingleHypothesisSearch(plan, choose, scored=self.scored, begun=copies)
 
 

@@ -125,20 +125,24 @@ def _batch_effects(
         kind: [f"{attention_path(kind, layer)}.weights" for layer in range(model.config.layer_count(kind))]
         for kind in KINDS
     }
-    seen: dict[str, Tensor] = {}
+    activations: dict[str, Tensor] = {}
 
     def track(weights: Tensor, name: str) -> Tensor:
         # The parameters have no gradients, so the graph begins at the first weights.
-        seen[name] = weights if weights.requires_grad else weights.detach().requires_grad_()
-        return seen[name]
+        activations[name] = weights if weights.requires_grad else weights.detach().requires_grad_()
+        return activations[name]
 
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         with watch(model, *chain(*names.values()), edit=track):
             logits = forced_logits(translator, translation, len(translation.target_tokens), len(places))
         scores = _scores(logits[range(len(places)), list(places)], translation, places, rival)
         # Interventions can disconnect weights from the word: their gradients are zero.
-        gradients = torch.autograd.grad(scores.sum(), list(seen.values()), allow_unused=True, materialize_grads=True)
-    effects = {name: (seen[name] * slope).detach().cpu() for name, slope in zip(seen, gradients, strict=True)}
+        gradients = torch.autograd.grad(
+            scores.sum(), list(activations.values()), allow_unused=True, materialize_grads=True
+        )
+    effects = {
+        name: (activations[name] * slope).detach().cpu() for name, slope in zip(activations, gradients, strict=True)
+    }
     cells = {kind: torch.stack([effects[name] for name in names[kind]], dim=1).numpy() for kind in KINDS}
     return [
         WordEffects(place, score, {kind: cells[kind][row] for kind in KINDS})

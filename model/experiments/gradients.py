@@ -57,9 +57,9 @@ def attention_gradient(translator: Translator, translation: Translation, places:
     """Return gradient × attention of each source token, `[source]`, never negative."""
     embedded = _embedded(translator, translation).requires_grad_()
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
-        with watch(translator.model, CROSS) as seen:
+        with watch(translator.model, CROSS) as activations:
             score = _scores(translator, translation, places, embedded).sum()
-        weights = list(seen.values())
+        weights = list(activations.values())
         gradients = torch.autograd.grad(score, weights)
     parts = [(weight * slope).clamp(min=0) for weight, slope in zip(weights, gradients, strict=True)]
     mean = torch.stack(parts).mean(dim=(0, 2))[0]  # [layers, batch, heads, target, source] → [target, source]
@@ -158,9 +158,9 @@ def _integrate(
 def _embedded(translator: Translator, translation: Translation) -> Tensor:
     """Return the source embeddings, `[1, source, width]`."""
     batch = translator.checker.prepare([translation.request])
-    with torch.inference_mode(mode=False), torch.no_grad(), watch(translator.model, EMBEDDED) as seen:
+    with torch.inference_mode(mode=False), torch.no_grad(), watch(translator.model, EMBEDDED) as activations:
         translator.model.encoder.embedding(batch.source_ids)
-    return seen[EMBEDDED].detach().clone()
+    return activations[EMBEDDED].detach().clone()
 
 
 def _gradients(translator: Translator, translation: Translation, places: Sequence[int], embedded: Tensor) -> Tensor:

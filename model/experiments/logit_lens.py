@@ -54,11 +54,11 @@ def logit_lens(translator: Translator, translation: Translation) -> list[LayerPr
     token_ids = torch.tensor(ids, device=translator.device)[:, None]
     layers = []
     with torch.inference_mode():
-        with translator.intervention_context(translation.request)(), watch(translator.model, *names) as seen:
+        with translator.intervention_context(translation.request)(), watch(translator.model, *names) as activations:
             memory = translator.passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
             decoder(inputs, decoder.new_state(memory, cached=False))
         for name in names:
-            logits = decoder.output(decoder.final_norm(seen[name]))[0].float()  # [target, vocabulary]
+            logits = decoder.output(decoder.final_norm(activations[name]))[0].float()  # [target, vocabulary]
             probabilities = logits.softmax(dim=-1)
             token_probabilities = probabilities.gather(1, token_ids)
             best = probabilities.max(dim=-1)
@@ -106,10 +106,10 @@ def key_contributions(
 
 
 def promoted_tokens(
-    translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, written: Numbers, count: int
+    translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, outputs: Numbers, count: int
 ) -> list[tuple[int, float]]:
     """Return the `count` tokens whose logits a head output raises most (direct effect), each with its increase."""
-    propagated = torch.from_numpy(propagate(trace, kind, layer, place, written))
+    propagated = torch.from_numpy(propagate(trace, kind, layer, place, outputs))
     weight = translator.model.decoder.output.words.weight  # [vocabulary, d_model]
     with torch.inference_mode():
         top = (weight @ propagated.to(weight)).float().topk(count)

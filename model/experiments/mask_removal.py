@@ -39,9 +39,9 @@ def attention_masks(
     model = translator.model
     paths = {kind: f"{attention_path(kind, 0)}.allowed" for kind in KINDS}
     ids = pad_sequences(sources, model.config.pad_id).to(translator.device)
-    with torch.inference_mode(), watch(model, *paths.values()) as seen:
+    with torch.inference_mode(), watch(model, *paths.values()) as activations:
         _read(model, _first_row(model.encode(ids)), target)
-    return {kind: seen[path][0, 0].cpu().numpy() for kind, path in paths.items()}
+    return {kind: activations[path][0, 0].cpu().numpy() for kind, path in paths.items()}
 
 
 # ---------------------------------------------------------------- the causal mask
@@ -87,9 +87,9 @@ def force_with_relaxed_mask(
     with torch.inference_mode():
         memory = model.encode(torch.tensor([list(source)], device=translator.device), padded=False)
         for count in counts:
-            with relaxed_causal_mask(model, count), watch(model, *paths) as seen:
+            with relaxed_causal_mask(model, count), watch(model, *paths) as activations:
                 log_probabilities = _read(model, memory, target)
-            readings.append(ForcedReading(log_probabilities, _maps(seen, paths)))
+            readings.append(ForcedReading(log_probabilities, _maps(activations, paths)))
     return readings
 
 
@@ -152,7 +152,7 @@ class PaddedResult:
     weights: FloatArray  # [layer, head, tokens, places]: the encoder's self-attention
     log_probabilities: FloatArray  # per token of the given translation
     cross: FloatArray  # [layer, head, query, places]: cross-attention over the given translation
-    written: GreedyOutput
+    output: GreedyOutput
 
     @property
     def attention_to_padding(self) -> FloatArray:
@@ -193,13 +193,18 @@ def translate_padded(
     cross_paths = [f"{attention_path('cross', layer)}.weights" for layer in range(model.config.decoder_layers)]
     for batch in batches:
         tokens = len(batch.rows[0])
-        with torch.inference_mode(), watch(model, *encoder_paths, *cross_paths) as seen:
+        with torch.inference_mode(), watch(model, *encoder_paths, *cross_paths) as activations:
             memory = _encode(translator, batch)
             log_probabilities = _read(model, memory, target)
         with torch.inference_mode():
             output = _greedy(translator, prepared, model.decoder, memory, most)
         results.append(
-            PaddedResult(_maps(seen, encoder_paths)[:, :, :tokens], log_probabilities, _maps(seen, cross_paths), output)
+            PaddedResult(
+                _maps(activations, encoder_paths)[:, :, :tokens],
+                log_probabilities,
+                _maps(activations, cross_paths),
+                output,
+            )
         )
     return results
 
@@ -248,9 +253,9 @@ def _first_row(memory: Memory) -> Memory:
     return Memory(memory.vectors[:1], None if memory.mask is None else memory.mask[:1])
 
 
-def _maps(seen: Watched, paths: Sequence[str]) -> FloatArray:
+def _maps(activations: Watched, paths: Sequence[str]) -> FloatArray:
     """Stack the watched weights of the first sentence, `[layer, head, query, key]`."""
-    return np.stack([_array(seen[path][0]) for path in paths])
+    return np.stack([_array(activations[path][0]) for path in paths])
 
 
 def _array(tensor: Tensor) -> FloatArray:

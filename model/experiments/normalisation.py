@@ -47,9 +47,9 @@ def collect_activations(model: Transformer, rows: Sequence[Sequence[int]]) -> Ac
     last = model.config.encoder_layers - 1
     path = f"encoder.layers.{last}.around_feed_forward.carried"
     ids = pad_sequences(rows, model.config.pad_id).to(next(model.parameters()).device)
-    with torch.inference_mode(), watch(model, path) as seen:
+    with torch.inference_mode(), watch(model, path) as activations:
         model.encoder(ids, padding_mask(ids, model.config.pad_id))
-    values = np.asarray(seen[path].float().cpu().numpy(), dtype=np.float32)
+    values = np.asarray(activations[path].float().cpu().numpy(), dtype=np.float32)
     lengths = np.array([len(row) for row in rows])
     return Activations(values, np.arange(values.shape[1])[None] < lengths[:, None])
 

@@ -58,7 +58,7 @@ def word_erasure_curve(
 class RowContributions:
     """The output of one head at one position, per key, and its effect on the logit of the written token."""
 
-    written: Numbers  # [keys, d_model]
+    outputs: Numbers  # [keys, d_model]
     logit_changes: Numbers | None  # [keys]; None for the encoder, which has no direct effect on logits
     promoted_tokens: tuple[tuple[int, float], ...]  # tokens that the sum over all keys raises most
 

@@ -29,14 +29,14 @@ MAX_PENDING_PARTS = 1000  # parts in flight: bounds the memory of this process a
 class SurveyWorker:
     """A worker on one core, which loads the model once."""
 
-    def __init__(self, begun: SurveyPlan, model: Path, device: str | None) -> None:
+    def __init__(self, plan: SurveyPlan, model: Path, device: str | None) -> None:
         import torch
 
         torch.set_num_threads(1)
-        self.begun, self.model, self.device = begun, model, device
+        self.begun, self.model, self.device = plan, model, device
         if not model.is_dir():
             raise CommandError(f"A machine of the cluster has no folder {model}. Put the model there.")
-        if fingerprint(model) != begun.revision:
+        if fingerprint(model) != plan.revision:
             raise CommandError(f"{model} of a machine of the cluster holds another model. Put the same there.")
 
     def __call__(self, rows: Any) -> Any:

@@ -91,18 +91,18 @@ def read_plan(folder: Path) -> SurveyPlan:
     return SurveyPlan(**values | {"measures": tuple(values["measures"])})
 
 
-def start_survey(folder: Path, wanted: SurveyPlan) -> None:
+def start_survey(folder: Path, plan: SurveyPlan) -> None:
     """Create the folder, or resume a survey with the same plan. A different plan without complete parts is replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / PLAN_FILE
     if not path.is_file() or not complete_parts(folder, HEADS):
         _write_atomically(
-            path, lambda part: part.write_text(json.dumps(asdict(wanted), indent=1) + "\n", encoding="utf-8")
+            path, lambda part: part.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
         )
         return
     stored = read_plan(folder)
-    if stored != wanted:
-        old, new = asdict(stored), asdict(wanted)
+    if stored != plan:
+        old, new = asdict(stored), asdict(plan)
         changed = ", ".join(name for name in old if old[name] != new[name])
         raise CommandError(
             f"{folder} holds a survey with other values of {changed}. Name another folder, or remove it to begin anew."
@@ -133,18 +133,18 @@ def run_survey(
 
 
 def missing_parts(
-    folder: Path, begun: SurveyPlan, file: Path, report: Callable[[int], None]
+    folder: Path, plan: SurveyPlan, file: Path, report: Callable[[int], None]
 ) -> Iterator[tuple[int, list[str]]]:
     """Return the number and the lines of each part to measure. `report` gets the line count of each complete part."""
-    for part in range(begun.parts):
+    for part in range(plan.parts):
         if _is_done(folder, part):
-            report(_length(begun, part))
-    return _missing_lines(file, begun, (part for part in range(begun.parts) if not _is_done(folder, part)))
+            report(_length(plan, part))
+    return _missing_lines(file, plan, (part for part in range(plan.parts) if not _is_done(folder, part)))
 
 
 def _in_processes(
     folder: Path,
-    begun: SurveyPlan,
+    plan: SurveyPlan,
     waiting: Iterator[tuple[int, list[str]]],
     model: Path,
     device: str | None,
@@ -160,7 +160,7 @@ def _in_processes(
         try:
             while True:
                 for number, lines in islice(waiting, 2 * workers - len(running)):
-                    running[pool.submit(_measure_and_write, folder, begun, number, lines, model, device)] = len(lines)
+                    running[pool.submit(_measure_and_write, folder, plan, number, lines, model, device)] = len(lines)
                 if not running:
                     return measured
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -200,13 +200,13 @@ class SurveyPart:
     sentences: bytes
 
 
-def measure_part(begun: SurveyPlan, number: int, lines: Sequence[str], model: Path, device: str | None) -> SurveyPart:
+def measure_part(plan: SurveyPlan, number: int, lines: Sequence[str], model: Path, device: str | None) -> SurveyPart:
     """Measure one part, in any process or on any machine."""
-    first = number * begun.part
+    first = number * plan.part
     sentences = [
         sentence for offset, line in enumerate(lines) if (sentence := _sentence(first + offset, line)) is not None
     ]
-    result = survey_batch(_translator(model, device), sentences, begun.measures)
+    result = survey_batch(_translator(model, device), sentences, plan.measures)
     return SurveyPart(_parquet(result.heads), _parquet(result.sentences))
 
 
@@ -217,9 +217,9 @@ def write_part(folder: Path, number: int, part: SurveyPart) -> None:
 
 
 def _measure_and_write(
-    folder: Path, begun: SurveyPlan, number: int, lines: list[str], model: Path, device: str | None
+    folder: Path, plan: SurveyPlan, number: int, lines: list[str], model: Path, device: str | None
 ) -> None:
-    write_part(folder, number, measure_part(begun, number, lines, model, device))
+    write_part(folder, number, measure_part(plan, number, lines, model, device))
 
 
 @lru_cache(maxsize=1)
@@ -234,13 +234,13 @@ def _sentence(number: int, line: str) -> SurveyLine | None:
     return SurveyLine(number, source, *(more[:2])) if source else None
 
 
-def _missing_lines(file: Path, begun: SurveyPlan, missing: Iterator[int]) -> Iterator[tuple[int, list[str]]]:
+def _missing_lines(file: Path, plan: SurveyPlan, missing: Iterator[int]) -> Iterator[tuple[int, list[str]]]:
     """Yield the lines of each missing part, read on demand."""
     next_part = next(missing, None)
     with file.open(encoding="utf-8") as stream:
-        for number in range(begun.parts):
+        for number in range(plan.parts):
             try:
-                lines = list(islice(stream, begun.part))
+                lines = list(islice(stream, plan.part))
             except UnicodeDecodeError as error:
                 raise CommandError(f"{file} is not UTF-8 text. Convert it.") from error
             if number == next_part:
@@ -290,5 +290,5 @@ def _is_done(folder: Path, part: int) -> bool:
     return (folder / _name(HEADS, part)).is_file()
 
 
-def _length(begun: SurveyPlan, part: int) -> int:
-    return min(begun.part, begun.lines - part * begun.part)
+def _length(plan: SurveyPlan, part: int) -> int:
+    return min(plan.part, plan.lines - part * plan.part)

@@ -45,21 +45,23 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
     with (
         torch.inference_mode(),
         translator.intervention_context(translation.request)(),
-        watch(model, *names, *decoder_names) as seen,
+        watch(model, *names, *decoder_names) as activations,
     ):
         passes = translator.passes
         memory = passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
         logits = passes.decoder(inputs, passes.decoder.new_state(memory, cached=False))
     decoder: Any = model.decoder
-    positioned = _array(seen["decoder.embedding.positioned"])
-    last_stream = _array(seen[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
+    positioned = _array(activations["decoder.embedding.positioned"])
+    last_stream = _array(activations[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
     return Trace(
         encoder=[
-            _attention(seen, layer.self_attention, layer.around_self_attention, f"encoder.layers.{index}", "self")
+            _attention(
+                activations, layer.self_attention, layer.around_self_attention, f"encoder.layers.{index}", "self"
+            )
             for index, layer in enumerate(_layers(model.encoder))
         ],
-        decoder=[_decoder_layer(seen, layer, index) for index, layer in enumerate(_layers(decoder))],
-        embedded=_array(seen["decoder.embedding.embedded"]),
+        decoder=[_decoder_layer(activations, layer, index) for index, layer in enumerate(_layers(decoder))],
+        embedded=_array(activations["decoder.embedding.embedded"]),
         positioned=positioned,
         embedding_norm=traced_norm(decoder.embedding.norm, positioned) if config.embedding_norm else None,
         final_norm=traced_norm(decoder.final_norm, last_stream) if config.final_norm else None,
@@ -83,24 +85,26 @@ def _check_size(translator: Translator, translation: Translation) -> None:
         raise RequestError("trace_too_long", field="text", needed=needed // 10**6, limit=MAX_NUMBERS // 10**6)
 
 
-def _decoder_layer(seen: Watched, layer: Any, place: int) -> DecoderLayerTrace:
+def _decoder_layer(activations: Watched, layer: Any, place: int) -> DecoderLayerTrace:
     path = f"decoder.layers.{place}"
-    written = _array(seen[f"{path}.feed_forward.output"])
-    carried = _array(seen[f"{path}.around_feed_forward.carried"])
+    output = _array(activations[f"{path}.feed_forward.output"])
+    carried = _array(activations[f"{path}.around_feed_forward.carried"])
     bias = _parameter(layer.feed_forward.narrow.bias, carried.shape[-1])
     around = layer.around_feed_forward
-    norm = None if around.norm_first else traced_norm(around.norm, carried + written)
+    norm = None if around.norm_first else traced_norm(around.norm, carried + output)
     return DecoderLayerTrace(
-        _attention(seen, layer.self_attention, layer.around_self_attention, path, "self"),
-        _attention(seen, layer.cross_attention, layer.around_cross_attention, path, "cross"),
+        _attention(activations, layer.self_attention, layer.around_self_attention, path, "self"),
+        _attention(activations, layer.cross_attention, layer.around_cross_attention, path, "cross"),
         # A network that an intervention silenced writes no bias either.
-        FeedForwardTrace(written, bias if written.any() else np.zeros_like(bias), carried, norm),
+        FeedForwardTrace(output, bias if output.any() else np.zeros_like(bias), carried, norm),
     )
 
 
-def _attention(seen: Watched, attention: MultiHeadAttention, around: Residual, path: str, name: str) -> AttentionTrace:
-    weights, values = (_array(seen[f"{path}.{name}_attention.{probe}"]) for probe in ("weights", "values"))
-    carried = _array(seen[f"{path}.around_{name}_attention.carried"])
+def _attention(
+    activations: Watched, attention: MultiHeadAttention, around: Residual, path: str, name: str
+) -> AttentionTrace:
+    weights, values = (_array(activations[f"{path}.{name}_attention.{probe}"]) for probe in ("weights", "values"))
+    carried = _array(activations[f"{path}.around_{name}_attention.carried"])
     matrix = attention.output.weight.detach().double().cpu().numpy()  # [d_model, heads × width]
     output = matrix.T.reshape(attention.heads, attention.head_width, -1)
     bias = _parameter(attention.output.bias, carried.shape[-1])

@@ -58,7 +58,7 @@ def load_checkpoint(
 
 def read_checkpoint(
     folder: str | Path,
-    wanted: type[ModelType],
+    model_type: type[ModelType],
     *,
     device: str | torch.device = "cpu",
     dtype: torch.dtype = torch.float32,
@@ -67,13 +67,13 @@ def read_checkpoint(
 ) -> Checkpoint[ModelType]:
     """Load a folder with a model of the class `wanted`; raise a CheckpointError or a ConfigError for any fault."""
     try:
-        return _read(Path(folder), wanted, torch.device(device), dtype, verify and weights, weights)
+        return _read(Path(folder), model_type, torch.device(device), dtype, verify and weights, weights)
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot be read ({error}). Check the disk and who may read it.") from error
 
 
 def _read(
-    folder: Path, wanted: type[ModelType], device: torch.device, dtype: torch.dtype, verify: bool, weights: bool
+    folder: Path, model_type: type[ModelType], device: torch.device, dtype: torch.dtype, verify: bool, weights: bool
 ) -> Checkpoint[ModelType]:
     if not folder.is_dir():
         fault = "is a file, but a model folder is needed" if folder.exists() else "there is no such folder"
@@ -95,9 +95,9 @@ def _read(
         defaults = reader.generation_defaults(folder, config, languages)
         with torch.device("meta"), SkipInitialisation():  # only shapes: the weights are read directly from the file
             model = reader.build(config)
-        if not isinstance(model, wanted):
+        if not isinstance(model, model_type):
             raise CheckpointError(
-                f"{folder}: holds no {wanted.__name__} but {type(model).__name__}. Choose another folder."
+                f"{folder}: holds no {model_type.__name__} but {type(model).__name__}. Choose another folder."
             )
         if weights:
             _fill(model, store, reader, device, dtype)

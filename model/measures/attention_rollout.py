@@ -27,12 +27,12 @@ MAX_FLOW_WORK = 600_000  # edges × sinks of a flow: several seconds on one core
 
 @dataclass(frozen=True, eq=False)
 class MixingMatrices:
-    """Shares per layer. Rows of `encoder` and `decoder` sum to one, and rows of `cross` together with `kept`."""
+    """Shares per layer. Rows of `encoder` and `decoder` sum to one; rows of `cross` do with `cross_residual`."""
 
     encoder: Sequence[Numbers]  # [source, source]
     decoder: Sequence[Numbers]  # [target, target]
     cross: Sequence[Numbers]  # [target, source]
-    kept: Sequence[Numbers]  # [target]: share of the residual connection around cross-attention
+    cross_residual: Sequence[Numbers]  # [target]: share of the residual connection around cross-attention
 
 
 def mixing_of_attention(attention: Attention) -> MixingMatrices:
@@ -63,9 +63,9 @@ def rollout(mixing: MixingMatrices) -> tuple[Numbers, Numbers]:
     encoded = np.eye(mixing.encoder[0].shape[0])
     for layer in mixing.encoder:
         encoded = layer @ encoded
-    targets = len(mixing.kept[0])
+    targets = len(mixing.cross_residual[0])
     source_shares, target_shares = np.zeros((targets, len(encoded))), np.eye(targets)
-    for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
+    for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.cross_residual, strict=True):
         source_shares, target_shares = self_shares @ source_shares, self_shares @ target_shares
         source_shares, target_shares = (
             remainders[:, None] * source_shares + cross @ encoded,
@@ -209,7 +209,7 @@ def _graph(mixing: MixingMatrices, row: int) -> _Graph:
     for layer in mixing.encoder:
         below = _add_layer_edges(graph, layer, below)
     target_nodes = [graph.node() for _ in range(row + 1)]  # later tokens do not contribute to this row
-    for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.kept, strict=True):
+    for self_shares, cross, remainders in zip(mixing.decoder, mixing.cross, mixing.cross_residual, strict=True):
         target_nodes = _add_layer_edges(graph, self_shares[: row + 1, : row + 1], target_nodes)
         mixed = [graph.node() for _ in target_nodes]
         for position, node in enumerate(mixed):

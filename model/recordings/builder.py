@@ -60,14 +60,14 @@ def recording_from_arrays(
     return build_recording(layers_by_kind, axes, name=name)
 
 
-def build_recording(read: Mapping[MapKind, Layers], axes: AxisTokens, *, name: str = "") -> Recording:
+def build_recording(parts: Mapping[MapKind, Layers], axes: AxisTokens, *, name: str = "") -> Recording:
     """Validate all parts and build the recording."""
-    if not read:
+    if not parts:
         raise RecordingError("There is no attention to show. Give encoder=, decoder=, cross=, or outputs of a model.")
-    if "self" in read and len(read) > 1:
+    if "self" in parts and len(parts) > 1:
         raise RecordingError("Attention of one sentence alone has no second kind: give encoder=, decoder= and cross=.")
-    inspected = {kind: inspect_layers(part.arrays, part.numbers, kind) for kind, part in read.items()}
-    sizes = {kind: part.arrays[0].shape[1:] for kind, part in read.items()}
+    inspected = {kind: inspect_layers(part.arrays, part.numbers, kind) for kind, part in parts.items()}
+    sizes = {kind: part.arrays[0].shape[1:] for kind, part in parts.items()}
     sides = _sides(axes, sizes)
     slices = {
         side: _unpadded_slice(side, sides[side], axes, {kind: part.nonzero for kind, part in inspected.items()})
@@ -78,9 +78,9 @@ def build_recording(read: Mapping[MapKind, Layers], axes: AxisTokens, *, name: s
         padding = len(sides[side][0]) - (unpadded.stop - unpadded.start)
         if padding:
             remarks.append(Remark("padding", {"count": padding}))
-    copies = sum(prod((len(part.arrays), *part.arrays[0].shape)) for part in read.values()) <= MAX_COPIED_WEIGHTS
+    copies = sum(prod((len(part.arrays), *part.arrays[0].shape)) for part in parts.values()) <= MAX_COPIED_WEIGHTS
     maps: dict[MapKind, Maps] = {}
-    for kind, part in read.items():
+    for kind, part in parts.items():
         rows, columns = _sides_of_axes(kind)
         axis_slices = (slices[rows], slices[columns])
         arrays = [array[:, axis_slices[0], axis_slices[1]] for array in part.arrays]
@@ -134,13 +134,13 @@ def _sides(axes: AxisTokens, sizes: Mapping[MapKind, tuple[int, ...]]) -> dict[s
     return results
 
 
-def _unpadded_slice(side: str, named: NamedTokens, axes: AxisTokens, seen: Mapping[MapKind, np.ndarray]) -> slice:
+def _unpadded_slice(side: str, named: NamedTokens, axes: AxisTokens, visible: Mapping[MapKind, np.ndarray]) -> slice:
     """Return the slice without padding, from the attention mask or from the columns that receive weight."""
     mask = getattr(axes, f"{side}_mask")
     if mask is not None:
         return unpadded_range(np.asarray(mask)[: len(named[0])])
     cut = slice(0, len(named[0]))
-    for kind, nonzero in seen.items():
+    for kind, nonzero in visible.items():
         if _sides_of_axes(kind)[1] == side:
             kind_cut = trim_padding(nonzero, square=kind != "cross")
             cut = slice(max(cut.start, kind_cut.start), min(cut.stop, kind_cut.stop))

@@ -41,40 +41,40 @@ def inspect_layers(layers: Sequence[np.ndarray], numbers: Sequence[int], what: s
     return Inspected(nonzero, sums)
 
 
-def is_causal(seen: BoolArray) -> bool:
+def is_causal(visible: BoolArray) -> bool:
     """Whether no token attends to a later one. The last row and the last column are the same token."""
-    rows, columns = seen.shape
+    rows, columns = visible.shape
     if rows < 2 or columns < rows:
         return False
-    return not np.triu(seen, k=1 + columns - rows).any()
+    return not np.triu(visible, k=1 + columns - rows).any()
 
 
-def allowed_cells(seen: BoolArray, *, square: bool) -> BoolArray:
+def allowed_cells(visible: BoolArray, *, square: bool) -> BoolArray:
     """Infer the mask from causal maps, sliding windows and unused columns."""
-    allowed = np.ones_like(seen)
-    if square and is_causal(seen):
-        rows, columns = seen.shape
+    allowed = np.ones_like(visible)
+    if square and is_causal(visible):
+        rows, columns = visible.shape
         allowed = np.tril(allowed, k=columns - rows)
         for reach in range(1, rows):  # a sliding window: no row attends to keys this far back
-            if not np.tril(seen, k=-reach).any():
+            if not np.tril(visible, k=-reach).any():
                 allowed = np.triu(allowed, k=1 - reach)
                 break
-    allowed[:, ~seen.any(axis=0)] = False
+    allowed[:, ~visible.any(axis=0)] = False
     return allowed
 
 
-def trim_padding(seen: BoolArray, *, square: bool) -> slice:
+def trim_padding(visible: BoolArray, *, square: bool) -> slice:
     """Return the range of columns without leading and trailing padding."""
-    received = seen.any(axis=0)
+    received = visible.any(axis=0)
     if not received.any():
-        return slice(0, seen.shape[1])
+        return slice(0, visible.shape[1])
     start, end = int(np.flatnonzero(received)[0]), int(np.flatnonzero(received)[-1]) + 1
-    if square and not is_causal(seen):
+    if square and not is_causal(visible):
         # A row of padding before a causal sentence has no valid key, so frameworks spread its weight over all columns.
         for first in range(start + 1, end):
-            if not seen[first - 1, first:].any():
+            if not visible[first - 1, first:].any():
                 break
-            if not seen[first:, :first].any() and is_causal(seen[first:, first:]):
+            if not visible[first:, :first].any() and is_causal(visible[first:, first:]):
                 return slice(first, end)
     return slice(start, end)
 

@@ -85,13 +85,13 @@ class _Reader:
         self.remarks: list[Remark] = []
         self.rows_read = 0
 
-    def read(self, found: Mapping[MapKind, Any], name: str, *, alone: bool) -> Recording:
+    def read(self, values: Mapping[MapKind, Any], name: str, *, alone: bool) -> Recording:
         axes = AxisTokens(remarks=self.remarks)
-        layers_by_kind = {kind: self._layers(kind, value) for kind, value in found.items()}
+        layers_by_kind = {kind: self._layers(kind, value) for kind, value in values.items()}
         self._remark_batch(layers_by_kind)
         if alone:
             self.inputs = self._of_decoder_alone(*layers_by_kind["cross"].arrays[0].shape[1:])
-        stepwise = any(is_stepwise(value) for value in found.values())
+        stepwise = any(is_stepwise(value) for value in values.values())
         if "self" in layers_by_kind:
             count = layers_by_kind["self"].arrays[0].shape[-1]
             ids = self.sequences[self._sequence()][:count] if stepwise and self.sequences is not None else None
@@ -137,8 +137,12 @@ class _Reader:
             raise RecordingError(f"There are {count} sequences, so batch={self.batch} is not there.")
         return self.batch
 
-    def _remark_batch(self, read: Mapping[MapKind, Layers]) -> None:
-        count = max(layers.sentences for layers in read.values()) if self.sequences is None else len(self.sequences)
+    def _remark_batch(self, layers_by_kind: Mapping[MapKind, Layers]) -> None:
+        count = (
+            max(layers.sentences for layers in layers_by_kind.values())
+            if self.sequences is None
+            else len(self.sequences)
+        )
         if count > 1 and not self.chosen:
             self._remark("batch", {"number": self.batch + 1, "count": count})
 
@@ -147,8 +151,8 @@ class _Reader:
             self.remarks.append(Remark(word, values))
 
     @staticmethod
-    def _count(read: Mapping[MapKind, Layers], axes: Mapping[MapKind, int]) -> int | None:
-        sizes: list[int] = [read[kind].arrays[0].shape[axis] for kind, axis in axes.items() if kind in read]
+    def _count(layers: Mapping[MapKind, Layers], axes: Mapping[MapKind, int]) -> int | None:
+        sizes: list[int] = [layers[kind].arrays[0].shape[axis] for kind, axis in axes.items() if kind in layers]
         return sizes[0] if sizes else None
 
     # ------------------------------------------------------------ names

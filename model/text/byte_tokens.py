@@ -31,10 +31,10 @@ class ByteTokens:
     unknown_id: int | None = None  # no token is unknown, because every text has bytes
     spaced = True  # whether encoding inserts a space before the text, which decoding removes
 
-    def __init__(self, written: Sequence[bytes], special: Mapping[int, str]) -> None:
+    def __init__(self, pieces: Sequence[bytes], special: Mapping[int, str]) -> None:
         """Create the vocabulary from the bytes of each id and the names of special ids, whose bytes are empty."""
-        self.vocabulary_size = len(written)
-        self._bytes = written
+        self.vocabulary_size = len(pieces)
+        self._bytes = pieces
         self._special = special
 
     def decode(self, ids: Iterable[int]) -> str:

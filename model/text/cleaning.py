@@ -13,8 +13,8 @@ _UNSEEN = ("Cc", "Cf")  # Unicode categories of control and format characters, i
 
 # The Stanford parser's spelling of brackets and quotes → the usual spelling.
 _DETOKENISE_RULES = [
-    (re.compile(pattern), written)
-    for pattern, written in (
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
         (r"(`` ?| ?'')", '"'),
         (r"\\([/*])", r"\1"),
         (r"-l[rc]b- ?", "("),

@@ -24,7 +24,7 @@ FORMAT = "headlight-pieces"
 Kind = Literal["text", "byte", "silent", "special"]
 # Spaces that folders with "clean up" remove, in this order.
 CLEAN_UP_RULES = tuple(
-    (f" {kept}", kept) for kept in (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re")
+    (f" {mark}", mark) for mark in (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re")
 )  # for "' ", the space after it is removed, too
 
 

@@ -41,7 +41,7 @@ SNAPSHOT_COUNT = 28  # per run, including the untrained model
 class SentenceSnapshot:
     """Output for one sentence at one snapshot."""
 
-    written: str  # greedy translation
+    translation: str  # greedy translation
     probabilities: tuple[float, ...]  # per reference token, given the reference tokens before it
     cross: FloatArray  # [layer, head, query, key]: cross-attention with the reference as decoder input
 
@@ -52,7 +52,7 @@ class Snapshot:
 
     step: int
     losses: tuple[float, ...]
-    shown: tuple[SentenceSnapshot, ...]
+    sentences: tuple[SentenceSnapshot, ...]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class LiveRun:
         setting = ComputeSettings(torch.device("cpu"), precision="float32")
         self.trainer = Trainer(self.model, self.recipe, self.tokenizers.special, setting, Processes())
         self.trainer.losses = make_loss(self.model, SMOOTHING, mistakes)
-        self.pairs = [*(pairs[place] for place in corpus.shown), *corpus.unseen]
+        self.pairs = [*(pairs[place] for place in corpus.sentences), *corpus.unseen]
         samples = encode(_text(self.pairs), self.tokenizers)
         special = self.tokenizers.special
         self.batches = [make_batch(samples, torch.tensor([row]).numpy(), special) for row in range(len(self.pairs))]
@@ -108,7 +108,7 @@ class LiveRun:
     def beginning(self) -> RunHeader:
         """Sizes and sample sentences."""
         source, target = self.tokenizers.source, self.tokenizers.target
-        trained_count = len(CORPUS_BY_NAME[self.run.corpus].shown)
+        trained_count = len(CORPUS_BY_NAME[self.run.corpus].sentences)
         return RunHeader(
             self.run,
             self.model.parameter_count(),
@@ -155,13 +155,13 @@ class LiveRun:
     def _snapshot(self, batch: Batch) -> SentenceSnapshot:
         special, tokenizer = self.tokenizers.special, self.tokenizers.target
         limit = 2 * batch.words.numel() + 4
-        written = greedy_decode(self.model, batch.source, batch.source_mask, special, limit)[0]
+        ids = greedy_decode(self.model, batch.source, batch.source_mask, special, limit)[0]
         paths = [f"{attention_path('cross', layer)}.weights" for layer in range(self.run.layers)]
-        with watch(self.model, *paths) as seen:
+        with watch(self.model, *paths) as activations:
             logits = self.model(batch.source, batch.target[:, : len(batch.words)], batch.source_mask)
         probabilities = logits[0].softmax(dim=-1).gather(1, batch.words[:, None])[:, 0]
-        cross = torch.stack([seen[path][0] for path in paths]).numpy()
-        return SentenceSnapshot(tokenizer.decode(written), tuple(probabilities.tolist()), cross)
+        cross = torch.stack([activations[path][0] for path in paths]).numpy()
+        return SentenceSnapshot(tokenizer.decode(ids), tuple(probabilities.tolist()), cross)
 
 
 def interleave(runs: Sequence[LiveRun]) -> Iterator[tuple[int, Snapshot | RunFailure]]:
@@ -227,11 +227,11 @@ def snapshot_message(number: int, moment: Snapshot | RunFailure) -> dict[str, An
         return {"what": "ended", "run": number, "why": moment.reason, "says": moment.message}
     sentences = [
         {
-            "written": sentence.written,
+            "written": sentence.translation,
             "chances": [round(probability, 5) for probability in sentence.probabilities],
             "cross": encode_array(sentence.cross),
         }
-        for sentence in moment.shown
+        for sentence in moment.sentences
     ]
     losses = [round(loss, 5) for loss in moment.losses]
     return {"what": "moment", "run": number, "step": moment.step, "losses": losses, "shown": sentences}

@@ -40,7 +40,7 @@ def lower_priority() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS_LIMIT, CPU_SECONDS_LIMIT))
 
 
-def train(asked: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], None]) -> None:
+def train(settings: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], None]) -> None:
     """Train the runs in turn, and pass every message to `say`."""
     # Imported after the priority is set: loading PyTorch takes most of the time of a short run.
     import torch
@@ -50,9 +50,9 @@ def train(asked: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], None]
     from headlight.model.training.live_run_settings import LiveRunSettings
 
     torch.set_num_threads(1)
-    if not 0 < len(asked) <= MAX_RUNS:
-        raise TrainingError(f"{len(asked)} runs were asked for, but 1 to {MAX_RUNS} are trained side by side.")
-    runs = [LiveRun(LiveRunSettings(**values)) for values in asked]
+    if not 0 < len(settings) <= MAX_RUNS:
+        raise TrainingError(f"{len(settings)} runs were asked for, but 1 to {MAX_RUNS} are trained side by side.")
+    runs = [LiveRun(LiveRunSettings(**values)) for values in settings]
     say(header_message([run.beginning for run in runs]))
     for number, event in interleave(runs):
         say(snapshot_message(number, event))

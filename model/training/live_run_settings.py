@@ -25,16 +25,16 @@ class LiveCorpus:
     pairs: int  # number of lines from the start of the file
     vocabulary: int  # maximum size per side
     steps: int
-    shown: tuple[int, ...]
+    sentences: tuple[int, ...]
     unseen: tuple[Pair, ...] = ()
 
 
 CORPUS_BY_NAME = {
-    "toy": LiveCorpus("toy.tsv", pairs=2, vocabulary=300, steps=160, shown=(0, 1)),
-    "order": LiveCorpus("order.tsv", pairs=2, vocabulary=300, steps=160, shown=(0, 1)),
-    "guess": LiveCorpus("guess.tsv", pairs=8, vocabulary=400, steps=200, shown=(0,)),
+    "toy": LiveCorpus("toy.tsv", pairs=2, vocabulary=300, steps=160, sentences=(0, 1)),
+    "order": LiveCorpus("order.tsv", pairs=2, vocabulary=300, steps=160, sentences=(0, 1)),
+    "guess": LiveCorpus("guess.tsv", pairs=8, vocabulary=400, steps=200, sentences=(0,)),
     "mini": LiveCorpus(
-        "mini.tsv", pairs=24, vocabulary=500, steps=320, shown=(0, 4),
+        "mini.tsv", pairs=24, vocabulary=500, steps=320, sentences=(0, 4),
         unseen=(Pair("Die Frau trinkt Milch.", "The woman is drinking milk."),),
     ),
 }  # fmt: skip

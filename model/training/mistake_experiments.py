@@ -52,20 +52,20 @@ def try_mistakes(translator: Translator, translation: Translation, names: Sequen
     return MistakeResult(forced, generated, "", forced_loss(forced, names), right_loss)
 
 
-def forced_loss(held: Translation, names: Sequence[str]) -> float:
+def forced_loss(translation: Translation, names: Sequence[str]) -> float:
     """Return the mean loss per token of a translation whose logits were captured."""
     softmax_twice = any(MISTAKES[name].in_training for name in names)
-    logits = torch.from_numpy(np.array(held.captured[LOGITS]))
-    words = torch.tensor([token.id for token in held.target_tokens])
+    logits = torch.from_numpy(np.array(translation.captured[LOGITS]))
+    words = torch.tensor([token.id for token in translation.target_tokens])
     return float((cross_entropy_of_probabilities if softmax_twice else cross_entropy)(logits, words)) / len(words)
 
 
-def run_test(model: Transformer, name: str, made: Sequence[str]) -> tuple[bool, str]:
+def run_test(model: Transformer, name: str, mistakes: Sequence[str]) -> tuple[bool, str]:
     """Run the test of mistake `name` with the mistakes `made`. Return whether it passes, and its number or error."""
     if MISTAKES[name].in_training:
-        subject: object = cross_entropy_of_probabilities if name in made else cross_entropy
+        subject: object = cross_entropy_of_probabilities if name in mistakes else cross_entropy
     else:
-        subject = with_mistakes(model, made).to("cpu", torch.float32)
+        subject = with_mistakes(model, mistakes).to("cpu", torch.float32)
     try:
         return True, f"{run_mistake_test(name, subject):.4f}"
     except (AssertionError, RuntimeError) as error:  # a mistake may break the test of another one

@@ -32,9 +32,9 @@ def test_other_words_give_other_vectors(model: Any) -> float:
 
 
 def test_words_are_louder_than_positions(model: Any) -> float:
-    with watch(model, "encoder.embedding.embedded") as seen:
+    with watch(model, "encoder.embedding.embedded") as activations:
         positioned = model.encoder.embedding(torch.arange(5, 25)[None])
-    words = seen["encoder.embedding.embedded"]
+    words = activations["encoder.embedding.embedded"]
     word, position = (float(part.norm(dim=-1).mean()) for part in (words, positioned - words))
     assert word > position, f"{word:.4f} > {position:.4f}"
     return word
@@ -49,9 +49,9 @@ def test_cross_attention_keeps_the_length_of_its_queries(model: Any) -> float:
 
 
 def test_every_row_sums_to_one(model: Any) -> float:
-    with watch(model, "decoder.layers.0.self_attention.weights") as seen:
+    with watch(model, "decoder.layers.0.self_attention.weights") as activations:
         model(SOURCE, TARGET)
-    smallest = float(seen["decoder.layers.0.self_attention.weights"].sum(dim=-1).min())
+    smallest = float(activations["decoder.layers.0.self_attention.weights"].sum(dim=-1).min())
     assert abs(smallest - 1) < 1e-5, f"{smallest:.4f} == 1"
     return smallest
 

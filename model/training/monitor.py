@@ -90,9 +90,9 @@ class TensorBoardLog:
             self.writer.flush()
 
 
-def progress_bar(done: int, all_: int, width: int = 20) -> str:
+def progress_bar(step: int, all_: int, width: int = 20) -> str:
     """Return a bar such as `[#####...............]`."""
-    filled = min(width, width * done // max(1, all_))
+    filled = min(width, width * step // max(1, all_))
     return f"[{'#' * filled}{'.' * (width - filled)}]"
 
 

@@ -1,7 +1,7 @@
 """Fits the reliability rule of one model to its answers, and cross-validates it.
 
 Some answers have a reader's verdict. The others are labelled by chrF, which agrees with readers on 70 to 76%. So
-answers with a verdict have weight 1, the others `UNREAD_WEIGHT`, and only answers with a verdict measure the rule.
+answers with a verdict have weight 1, the others `UNREVIEWED_WEIGHT`, and only answers with a verdict measure the rule.
 Every answer is judged by a rule that was fitted without it (5-fold cross-validation).
 """
 
@@ -32,9 +32,9 @@ from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATUR
 from headlight.model.translate.reliability import FittedRule, ReliabilityWeights
 
 FOLDS = 5
-MIN_READ_ANSWERS = 200  # minimum number of answers with a verdict; with fewer, verdicts are ignored
+MIN_REVIEWED_ANSWERS = 200  # minimum number of answers with a verdict; with fewer, verdicts are ignored
 MIN_TYPED_ANSWERS = 100  # minimum number of visitor-like answers for choosing the thresholds
-UNREAD_WEIGHT = 0.05  # weight of an answer labelled by chrF; one with a verdict has weight 1
+UNREVIEWED_WEIGHT = 0.05  # weight of an answer labelled by chrF; one with a verdict has weight 1
 SEED = 1
 
 
@@ -59,25 +59,25 @@ class JudgedAnswers:
 
     answers: Sequence[Answer]
     right: Sequence[bool]
-    read: Sequence[bool]  # whether the label is a reader's verdict
+    reviewed: Sequence[bool]  # whether the label is a reader's verdict
 
     @property
     def sample_weights(self) -> list[float]:
         """Weight of each answer in the fit."""
-        return [1.0 if read or not any(self.read) else UNREAD_WEIGHT for read in self.read]
+        return [1.0 if reviewed or not any(self.reviewed) else UNREVIEWED_WEIGHT for reviewed in self.reviewed]
 
     def subset(self, places: Sequence[int]) -> JudgedAnswers:
         """Return the answers at these indices."""
         return JudgedAnswers(
             [self.answers[place] for place in places],
             [self.right[place] for place in places],
-            [self.read[place] for place in places],
+            [self.reviewed[place] for place in places],
         )
 
     @property
     def validation_indices(self) -> list[int]:
         """Indices of the answers that measure a rule: those with a verdict, or all if none has one."""
-        return [place for place, read in enumerate(self.read) if read or not any(self.read)]
+        return [place for place, reviewed in enumerate(self.reviewed) if reviewed or not any(self.reviewed)]
 
 
 def fit_rule(
@@ -93,7 +93,7 @@ def fit_rule(
         answers: All answers of one model.
         source: Source language, a two-letter code.
         target: Target language, a two-letter code.
-        verdicts: A reader's verdicts by fingerprint; fewer than `MIN_READ_ANSWERS` are ignored.
+        verdicts: A reader's verdicts by fingerprint; fewer than `MIN_REVIEWED_ANSWERS` are ignored.
         bound: Minimum chrF of a right answer if it has no verdict; default `min_chrf(target)`.
     """
     bound = min_chrf(target) if bound is None else bound
@@ -103,7 +103,7 @@ def fit_rule(
     measured: dict[str, Any] = {
         "sentences": len(judged.answers),
         "bound": bound,
-        "read": sum(judged.read),
+        "read": sum(judged.reviewed),
         "right": sum(validation_labels) / max(1, len(validation_labels)),
     }
     weights: dict[str, ReliabilityWeights] = {}
@@ -147,16 +147,16 @@ def measure(chances: Sequence[float], right: Sequence[bool], grades: Sequence[Gr
 def _label_answers(answers: Iterable[Answer], target: str, verdicts: Mapping[str, bool], bound: float) -> JudgedAnswers:
     shuffled = list(answers)
     random.Random(SEED).shuffle(shuffled)  # noqa: S311 - the split is not security-relevant
-    read = [answer.fingerprint in verdicts for answer in shuffled]
-    if sum(read) < MIN_READ_ANSWERS:
-        read = [False] * len(shuffled)
+    reviewed = [answer.fingerprint in verdicts for answer in shuffled]
+    if sum(reviewed) < MIN_REVIEWED_ANSWERS:
+        reviewed = [False] * len(shuffled)
     right = [
         verdicts[answer.fingerprint]
-        if was_read
+        if was_reviewed
         else is_right(answer.translation.text, answer.reference, answer.translation.source_text, target, bound)
-        for answer, was_read in zip(shuffled, read, strict=True)
+        for answer, was_reviewed in zip(shuffled, reviewed, strict=True)
     ]
-    return JudgedAnswers(shuffled, right, read)
+    return JudgedAnswers(shuffled, right, reviewed)
 
 
 def _usual_length(judged: JudgedAnswers) -> float:

@@ -26,12 +26,12 @@ class StopSignal:
     def handle_signals(self) -> Iterator[None]:
         """Turn Ctrl-C and SIGTERM into stop requests for the duration of the block."""
 
-        def heard(number: int, _: FrameType | None) -> None:
+        def on_signal(number: int, _: FrameType | None) -> None:
             if self.reason is not None and number == signal.SIGINT:
                 raise KeyboardInterrupt
             self.reason = signal.Signals(number).name
 
-        previous_handlers = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+        previous_handlers = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:

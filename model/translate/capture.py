@@ -57,10 +57,10 @@ def encode_with_capture(
     """
     captured = Captured()
     further = _side_patterns("encoder", further, model)
-    with watch(model, ENCODER_WEIGHTS, *further) as seen:
+    with watch(model, ENCODER_WEIGHTS, *further) as activations:
         memory = passes.encode(source_ids, mask, padded=padded)
-    _collect(captured, seen, "encoder", model.config.encoder_layers)
-    _collect_probes(model, captured, seen, further)
+    _collect(captured, activations, "encoder", model.config.encoder_layers)
+    _collect_probes(model, captured, activations, further)
     return memory, captured
 
 
@@ -97,7 +97,7 @@ class TargetCapture:
 
     def _look(self, rows: Sequence[Sequence[int]]) -> Tensor:
         layers = self.model.config.decoder_layers
-        with watch(self.model, DECODER_WEIGHTS, *self.further) as seen:
+        with watch(self.model, DECODER_WEIGHTS, *self.further) as activations:
             # Decoding has computed the keys and values of the source. Recompute them only to capture further probes.
             recomputes = bool(self.further)
             decoder = self.passes.decoder
@@ -107,9 +107,9 @@ class TargetCapture:
                 else DecoderState(self.cross, self.memory.mask, None)
             )
             logits: Tensor = decoder(_inputs(self.model, rows, self.memory.vectors.device), state)
-        _collect(self.captured, seen, "decoder", layers)
-        _collect(self.captured, seen, "cross", layers)
-        _collect_probes(self.model, self.captured, seen, self.further)
+        _collect(self.captured, activations, "decoder", layers)
+        _collect(self.captured, activations, "cross", layers)
+        _collect_probes(self.model, self.captured, activations, self.further)
         return logits
 
 
@@ -165,12 +165,12 @@ def _side_patterns(side: str, patterns: Sequence[str], model: Transformer) -> li
     return [name for name in matching_probes(model, *patterns) if name.startswith(f"{side}.")]
 
 
-def _collect(captured: Captured, seen: Watched, kind: Kind, layers: int) -> None:
-    maps = [seen[f"{attention_path(kind, layer)}.weights"] for layer in range(layers)]
+def _collect(captured: Captured, activations: Watched, kind: Kind, layers: int) -> None:
+    maps = [activations[f"{attention_path(kind, layer)}.weights"] for layer in range(layers)]
     captured.attention[kind] = to_numpy(torch.stack(maps))
 
 
-def _collect_probes(model: Transformer, captured: Captured, seen: Watched, names: Sequence[str]) -> None:
+def _collect_probes(model: Transformer, captured: Captured, activations: Watched, names: Sequence[str]) -> None:
     for name in names:
-        captured.probes[name] = to_numpy(seen[name].float())
+        captured.probes[name] = to_numpy(activations[name].float())
         captured.axes[name] = all_probes(model)[name].axes

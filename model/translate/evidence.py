@@ -209,11 +209,11 @@ def _reverse_features(tokens: Sequence[Token], text: str) -> dict[str, float]:
     }
 
 
-def _omitted_words(words: Sequence[Word], seen: Sequence[float], language: str) -> list[list[Word]]:
+def _omitted_words(words: Sequence[Word], coverage: Sequence[float], language: str) -> list[list[Word]]:
     """Group neighbouring source words with hardly any attention. Groups of only frequent words are skipped."""
     groups: list[list[Word]] = []
     last = -2
-    for index, (word, weight) in enumerate(zip(words, seen, strict=True)):
+    for index, (word, weight) in enumerate(zip(words, coverage, strict=True)):
         if weight >= ATTENDED_FROM:
             continue
         if index == last + 1:
@@ -232,12 +232,12 @@ def _in_back_translation(group: Sequence[Word], again: set[str], language: str) 
     return all(_stem(part) in again for word in group for part in WORD.findall(word.text))
 
 
-def _misspelt(read: Sequence[Word], written: Sequence[Word]) -> list[tuple[Word, Word]]:
+def _misspelt(source: Sequence[Word], target: Sequence[Word]) -> list[tuple[Word, Word]]:
     """Pair capitalised source words with unlikely target words that resemble them but are not equal."""
-    names = [word for word in read[1:] if word.text[:1].isupper() and len(word.text) >= SHORT_WORD_LETTERS]
-    source_texts = {word.text.casefold() for word in read}
+    names = [word for word in source[1:] if word.text[:1].isupper() and len(word.text) >= SHORT_WORD_LETTERS]
+    source_texts = {word.text.casefold() for word in source}
     results = []
-    for word in written[1:]:  # the first word is always capitalised
+    for word in target[1:]:  # the first word is always capitalised
         if (
             word.log_probability > math.log(0.5)
             or word.text.casefold() in source_texts
@@ -268,20 +268,20 @@ def _is_within(word: Word, spans: Sequence[Span]) -> bool:
     return any(word.start < span.end and span.start < word.end for span in spans)
 
 
-def _untranslated_words(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
+def _untranslated_words(source: Sequence[Word], target: Sequence[Word]) -> list[Word]:
     """Return untranslated lower-case words of at least four letters."""
-    source_texts = {word.text for word in read if word.text.islower() and len(word.text) >= SHORT_WORD_LETTERS}
-    return [word for word in written if word.text in source_texts and word.log_probability < math.log(0.7)]
+    source_texts = {word.text for word in source if word.text.islower() and len(word.text) >= SHORT_WORD_LETTERS}
+    return [word for word in target if word.text in source_texts and word.log_probability < math.log(0.7)]
 
 
-def _repeated(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
+def _repeated(source: Sequence[Word], target: Sequence[Word]) -> list[Word]:
     """Return the words that the translation repeats more often than the source repeats any word."""
     allowed = max(
-        Counter(_stem(word.text) for word in read if len(word.text) >= SHORT_WORD_LETTERS).values(), default=1
+        Counter(_stem(word.text) for word in source if len(word.text) >= SHORT_WORD_LETTERS).values(), default=1
     )
     counts = Counter[str]()
     results = []
-    for word in written:
+    for word in target:
         if len(word.text) >= SHORT_WORD_LETTERS:
             stem = _stem(word.text)
             counts[stem] += 1

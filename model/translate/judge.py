@@ -62,7 +62,7 @@ class Judge:
         ids = torch.tensor([[token.id for token in tokens]], device=self.choice.device)
         names = [self.model.weights_path.format(layer) for layer in range(config.layers)]
         shares, bias = None, 0.0
-        with torch.inference_mode(), watch(self.model, *names) as seen:
+        with torch.inference_mode(), watch(self.model, *names) as activations:
             if isinstance(self.model, SelfAttentionClassifier):  # its verdict is a sum of shares
                 shares, bias = tuple(self.model.token_contributions(ids)[0].tolist()), float(self.model.verdict.bias)
                 log_odds = sum(shares) + bias
@@ -71,7 +71,7 @@ class Judge:
                 class_log_odds = tuple(self.model.log_odds(ids)[0].tolist())
         maps = np.empty((config.layers, config.heads, len(tokens), len(tokens)), dtype=np.float32)
         for layer, name in enumerate(names):  # one layer at a time, so that large maps are not in memory twice
-            maps[layer] = seen[name][0].float().cpu().numpy()
+            maps[layer] = activations[name][0].float().cpu().numpy()
         return Judgement(
             text=text,
             truncated=is_shortened,

@@ -232,15 +232,15 @@ class CopyBudget:
         self.refused = 0  # bytes of the copies that exceeded the limit
         self.made: dict[tuple[str, int], Linear] = {}  # by packer and module: steps and passes share equal copies
 
-    def choose(self, wanted: Mapping[str, int], *, largest_first: bool) -> set[str]:
+    def choose(self, requested: Mapping[str, int], *, largest_first: bool) -> set[str]:
         """Return the paths whose copies fit in the limit."""
         chosen = set()
-        for name in sorted(wanted, key=lambda name: -wanted[name] if largest_first else wanted[name]):
-            if wanted[name] <= self.left:
-                self.left -= wanted[name]
+        for name in sorted(requested, key=lambda name: -requested[name] if largest_first else requested[name]):
+            if requested[name] <= self.left:
+                self.left -= requested[name]
                 chosen.add(name)
             else:
-                self.refused += wanted[name]
+                self.refused += requested[name]
         return chosen
 
 

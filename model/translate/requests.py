@@ -176,7 +176,7 @@ class RequestChecker:
         longest, padding = max(map(len, ids)), self.config.pad_id
         firsts = [list(self.language_route(request).first or self.generation_defaults.first) for request in requests]
         prefixes = [
-            self._ids(request.prefix, "prefix", first, ended=False) or first
+            self._ids(request.prefix, "prefix", first, add_end=False) or first
             for request, first in zip(requests, firsts, strict=True)
         ]
         source_ids = self.pad(ids)
@@ -191,7 +191,7 @@ class RequestChecker:
             limits=list(map(self._limit, requests, ids, prefixes)),
             prefixes=prefixes,
             targets=[
-                self._ids(request.target, "target", first, ended=True)
+                self._ids(request.target, "target", first, add_end=True)
                 for request, first in zip(requests, firsts, strict=True)
             ],
         )
@@ -211,14 +211,14 @@ class RequestChecker:
             raise RequestError("prefix_too_long", field="prefix", given=len(prefix), limit=limit)
         return limit
 
-    def _ids(self, words: TextOrIds | None, field: str, first: list[int], *, ended: bool) -> list[int] | None:
+    def _ids(self, words: TextOrIds | None, field: str, first: list[int], *, add_end: bool) -> list[int] | None:
         """Return the ids of a given translation. Text gets the first tokens of every translation; ids do not change."""
         if words is None:
             return None
         end = self.config.end_id
         if isinstance(words, str):
             ids = [*first, *self.target_tokenizer.encode(clean_text(words, field=field))]
-            ids += [end] if ended else []
+            ids += [end] if add_end else []
         else:
             size = self.config.target_vocabulary
             # isinstance would accept True.

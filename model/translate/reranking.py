@@ -132,16 +132,16 @@ def _request_for(translation: Translation, hypothesis: Hypothesis) -> Translatio
     return replace(translation.request, target=hypothesis.ids, prefix=None)
 
 
-def _chosen(searched: Translation, found: tuple[Hypothesis, ...], captured: Translation) -> Translation:
+def _chosen(searched: Translation, hypotheses: tuple[Hypothesis, ...], captured: Translation) -> Translation:
     """Attach the capture of another hypothesis to the original request."""
     names = [field.name for field in fields(Timing)]
     seconds = {name: getattr(searched.timing, name) + getattr(captured.timing, name) for name in names}
     return replace(
         captured,
         request=searched.request,
-        hypotheses=found,
+        hypotheses=hypotheses,
         tree=searched.tree,
-        stopped="end" if found[0].ended else "length",
+        stopped="end" if hypotheses[0].ended else "length",
         timing=Timing(**seconds),
     )
 

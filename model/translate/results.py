@@ -49,7 +49,7 @@ def make_translation(
     hidden: tuple[int, ...],
     unknown: tuple[int, ...],
     sentence: int,
-    written: SearchResult,
+    search: SearchResult,
     captured: Captured,
     scores: TokenScores,
     timing: Timing,
@@ -58,11 +58,11 @@ def make_translation(
     searched: bool,
 ) -> Translation:
     """Create the record of one sentence of a batch. `searched`: hypotheses keep the search's scores, which differ."""
-    best = written.candidates[0]
+    best = search.candidates[0]
     source, target = len(source_tokens), len(best.ids)
     log_probability = float(scores.log_probabilities[sentence, :target].sum(dtype=np.float64))
     score = log_probability / target**request.options.length_penalty
-    hypotheses = make_hypotheses(tokenizer, written.candidates, request.options)
+    hypotheses = make_hypotheses(tokenizer, search.candidates, request.options)
     if not searched or len(hypotheses) == 1:
         # The captured pass gives the exact sum of the best hypothesis. The others have the sums of the search.
         hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
@@ -88,12 +88,12 @@ def make_translation(
         ),
         score=score,
         log_probability=log_probability,
-        stopped=_stopped(request, written),
+        stopped=_stopped(request, search),
         captured=MappingProxyType(
             {name: _cropped(name, captured, sentence, source, target) for name in captured.probes}
         ),
         hypotheses=tuple(hypotheses),
-        tree=_tree(tokenizer, written.tree),
+        tree=_tree(tokenizer, search.tree),
         timing=timing,
         device=device,
         rule=rule,
@@ -135,12 +135,12 @@ def make_hypotheses(
     ]
 
 
-def _stopped(request: TranslationRequest, written: SearchResult) -> StopReason:
+def _stopped(request: TranslationRequest, search: SearchResult) -> StopReason:
     if request.target is not None:
         return "forced"
-    if written.cancelled:
+    if search.cancelled:
         return "cancelled"
-    return "end" if written.candidates[0].ended else "length"
+    return "end" if search.candidates[0].ended else "length"
 
 
 def _tree(tokenizer: Vocabulary, nodes: Sequence[SearchNode]) -> BeamTree:

@@ -193,9 +193,9 @@ def wrap_endpoint(
     The endpoint uses one of the `threads` only while it computes.
     """
 
-    async def call(*given: Any) -> Any:
+    async def call(*positional: Any) -> Any:
         try:
-            arguments = bind(signature, given)
+            arguments = bind(signature, positional)
             request_key = fingerprint([name, arguments])
             # The middleware has already admitted the request.
             with line.enqueue(VISITOR.get(), kind=name, same=request_key, admitted=True) as ticket:

@@ -121,12 +121,15 @@ class RequestGuard:
             if scope["type"] == "lifespan":  # the page uses no WebSocket
                 await self.app(scope, receive, send)
             return
-        begun = streams = False
+        started = streams = False
 
         async def sending(message: Message) -> None:
-            nonlocal begun, streams
+            nonlocal started, streams
             if message["type"] == "http.response.start":
-                begun, streams = True, dict(message["headers"]).get(b"content-type", b"").startswith(EVENT_STREAM_TYPE)
+                started, streams = (
+                    True,
+                    dict(message["headers"]).get(b"content-type", b"").startswith(EVENT_STREAM_TYPE),
+                )
                 message = {**message, "headers": [*message["headers"], *self.headers]}
             await send(message)
 
@@ -141,7 +144,7 @@ class RequestGuard:
                 LOG.exception(
                     "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
                 )
-            if not begun:
+            if not started:
                 await refuse(sending, page_error)
             elif streams:  # send the error as an event; other responses can only be aborted
                 await send({"type": "http.response.body", "body": error_event(page_error)})

@@ -86,10 +86,10 @@ def run_call(call: RemoteCall, load: Callable[[], Any], is_cancelled: Callable[[
         yield encode_frame(INTERNAL_ERROR)
 
 
-def _stream(model: Translator, call: RemoteCall, gone: Callable[[], bool]) -> Iterator[bytes]:
+def _stream(model: Translator, call: RemoteCall, is_cancelled: Callable[[], bool]) -> Iterator[bytes]:
     steps: Any = model.stream(*call.arguments)
     with closing(steps):
-        while not gone() and (progress := next(steps, None)) is not None:
+        while not is_cancelled() and (progress := next(steps, None)) is not None:
             if progress.translation is None:
                 yield encode_frame(PROGRESS, encode((progress.step, *progress.decode())))
             else:

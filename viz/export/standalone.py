@@ -25,9 +25,9 @@ def standalone_page(answer: str, chosen: Selection, language: str) -> bytes:
     ).encode()
 
 
-def data_script(shown: object) -> str:
+def data_script(state: object) -> str:
     """Return the script with the data of a standalone page."""
-    return f"globalThis.headlightShown = {_script(shown)};"
+    return f"globalThis.headlightShown = {_script(state)};"
 
 
 def html_page(title: str, language: str, style: str, scripts: Sequence[str], module: str) -> str:

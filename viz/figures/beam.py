@@ -143,10 +143,10 @@ def _add_edges(
     )
 
 
-def _hover(node: BeamNode, said: Mapping[str, str]) -> str:
-    return said["node"].format(
+def _hover(node: BeamNode, words: Mapping[str, str]) -> str:
+    return words["node"].format(
         token=candidate_label(node.text).plotly_full,
-        outcome=said[node.outcome],
+        outcome=words[node.outcome],
         score=f"{node.score:.4f}",
         log_probability=f"{node.log_probability:.4f}",
     )

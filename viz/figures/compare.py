@@ -128,8 +128,8 @@ def _refs(number: int) -> dict[str, str]:
     return {"x": f"x{suffix}", "y": f"y{suffix} domain"}
 
 
-def _bar(said: Mapping[str, str], *, signed: bool, x: float) -> dict[str, Any]:
-    title = said["more"] if signed else said["weight"]
+def _bar(words: Mapping[str, str], *, signed: bool, x: float) -> dict[str, Any]:
+    title = words["more"] if signed else words["weight"]
     bar = colour_bar("linear", title, x=x, xanchor="left", y=0, yanchor="top", len=220, ypad=24)
     if signed:
         bar |= {"tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−0.5", "0", "+0.5", "+1"]}

@@ -69,20 +69,20 @@ def heatmap(
     return figure
 
 
-def _add_labels(figure: go.Figure, map: AttentionMap, said: Mapping[str, str], theme: Theme) -> None:  # noqa: A002
+def _add_labels(figure: go.Figure, map: AttentionMap, words: Mapping[str, str], theme: Theme) -> None:  # noqa: A002
     rows, columns = map_axes(map)
     left = ceil(max(rows.longest, 84.0) + MARGIN + 12)
     width = max(MIN_WIDTH, int(left + columns.length + MARGIN))
-    subtitle = map_titles.axis_sentence(map.kind, said)
+    subtitle = map_titles.axis_sentence(map.kind, words)
     if map_titles.is_maximum(map):
-        subtitle += " " + said["not_one"]
-    header = map_titles.title(map_titles.map_name(map, said), subtitle, width - 2 * MARGIN)
+        subtitle += " " + words["not_one"]
+    header = map_titles.title(map_titles.map_name(map, words), subtitle, width - 2 * MARGIN)
     top = ceil(header_height(header) + columns_height(columns))
     figure.update_layout(
         title=header,
         xaxis=columns_axis(columns, theme),
         yaxis=rows_axis(rows, theme),
-        annotations=[*vertical_labels(columns, theme), *corner_caption(said, theme)],
+        annotations=[*vertical_labels(columns, theme), *corner_caption(words, theme)],
         width=width,
         height=top + ceil(rows.length) + BOTTOM_MARGIN,
         margin={"l": left, "r": width - left - columns.length, "t": top, "b": BOTTOM_MARGIN},

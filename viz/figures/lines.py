@@ -88,10 +88,10 @@ def _add_head(
     threshold: float,
     rows: Sequence[TokenLabel],
     columns: Sequence[TokenLabel],
-    said: Mapping[str, str],
+    words: Mapping[str, str],
 ) -> None:
     """Add one trace per shade, because a Plotly trace has one opacity, and an empty trace for the legend."""
-    name = map_titles.map_name(map, said)
+    name = map_titles.map_name(map, words)
     visible = (map.weights >= threshold) & (map.weights > 0)
     shades = np.clip(np.rint(map.weights * OPACITY_STEPS), 1, OPACITY_STEPS).astype(int)
     group = f"{map.layer}-{map.head}"
@@ -105,8 +105,10 @@ def _add_head(
             x += [0.0, 1.0, None]
             y += [row, column, None]
             weight = f"{map.weights[row, column]:.4f}"
-            cell = said["cell"].format(row=rows[row].plotly_row_name, column=columns[column].plotly_full, weight=weight)
-            texts += [said["look"].format(name=name, cell=cell)] * 2 + [""]
+            cell = words["cell"].format(
+                row=rows[row].plotly_row_name, column=columns[column].plotly_full, weight=weight
+            )
+            texts += [words["look"].format(name=name, cell=cell)] * 2 + [""]
         figure.add_scatter(
             x=x,
             y=y,

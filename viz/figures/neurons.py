@@ -103,12 +103,12 @@ def _add_strips(
     query: FloatArray,
     key: FloatArray,
     products: FloatArray,
-    said: Mapping[str, str],
+    words: Mapping[str, str],
     theme: Theme,
 ) -> None:
     """Add three strips of signed colours: query and key on one scale, and the product on a separate scale."""
     texts = [
-        said["dimension"].format(number=number, query=f"{q:.4f}", key=f"{k:.4f}", product=f"{p:.4f}")
+        words["dimension"].format(number=number, query=f"{q:.4f}", key=f"{k:.4f}", product=f"{p:.4f}")
         for number, (q, k, p) in enumerate(zip(query.tolist(), key.tolist(), products.tolist(), strict=True))
     ]
     common: dict[str, Any] = {
@@ -124,7 +124,7 @@ def _add_strips(
     figure.add_heatmap(z=products[None], y=[2], zmin=-max_product, zmax=max_product, hovertext=[texts], **common)
 
 
-def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], theme: Theme) -> None:
+def _add_sum(figure: go.Figure, running: FloatArray, words: Mapping[str, str], theme: Theme) -> None:
     """Add the running sum of the score over the dimensions."""
     figure.add_scatter(
         x=list(range(len(running))),
@@ -132,7 +132,7 @@ def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], th
         mode="lines",
         line={"color": theme.accent, "width": 2, "shape": "hvh"},  # constant within a dimension
         hovertext=[
-            said["so_far"].format(number=number, sum=f"{value:.4f}") for number, value in enumerate(running.tolist())
+            words["so_far"].format(number=number, sum=f"{value:.4f}") for number, value in enumerate(running.tolist())
         ],
         hoverinfo="text",
         yaxis="y2",

@@ -141,10 +141,10 @@ def _axis(starts: list[float], count: int, average: str) -> dict[str, Any]:
     }
 
 
-def _names(left: list[float], top: list[float], heads: int, layers: int, said: Mapping[str, str]) -> go.Scatter:
+def _names(left: list[float], top: list[float], heads: int, layers: int, words: Mapping[str, str]) -> go.Scatter:
     """Return an invisible point at the centre of each tile with its hover text: one text per tile, not per cell."""
     texts = [
-        said[_tile_name(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)
+        words[_tile_name(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)
         for layer in range(len(top))
         for head in range(len(left))
     ]

@@ -86,18 +86,18 @@ def positions(
 
 
 def _add_table(
-    figure: go.Figure, table: FloatArray, dimension: int, said: Mapping[str, str], theme: Theme
+    figure: go.Figure, table: FloatArray, dimension: int, words: Mapping[str, str], theme: Theme
 ) -> list[str]:
     """Add the encodings, their dot products and the wave of one dimension. Return the three captions."""
     products = table @ table.T  # [position, position]
     figure.add_heatmap(
         z=table,
-        hovertemplate=_template(said["cell"], position="%{y}", dimension="%{x}", value="%{z:.4f}"),
+        hovertemplate=_template(words["cell"], position="%{y}", dimension="%{x}", value="%{z:.4f}"),
         **_signed(table, theme),
     )
     figure.add_heatmap(
         z=products,
-        hovertemplate=_template(said["product"], first="%{y}", second="%{x}", value="%{z:.4f}"),
+        hovertemplate=_template(words["product"], first="%{y}", second="%{x}", value="%{z:.4f}"),
         xaxis="x2",
         yaxis="y2",
         **(_unsigned(products, theme) if products.min() >= 0 else _signed(products, theme)),
@@ -107,24 +107,24 @@ def _add_table(
         y=table[:, dimension],
         mode="lines+markers" if len(table) == 1 else "lines",
         line={"color": theme.accent, "width": 2},
-        hovertemplate=_template(said["point"], position="%{x}", value="%{y:.4f}"),
+        hovertemplate=_template(words["point"], position="%{x}", value="%{y:.4f}"),
         xaxis="x3",
         yaxis="y3",
     )
     figure.update_layout(
-        xaxis={"title": {"text": said["dimension"], "standoff": 6}},
-        yaxis={"title": {"text": said["position"], "standoff": 6}},
-        xaxis2={"title": {"text": said["position"], "standoff": 6}},
-        xaxis3={"title": {"text": said["position"], "standoff": 6}},
+        xaxis={"title": {"text": words["dimension"], "standoff": 6}},
+        yaxis={"title": {"text": words["position"], "standoff": 6}},
+        xaxis2={"title": {"text": words["position"], "standoff": 6}},
+        xaxis3={"title": {"text": words["position"], "standoff": 6}},
     )
-    return [said["encodings"], said["products"], said["wave"].format(number=dimension)]
+    return [words["encodings"], words["products"], words["wave"].format(number=dimension)]
 
 
-def _add_bias(figure: go.Figure, bias: FloatArray, head: int, said: Mapping[str, str], theme: Theme) -> list[str]:
+def _add_bias(figure: go.Figure, bias: FloatArray, head: int, words: Mapping[str, str], theme: Theme) -> list[str]:
     """Add one head's bias as a map, and every head's bias by distance. Return the two captions."""
     figure.add_heatmap(
         z=bias[head],
-        hovertemplate=_template(said["added"], query="%{y}", key="%{x}", value="%{z:.4f}"),
+        hovertemplate=_template(words["added"], query="%{y}", key="%{x}", value="%{z:.4f}"),
         **_signed(bias[head], theme),
     )
     queries, keys = bias.shape[1:]
@@ -141,16 +141,16 @@ def _add_bias(figure: go.Figure, bias: FloatArray, head: int, said: Mapping[str,
             mode="lines",
             line={"color": head_colour(theme, number), "width": 3 if number == head else 1.5},
             opacity=1.0 if number == head else 0.6,
-            hovertemplate=_template(said["head"], head=str(number + 1), distance="%{x}", value="%{y:.4f}"),
+            hovertemplate=_template(words["head"], head=str(number + 1), distance="%{x}", value="%{y:.4f}"),
             xaxis="x3",
             yaxis="y3",
         )
     figure.update_layout(
-        xaxis={"title": {"text": said["key"], "standoff": 6}},
-        yaxis={"title": {"text": said["query"], "standoff": 6}},
-        xaxis3={"title": {"text": said["distance"], "standoff": 6}},
+        xaxis={"title": {"text": words["key"], "standoff": 6}},
+        yaxis={"title": {"text": words["query"], "standoff": 6}},
+        xaxis3={"title": {"text": words["distance"], "standoff": 6}},
     )
-    return [said["bias_map"].format(number=head + 1), said["by_distance"]]
+    return [words["bias_map"].format(number=head + 1), words["by_distance"]]
 
 
 def _signed(values: FloatArray, theme: Theme) -> dict[str, Any]:
@@ -170,8 +170,8 @@ def _template(text: str, **values: str) -> str:
     return text.format(**values) + "<extra></extra>"
 
 
-def _empty_figure(theme: Theme, said: Mapping[str, str]) -> go.Figure:
-    header = map_titles.title(said["title"], said["none"], 400)
+def _empty_figure(theme: Theme, words: Mapping[str, str]) -> go.Figure:
+    header = map_titles.title(words["title"], words["none"], 400)
     return go.Figure(
         layout={
             "template": plotly_template(theme),

@@ -83,21 +83,21 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
     return figure
 
 
-def _hover(token: Token, label: str, said: Mapping[str, str]) -> str:
+def _hover(token: Token, label: str, words: Mapping[str, str]) -> str:
     if token.probability is None:
-        return said["unknown"].format(token=label)
-    text = said["written"].format(token=label, probability=f"{token.probability:.4f}")
+        return words["unknown"].format(token=label)
+    text = words["written"].format(token=label, probability=f"{token.probability:.4f}")
     alternatives = [
-        _alternative_text(alternative, said, 4) for alternative in token.alternatives if alternative.id != token.id
+        _alternative_text(alternative, words, 4) for alternative in token.alternatives if alternative.id != token.id
     ]
     return "<br>".join([text, *alternatives])
 
 
-def _alternatives_text(token: Token, said: Mapping[str, str]) -> list[str]:
+def _alternatives_text(token: Token, words: Mapping[str, str]) -> list[str]:
     alternatives = [alternative for alternative in token.alternatives if alternative.id != token.id]
-    return [_alternative_text(alternative, said, 3) for alternative in alternatives[:MAX_ALTERNATIVES]]
+    return [_alternative_text(alternative, words, 3) for alternative in alternatives[:MAX_ALTERNATIVES]]
 
 
-def _alternative_text(other: Alternative, said: Mapping[str, str], digits: int) -> str:
+def _alternative_text(other: Alternative, words: Mapping[str, str], digits: int) -> str:
     label = plotly_text(truncate(candidate_label(other.text).full, MAX_COLUMNS))
-    return said["other"].format(token=label, probability=f"{other.probability:.{digits}f}")
+    return words["other"].format(token=label, probability=f"{other.probability:.{digits}f}")

@@ -39,10 +39,10 @@ def add_title_lines(figure: go.Figure, name: str, lines: Sequence[str]) -> None:
     figure.update_layout(height=layout.height + added_height, margin={"t": layout.margin.t + added_height})
 
 
-def corner_caption(said: Mapping[str, str], theme: Theme, *, x: str = "x", y: str = "y") -> list[dict[str, Any]]:
+def corner_caption(words: Mapping[str, str], theme: Theme, *, x: str = "x", y: str = "y") -> list[dict[str, Any]]:
     """Return the captions of columns and rows, in the corner between their labels."""
     position = {"xref": f"{x} domain", "yref": f"{y} domain", "x": 0, "y": 1, "xanchor": "right", "yanchor": "bottom"}
     return [
-        caption(said["looked_at"], theme, **position, xshift=-10, yshift=20),
-        caption(said["looking"], theme, **position, xshift=-10, yshift=4),
+        caption(words["looked_at"], theme, **position, xshift=-10, yshift=20),
+        caption(words["looking"], theme, **position, xshift=-10, yshift=4),
     ]

@@ -167,12 +167,12 @@ def train_all(run: Mapping[str, Any], number: int) -> pd.DataFrame:
                 "run": number,
                 "step": snapshot.step,
                 "loss": loss,
-                "written": [sentence.written for sentence in snapshot.shown],
+                "written": [sentence.translation for sentence in snapshot.sentences],
             }
         )
     return pd.DataFrame(rows)
 
 
-def decode_array(sent: Mapping[str, Any]) -> FloatArray:
+def decode_array(message: Mapping[str, Any]) -> FloatArray:
     """Decode a tensor from its JSON."""
-    return np.frombuffer(base64.b64decode(sent["numbers"]), dtype="<f4").reshape(sent["shape"])
+    return np.frombuffer(base64.b64decode(message["numbers"]), dtype="<f4").reshape(message["shape"])

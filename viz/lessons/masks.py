@@ -115,7 +115,7 @@ def generation_experiment(value: ExperimentInput) -> ExperimentResult:
     ids_if_small(value)
     results: dict[CacheMode, GreedyOutput] = value.run(translate_in_all_modes, plain_request(value, text), MAX_WRITTEN)
     tokenizer = value.model_info.target_tokenizer
-    texts = {mode: tokenizer.decode(written.ids) for mode, written in results.items()}
+    texts = {mode: tokenizer.decode(output.ids) for mode, output in results.items()}
     tokens = {
         mode: [label.text for label in token_labels(tokenizer.written_tokens(output.ids))]
         for mode, output in results.items()
@@ -158,9 +158,9 @@ def max_log_probability_gap(one: GreedyOutput, other: GreedyOutput) -> float:
     return float(np.abs(one.log_probabilities[:count] - other.log_probabilities[:count]).max(initial=0.0))
 
 
-def token_with_probability(tokens: Sequence[str], written: GreedyOutput, place: int) -> str:
+def token_with_probability(tokens: Sequence[str], output: GreedyOutput, place: int) -> str:
     """Return a generated token with its probability, or an empty string past the end."""
-    return f"{tokens[place]} {math.exp(written.log_probabilities[place]):.3f}" if place < len(tokens) else ""
+    return f"{tokens[place]} {math.exp(output.log_probabilities[place]):.3f}" if place < len(tokens) else ""
 
 
 def training_experiment(value: ExperimentInput) -> ExperimentResult:

@@ -121,24 +121,24 @@ def results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
     return Table(Phrase("tests"), (Phrase("the_test"), Phrase("now")), rows)
 
 
-def result_figures(value: ExperimentInput, found: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
+def result_figures(value: ExperimentInput, result: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
     """Return the translation, the numbers and an attention map, without the mistakes and with them."""
     correct = value.own_translation
-    text = found.error if found.generated is None else found.generated.text
+    text = result.error if result.generated is None else result.generated.text
     texts = TextColumns((TextBlock(Phrase("before"), correct.text), TextBlock(Phrase("now"), text or "—")))
-    if found.forced is None:
+    if result.forced is None:
         return [texts]
     rows: list[list[TextPhraseOrNumber]] = [
-        [Phrase("log_p"), correct.log_probability, found.forced.log_probability],
-        [Phrase("loss"), found.right_loss, found.loss],
+        [Phrase("log_p"), correct.log_probability, result.forced.log_probability],
+        [Phrase("loss"), result.right_loss, result.loss],
         [
             Phrase("least_row"),
-            *(float(translation.attention.decoder.sum(axis=-1).min()) for translation in (correct, found.forced)),
+            *(float(translation.attention.decoder.sum(axis=-1).min()) for translation in (correct, result.forced)),
         ],
     ]
     table = Table(Phrase("numbers"), [Phrase("what"), Phrase("before"), Phrase("now")], rows)
     kind: Kind = "decoder" if set(names) & set(MASK_MISTAKES) else "cross"
-    correct_maps, broken_maps = correct.attention.of(kind), found.forced.attention.of(kind)
+    correct_maps, broken_maps = correct.attention.of(kind), result.forced.attention.of(kind)
     layer, head = clearest_head(correct_maps if kind == "cross" else abs(broken_maps - correct_maps))
     heatmaps = tuple(
         Heatmap(
@@ -146,7 +146,7 @@ def result_figures(value: ExperimentInput, found: MistakeResult, names: Sequence
             *head_map(translation, kind, layer, head),
             scale="share",
         )
-        for label, translation in (("before", correct), ("now", found.forced))
+        for label, translation in (("before", correct), ("now", result.forced))
     )
     return [texts, table, SideBySide(heatmaps)]
 
@@ -165,11 +165,11 @@ def clearest_head(numbers: FloatArray) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def numbers_of_sentence(value: ExperimentInput, found: MistakeResult) -> dict[str, Any]:
+def numbers_of_sentence(value: ExperimentInput, result: MistakeResult) -> dict[str, Any]:
     """Return the values for the step's phrases."""
-    numbers: dict[str, Any] = {"before": value.own_translation.log_probability, "after": "–", "error": found.error}
-    if found.forced is not None:
-        numbers |= {"after": found.forced.log_probability, "loss": found.loss, "right_loss": found.right_loss}
+    numbers: dict[str, Any] = {"before": value.own_translation.log_probability, "after": "–", "error": result.error}
+    if result.forced is not None:
+        numbers |= {"after": result.forced.log_probability, "loss": result.loss, "right_loss": result.right_loss}
     return numbers
 
 

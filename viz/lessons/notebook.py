@@ -102,7 +102,7 @@ def parse_selection(look: Any, practice: LessonSession, service: Service) -> Not
 
 
 def notebook(
-    practice: LessonSession, asked: Mapping[str, Any], chosen: NotebookSelection, service: Service
+    practice: LessonSession, request: Mapping[str, Any], selection: NotebookSelection, service: Service
 ) -> dict[str, Any]:
     """Return the notebook as JSON."""
     lesson, table = practice.lesson, phrases(practice.language)
@@ -110,8 +110,8 @@ def notebook(
     introduction = fill_phrase(
         table["lesson_notebook_says"], {"install": f"`{INSTALL_COMMAND}`", "version": __version__}
     )
-    cells = [_markdown(title + introduction), _code(_first_cells(practice, asked, chosen))]
-    writer = NotebookWriter(practice, chosen, service)
+    cells = [_markdown(title + introduction), _code(_first_cells(practice, request, selection))]
+    writer = NotebookWriter(practice, selection, service)
     for number, step in enumerate(lesson.steps, start=1):
         cells += writer.cells(number, step)
     for number, cell in enumerate(cells):
@@ -130,15 +130,15 @@ def _code(text: str) -> dict[str, Any]:
     return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
 
 
-def _first_cells(practice: LessonSession, asked: Mapping[str, Any], chosen: NotebookSelection) -> str:
-    text, *options = [f"{name}={value!r}" for name, value in asked.items()]
+def _first_cells(practice: LessonSession, request: Mapping[str, Any], selection: NotebookSelection) -> str:
+    text, *options = [f"{name}={value!r}" for name, value in request.items()]
     arguments = ", ".join(
         [repr(practice.lesson.name), text.removeprefix("text="), *options, f"language={practice.language!r}"]
     )
     lines = ["import headlight", "", f"lesson = headlight.lesson({arguments})"]
     if any(step.figures for step in practice.lesson.steps):
-        places = ", ".join(str(chosen.places[name]) for name in ("token", "key", "written"))
-        heads = ", ".join(str(chosen.heads[kind]) for kind in KINDS)
+        places = ", ".join(str(selection.places[name]) for name in ("token", "key", "written"))
+        heads = ", ".join(str(selection.heads[kind]) for kind in KINDS)
         lines = [
             "import numpy as np",
             "import pandas as pd",
@@ -165,15 +165,15 @@ class NotebookWriter:
         practice, indices = self.practice, self.chosen.places
         translation = practice.translation
         info = model_json(service, translation)
-        written = indices["written"]
-        prefix = translation.text[: translation.target_tokens[written - 1].end].strip() if written else ""
+        outputs = indices["written"]
+        prefix = translation.text[: translation.target_tokens[outputs - 1].end].strip() if outputs else ""
         languages = {
             side: self.table.get(f"language_{info[side]}", info[side] or self.table[f"lesson_any_{side}"])
             for side in ("source", "target")
         }
         tokens = {"token": practice.tokens[indices["token"]], "key": practice.tokens[indices["key"]]}
         start = token_labels([translation.start_token])[0].text
-        return languages | tokens | {"written": practice.written[written], "so_far": prefix or start}
+        return languages | tokens | {"written": practice.written[outputs], "so_far": prefix or start}
 
     def cells(self, number: int, step: Step) -> list[dict[str, Any]]:
         """Return the text cell of a step and its code cells."""
@@ -216,7 +216,9 @@ class NotebookWriter:
         row = self.chosen.places["token" if step.kind == "encoder" else "written"]
         return StepView(self.practice, step, row, *self.chosen.heads[step.kind], self.model, self.table)
 
-    def question_cell(self, step: Step, question: QuestionOptions, values: Mapping[str, str], told: str) -> list[str]:
+    def question_cell(
+        self, step: Step, question: QuestionOptions, values: Mapping[str, str], feedback: str
+    ) -> list[str]:
         """Return the question with its options, and the folded answer with the step's words."""
         base, phrase_values = f"lesson_{self.practice.lesson.name}_{step.name}", dict(values)
         phrase_values |= {name: _escape_markdown(value) for name, value in question.values.items()}
@@ -226,13 +228,13 @@ class NotebookWriter:
         per_setting = step.question is not None and step.question.ask_per_setting
         answer = "" if per_setting else fill_phrase(self.table[f"{base}_answer"], phrase_values)
         summary = f"<details><summary>{self.table['lesson_just_show']}</summary>"
-        folded = [part for part in (correct, answer, told) if part]
+        folded = [part for part in (correct, answer, feedback) if part]
         return [f"> {fill_phrase(self.table[f'{base}_ask'], phrase_values)}", options, summary, *folded, "</details>"]
 
-    def code(self, step: Step, holding: list[str], found: Any) -> list[str]:
+    def code(self, step: Step, holding: list[str], result: Any) -> list[str]:
         """Return one cell, or two if the step trains a model."""
         source = f"print(lesson.source({step.name!r}))"
-        if found is None:
+        if result is None:
             divisor = "np.sqrt(queries.shape[-1])" if self.model["scale_scores"] else "1"
             scale = f"np.sqrt({self.model['d_model']})" if self.model["scale_embedding"] else "1"
             return [f"{source}\n{step_code(step, holding, divisor, scale)}"]
@@ -241,7 +243,7 @@ class NotebookWriter:
         arguments = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != defaults[name]]
         call = ", ".join([repr(step.name), *arguments])
         cells = [f"{source}\nlesson.run({call})"]
-        if any(figure["form"] == "trains" for figure in found.answer["figures"]):
+        if any(figure["form"] == "trains" for figure in result.answer["figures"]):
             cells.append(f"lesson.train({call})  # @seconds")
         return cells
 

@@ -151,6 +151,6 @@ def translate_comments(code: str, table: Mapping[str, str]) -> str:
     return re.sub(r"  # @(\w+)$", lambda match: f"  # {table[f'lesson_code_{match[1]}']}", code, flags=re.MULTILINE)
 
 
-def _displayed(shown: Sequence[str]) -> list[str]:
+def _displayed(names: Sequence[str]) -> list[str]:
     """Wrap all expressions but the last in `display()`."""
-    return [*(f"display({expression})" for expression in shown[:-1]), *shown[-1:]]
+    return [*(f"display({expression})" for expression in names[:-1]), *names[-1:]]

@@ -134,7 +134,7 @@ def padding_experiment(value: ExperimentInput) -> ExperimentResult:
         "log_with": float(masked_result.log_probabilities.sum()),
         "log_without": float(unmasked_result.log_probabilities.sum()),
     }  # fmt: skip
-    unchanged = unmasked_result.written.ids == alone.written.ids
+    unchanged = unmasked_result.output.ids == alone.output.ids
     return ExperimentResult(figures, numbers, ("none" if not padding else "stays" if unchanged else "changes",))
 
 
@@ -184,13 +184,13 @@ def translate_batches(value: ExperimentInput, *batches: PaddedBatch) -> list[Pad
     return results
 
 
-def written_texts(value: ExperimentInput, found: dict[str, PaddedResult]) -> TextColumns:
+def written_texts(value: ExperimentInput, results: dict[str, PaddedResult]) -> TextColumns:
     """Return the translations side by side."""
     decode, language = value.model_info.target_tokenizer.decode, model_languages(value)[1]
     return TextColumns(
         [
-            TextBlock(Phrase(name), decode(result.written.ids) or "—", language=language)
-            for name, result in found.items()
+            TextBlock(Phrase(name), decode(result.output.ids) or "—", language=language)
+            for name, result in results.items()
         ]
     )
 

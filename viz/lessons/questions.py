@@ -60,81 +60,81 @@ class StepView:
         )
 
 
-def make_question(seen: StepView, found: ResultTables | None) -> QuestionOptions | None:
+def make_question(view: StepView, tables: ResultTables | None) -> QuestionOptions | None:
     """Return the question, or None if the numbers are inconclusive. `found` is the experiment's result."""
-    question = seen.step.question
+    question = view.step.question
     if question is None:
         return None
     if question.answer_function == "found":
-        correct = found.answer["right"] if found else ""
-        return seen.phrase_options(correct, found.numbers if found else {}) if correct else None
-    return ANSWER_FUNCTIONS[question.answer_function](seen)
+        correct = tables.answer["right"] if tables else ""
+        return view.phrase_options(correct, tables.numbers if tables else {}) if correct else None
+    return ANSWER_FUNCTIONS[question.answer_function](view)
 
 
-def _token_count_question(seen: StepView) -> QuestionOptions:
+def _token_count_question(view: StepView) -> QuestionOptions:
     """Ask for the number of tokens that the model reads. The wrong options are one and two less."""
-    count = len(seen.practice.tokens)
+    count = len(view.practice.tokens)
     return QuestionOptions(tuple(map(str, (count - 2, count - 1, count))), 2, {"count": str(count)})
 
 
-def _unscaled_question(seen: StepView) -> QuestionOptions | None:
+def _unscaled_question(view: StepView) -> QuestionOptions | None:
     """Ask how the row's largest weight changes without the division by √d_k."""
-    raw = seen.attention("queries")[seen.row] @ seen.attention("keys").T
-    divisor = math.sqrt(seen.model["head_width"]) if seen.model["scale_scores"] else 1.0
+    raw = view.attention("queries")[view.row] @ view.attention("keys").T
+    divisor = math.sqrt(view.model["head_width"]) if view.model["scale_scores"] else 1.0
     without, scaled = (float(_softmax(scores).max()) for scores in (raw, raw / divisor))
     if divisor == 1 or abs(without - scaled) < MIN_MARGIN / 10:
         return None
-    return seen.phrase_options(
+    return view.phrase_options(
         "larger" if without > scaled else "smaller", {"without": f"{without:.4f}", "scaled": f"{scaled:.4f}"}
     )
 
 
-def _shift_question(seen: StepView) -> QuestionOptions:
+def _shift_question(view: StepView) -> QuestionOptions:
     """Ask what changes if the same amount is added to every score."""
-    scores = seen.attention("scores")[seen.row].astype(float)
+    scores = view.attention("scores")[view.row].astype(float)
     before, after = _softmax(scores), _softmax(scores + 5)
     if np.abs(before - after).max() < 10 * EQUAL_TOLERANCE:
-        return seen.phrase_options("nothing")
-    return seen.phrase_options("grow" if after.max() > before.max() else "even")
+        return view.phrase_options("nothing")
+    return view.phrase_options("grow" if after.max() > before.max() else "even")
 
 
-def _active_neurons_question(seen: StepView) -> QuestionOptions | None:
+def _active_neurons_question(view: StepView) -> QuestionOptions | None:
     """Ask how many neurons of the feed-forward network are above zero."""
-    hidden = seen.practice.tensor(f"encoder.layers.{seen.layer}.feed_forward.hidden")[seen.row]
+    hidden = view.practice.tensor(f"encoder.layers.{view.layer}.feed_forward.hidden")[view.row]
     active = int((hidden > 0).sum())
     share = active / len(hidden)
     if any(abs(share - edge) < 0.02 for edge in (HIGH_SHARE, LOW_SHARE)):
         return None
-    return seen.phrase_options(
+    return view.phrase_options(
         "most" if share > HIGH_SHARE else "some" if share > LOW_SHARE else "few", {"awake": str(active)}
     )
 
 
-def _causal_half_question(seen: StepView) -> QuestionOptions:
+def _causal_half_question(view: StepView) -> QuestionOptions:
     """Ask which part of the decoder's attention map is empty."""
-    weights = seen.attention("weights")
+    weights = view.attention("weights")
     sums = {
         "upper": np.triu(weights, 1).sum(),
         "lower": np.tril(weights, -1).sum(),
         "diagonal": np.trace(weights),
     }
-    return seen.phrase_options("upper" if len(weights) < 2 else min(sums, key=lambda name: float(sums[name])))
+    return view.phrase_options("upper" if len(weights) < 2 else min(sums, key=lambda name: float(sums[name])))
 
 
-def _strongest_key_question(seen: StepView) -> QuestionOptions | None:
+def _strongest_key_question(view: StepView) -> QuestionOptions | None:
     """Ask for the key that the row attends to most."""
-    weights = seen.attention("weights")[seen.row]
+    weights = view.attention("weights")[view.row]
     first, *other_weights = sorted(map(float, weights), reverse=True)
     if not other_weights or first - other_weights[0] < MIN_MARGIN:
         return None
     best = int(weights.argmax())
-    tokens = seen.practice.tokens
+    tokens = view.practice.tokens
     return QuestionOptions(tuple(tokens), best, {"key": tokens[best], "weight": f"{first:.4f}"})
 
 
-def _next_token_question(seen: StepView) -> QuestionOptions | None:
+def _next_token_question(view: StepView) -> QuestionOptions | None:
     """Ask for the most probable next token."""
-    candidates = seen.practice.logits()[seen.row]
+    candidates = view.practice.logits()[view.row]
     probabilities = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
     if probabilities[0] - probabilities[1] < MIN_MARGIN:
         return None

@@ -34,7 +34,7 @@ def order_experiment(value: ExperimentInput) -> ExperimentResult:
     runs = [run_from_controls(value.values, corpus="order", positions=positions) for positions in (True, False)]
     figure, models = training_figure(*runs)
     (_, without_positions) = models[1]
-    first_probabilities = [sentence.probabilities[0] for sentence in without_positions.shown]
+    first_probabilities = [sentence.probabilities[0] for sentence in without_positions.sentences]
     # Without positions, the model cannot distinguish the sentences: both first words share one distribution.
     return ExperimentResult(
         (figure,),
@@ -56,7 +56,7 @@ def warm_up_experiment(value: ExperimentInput) -> ExperimentResult:
 def unseen_experiment(value: ExperimentInput) -> ExperimentResult:
     """Prepare a run that is tested on a sentence outside its corpus."""
     corpus = CORPUS_BY_NAME["mini"]
-    figure, models = training_figure(run_from_controls(value.values, corpus="mini"), sentence=len(corpus.shown))
+    figure, models = training_figure(run_from_controls(value.values, corpus="mini"), sentence=len(corpus.sentences))
     pair = corpus.unseen[0]
     return ExperimentResult((figure,), untrained_numbers(*models[0]) | {"sentence": pair.source, "right": pair.target})
 
@@ -97,7 +97,7 @@ def untrained_numbers(beginning: RunHeader, moment: Snapshot) -> dict[str, str]:
 
 def initial_loss(moment: Snapshot) -> float:
     """Return the mean loss per token of the displayed sentences."""
-    probabilities = [probability for sentence in moment.shown for probability in sentence.probabilities]
+    probabilities = [probability for sentence in moment.sentences for probability in sentence.probabilities]
     return -sum(map(math.log, probabilities)) / len(probabilities)
 
 

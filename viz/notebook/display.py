@@ -21,7 +21,7 @@ NAMES = tuple(
 
 
 def show(
-    given: Any = None,
+    data: Any = None,
     *,
     kind: str | None = None,
     layer: IndexOrReduction | None = None,
@@ -36,7 +36,7 @@ def show(
     `about` is passed to `record`. `kind`, `layer`, `head`, `row` and `column` are the initial selection, which
     `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
     """
-    subject = given if isinstance(given, Translation) and not about else record(given, **about)
+    subject = data if isinstance(data, Translation) and not about else record(data, **about)
     selection = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
     return View([subject], selection, language)
 
@@ -55,7 +55,7 @@ def compare(
 
 
 def record(
-    given: Any = None,
+    data: Any = None,
     *,
     encoder: Any = None,
     decoder: Any = None,
@@ -71,21 +71,21 @@ def record(
 ) -> Recording:
     """Return the attention of any model as a `Recording`.
 
-    `given` may be outputs of `transformers` with the model's inputs (`input_ids=`, `attention_mask=`,
+    `data` may be outputs of `transformers` with the model's inputs (`input_ids=`, `attention_mask=`,
     `decoder_input_ids=`, `pixel_values=`, `input_features=`, or all as `**inputs`), a file, a `Translation`, a
     `Judgement`, or self-attention arrays: one array `[layer, head, row, column]` or a list of layers. `layers` selects
     layers, and `batch` selects one sequence.
     """
-    if isinstance(given, View):
-        given = given.things[0]
-    if isinstance(given, Recording):
-        return given
-    if isinstance(given, Translation):
-        return recording_from_translation(given)
-    if isinstance(given, Judgement):
-        return _of_tokens({"self": given.attention}, given.tokens, given.text)
-    if isinstance(given, (str, Path)):
-        return read_recording(Path(given))
+    if isinstance(data, View):
+        data = data.things[0]
+    if isinstance(data, Recording):
+        return data
+    if isinstance(data, Translation):
+        return recording_from_translation(data)
+    if isinstance(data, Judgement):
+        return _of_tokens({"self": data.attention}, data.tokens, data.text)
+    if isinstance(data, (str, Path)):
+        return read_recording(Path(data))
     unknown = [
         input_name
         for input_name in inputs
@@ -95,14 +95,14 @@ def record(
         raise RecordingError(
             f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(NAMES)}."
         )
-    if given is not None and has_attention(given):
+    if data is not None and has_attention(data):
         model_inputs = {input_name: value for input_name, value in inputs.items() if input_name in NAMES}
         inputs_of_model = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **model_inputs)
-        return recording_from_outputs(given, inputs_of_model, layers=layers, batch=batch, name=name)
-    if given is None and isinstance(inputs.get("input_ids"), Mapping):
+        return recording_from_outputs(data, inputs_of_model, layers=layers, batch=batch, name=name)
+    if data is None and isinstance(inputs.get("input_ids"), Mapping):
         raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
     source = tokens if source is None else source
-    arrays: dict[MapKind, Any] = {"self": given, "encoder": encoder, "decoder": decoder, "cross": cross}
+    arrays: dict[MapKind, Any] = {"self": data, "encoder": encoder, "decoder": decoder, "cross": cross}
     return recording_from_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
 
 

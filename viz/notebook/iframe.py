@@ -56,11 +56,11 @@ def stylesheet() -> str:
     return styles(SHEETS)
 
 
-def frame_page(shown: Mapping[str, Any] | None = None, language: str = "") -> str:
+def frame_page(state: Mapping[str, Any] | None = None, language: str = "") -> str:
     """Return the page of the iframe. Without `shown`, the page requests its data from the parent frame."""
-    scripts = [] if shown is None else [data_script({**shown, "version": __version__})]
+    scripts = [] if state is None else [data_script({**state, "version": __version__})]
     page_language = language or LANGUAGES[0]
-    translated = shown is None or any(view["what"] == "answer" for view in shown["views"])
+    translated = state is None or any(view["what"] == "answer" for view in state["views"])
     return html_page(
         phrase("title_offline", page_language),
         page_language,

@@ -19,7 +19,7 @@ Heads = list[tuple[int, int | None]]
 
 def figure(
     view: str,
-    given: Any,
+    data: Any,
     *,
     kind: str | None = None,
     layer: int = 0,
@@ -31,7 +31,7 @@ def figure(
 ) -> go.Figure:
     """Draw one of `headlight.viz.figures.FIGURES`. `options` are specific to the figure, such as `scale="log"`.
 
-    `given` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer).
+    `data` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer).
     "lines" and "compare" draw the `heads`, listed as (layer, head). "overview" draws all heads. "beam", "probabilities"
     and "positions" (`kind`: "encoder" or "decoder") need a `Translation`. "neurons" needs `(query, key, row, column)`,
     two vectors of one head and their tokens, and `weight=`.
@@ -45,16 +45,16 @@ def figure(
             raise RecordingError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
     style = {"theme": THEMES[cast("Any", theme)], "words": figure_words(view, language), **options}
     selected_heads = heads or [(layer, head)]
-    result: go.Figure = _DRAWERS[view](given, kind, selected_heads, style)
+    result: go.Figure = _DRAWERS[view](data, kind, selected_heads, style)
     return result
 
 
-def _maps(given: Any, kind: str | None, heads: Heads) -> list[AttentionMap]:
-    if isinstance(given, AttentionMap):
-        return [given]
-    if isinstance(given, (list, tuple)) and given and all(isinstance(item, AttentionMap) for item in given):
-        return list(given)
-    recording = given if isinstance(given, Translation) else record(given)
+def _maps(data: Any, kind: str | None, heads: Heads) -> list[AttentionMap]:
+    if isinstance(data, AttentionMap):
+        return [data]
+    if isinstance(data, (list, tuple)) and data and all(isinstance(item, AttentionMap) for item in data):
+        return list(data)
+    recording = data if isinstance(data, Translation) else record(data)
     return [recording.attention_map(cast("Any", _kind(recording, kind)), *position) for position in heads]
 
 
@@ -67,45 +67,45 @@ def _kind(holder: Translation | Recording, kind: str | None) -> MapKind:
     return kind
 
 
-def _heatmap(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["heatmap"](_maps(given, kind, heads)[0], **looks)
+def _heatmap(data: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["heatmap"](_maps(data, kind, heads)[0], **looks)
 
 
-def _lines(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
-    maps = _maps(given, kind, heads)
+def _lines(data: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    maps = _maps(data, kind, heads)
     colours = [head_colour(looks["theme"], index) for index in range(len(maps))]
     return FIGURES["lines"](list(zip(maps, colours, strict=True)), **looks)
 
 
-def _compare(given: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
-    maps = _maps(given, kind, heads)
+def _compare(data: Any, kind: str | None, heads: Heads, looks: dict[str, Any]) -> go.Figure:
+    maps = _maps(data, kind, heads)
     if len(maps) != 2:
         raise RecordingError("compare draws two heads. Name them: heads=[(0, 0), (0, 1)].")
     return FIGURES["compare"](*maps, **looks)
 
 
-def _overview(given: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
-    recording = given if isinstance(given, Translation) else record(given)
+def _overview(data: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
+    recording = data if isinstance(data, Translation) else record(data)
     return FIGURES["overview"](recording, _kind(recording, kind), **looks)
 
 
-def _translation(given: Any, view: str) -> Translation:
-    if not isinstance(given, Translation):
-        raise RecordingError(f"{view} needs a Translation, but {type(given).__name__} was given.")
-    return given
+def _translation(data: Any, view: str) -> Translation:
+    if not isinstance(data, Translation):
+        raise RecordingError(f"{view} needs a Translation, but {type(data).__name__} was given.")
+    return data
 
 
-def _positions(given: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
-    table = _translation(given, "positions").positions[kind or "encoder"] if isinstance(given, Translation) else given
+def _positions(data: Any, kind: str | None, _: Heads, looks: dict[str, Any]) -> go.Figure:
+    table = _translation(data, "positions").positions[kind or "encoder"] if isinstance(data, Translation) else data
     return FIGURES["positions"](table, **looks)
 
 
-def _beam(given: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["beam"](given if isinstance(given, BeamTree) else _translation(given, "beam").tree, **looks)
+def _beam(data: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["beam"](data if isinstance(data, BeamTree) else _translation(data, "beam").tree, **looks)
 
 
-def _neurons(given: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
-    return FIGURES["neurons"](*given, **looks)
+def _neurons(data: Any, _: str | None, __: Heads, looks: dict[str, Any]) -> go.Figure:
+    return FIGURES["neurons"](*data, **looks)
 
 
 _DRAWERS: dict[str, Callable[[Any, str | None, Heads, dict[str, Any]], go.Figure]] = {
@@ -114,9 +114,7 @@ _DRAWERS: dict[str, Callable[[Any, str | None, Heads, dict[str, Any]], go.Figure
     "compare": _compare,
     "lines": _lines,
     "positions": _positions,
-    "probabilities": lambda given, _, __, looks: FIGURES["probabilities"](
-        _translation(given, "probabilities"), **looks
-    ),
+    "probabilities": lambda data, _, __, looks: FIGURES["probabilities"](_translation(data, "probabilities"), **looks),
     "beam": _beam,
     "neurons": _neurons,
 }

@@ -57,8 +57,8 @@ def _component(folder: Path, core: str, kind: str) -> list[str]:
     return _needed(code, core, match) if match else []
 
 
-def _needed(code: str, module: str, found: re.Match[str]) -> list[str]:
+def _needed(code: str, module: str, match: re.Match[str]) -> list[str]:
     table = TABLE.search(code)
     files = json.loads(table[1]) if table else []
-    names = [found[1], *(files[int(index)] for index in found[2].split(",") if index)]
+    names = [match[1], *(files[int(index)] for index in match[2].split(",") if index)]
     return list(dict.fromkeys((Path(module).parent / name).as_posix() for name in names))

@@ -37,18 +37,18 @@ class KeptAnswers:
 
     def put(self, job: str, answer: bytes) -> None:
         """Store the result of a job for `KEPT_S`."""
-        done = self._owed.pop(job, None)
-        if done is None:
+        answered = self._owed.pop(job, None)
+        if answered is None:
             return
         self._answers.put(job, answer, len(answer))
-        done.set()
+        answered.set()
         asyncio.get_running_loop().call_later(KEPT_S, self.forget, job)
 
     async def wait(self, job: str, seconds: float) -> bytes | None:
         """Wait at most `seconds` for the result of a job. Returns `None` if it is still missing."""
-        if (done := self._owed.get(job)) is not None:
+        if (answered := self._owed.get(job)) is not None:
             try:
-                await asyncio.wait_for(done.wait(), seconds)
+                await asyncio.wait_for(answered.wait(), seconds)
             except TimeoutError:
                 return None
         return self._answers.peek(job)

@@ -76,9 +76,9 @@ def find_licence(source: str) -> str:
     return match[1].strip() if match else ""
 
 
-def training_curve(found: list[Block]) -> dict[str, Any] | None:
+def training_curve(blocks: list[Block]) -> dict[str, Any] | None:
     """Return the first table whose first column is `step`, as series of numbers, or `None`."""
-    for table in (block for block in found if block["tag"] == "table"):
+    for table in (block for block in blocks if block["tag"] == "table"):
         rows = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         names, *lines = rows
         numbers = [[_number(cell) for cell in line] for line in lines]
@@ -92,9 +92,9 @@ def training_curve(found: list[Block]) -> dict[str, Any] | None:
     return None
 
 
-def find_test_scores(found: list[Block]) -> dict[str, Any] | None:
+def find_test_scores(blocks: list[Block]) -> dict[str, Any] | None:
     """Return the measure and the scores and goals of the first table whose first column is `test`, or `None`."""
-    for table in (block for block in found if block["tag"] == "table"):
+    for table in (block for block in blocks if block["tag"] == "table"):
         names, *lines = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         if names[0] != "test" or len(names) < 2:
             continue

@@ -76,5 +76,5 @@ class ModelCache(Generic[Model]):
             model = load()
             return lead.finish(_Entry(model, self._weigh(model), users=1))
 
-    def _store(self, key: Hashable, made: _Entry[Model]) -> None:
-        self._models.put(key, made, made.bytes)
+    def _store(self, key: Hashable, entry: _Entry[Model]) -> None:
+        self._models.put(key, entry, entry.bytes)

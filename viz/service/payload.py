@@ -201,11 +201,11 @@ def encode_tensor(weights: FloatArray, *, causal: bool = False) -> EncodedTensor
     return {"shape": list(weights.shape), "letters": encode_weights(weights, causal=causal)}
 
 
-def roles_values(found: Mapping[Kind, Sequence[Sequence[Role]]]) -> dict[Kind, list[list[RoleValues]]]:
+def roles_values(roles: Mapping[Kind, Sequence[Sequence[Role]]]) -> dict[Kind, list[list[RoleValues]]]:
     """Return the role of each head in this sentence, `[layer][head]`: name, share and spread."""
     return {
         kind: [[(role.name, round(role.share, 4), round(role.spread, 2)) for role in layer] for layer in layers]
-        for kind, layers in found.items()
+        for kind, layers in roles.items()
     }
 
 

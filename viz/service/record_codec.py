@@ -48,10 +48,10 @@ def is_record(kind: Any) -> bool:
 
 CLASSES: Mapping[str, type] = MappingProxyType(
     {
-        name: found
+        name: value
         for module in _MODULES
-        for name, found in vars(module).items()
-        if is_record(found) and found.__module__ == module.__name__
+        for name, value in vars(module).items()
+        if is_record(value) and value.__module__ == module.__name__
     }
 )
 

@@ -43,8 +43,10 @@ LOG = logging.getLogger(__name__)
 class SharedSlot:
     """A lookup in the shared cache: the cached answer, or the lock to compute it."""
 
-    def __init__(self, shared: SharedCache | None = None, name: str = "", found: Translation | None = None) -> None:
-        self.found = found
+    def __init__(
+        self, shared: SharedCache | None = None, name: str = "", translation: Translation | None = None
+    ) -> None:
+        self.found = translation
         self._shared, self._name = shared, name
 
     def publish(self, translation: Translation) -> Translation:

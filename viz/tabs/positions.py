@@ -65,11 +65,11 @@ def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]
         "closed": config.closed_waves and encoding == own,
         "buckets": config.relative_buckets,
     }
-    drawn = None
+    figure_json = None
     if table.size:
         figure = draw(table, theme=look.theme, words=_figure_words(look.language, form))
-        drawn = json.loads(figure.to_json())
-    return about | {"periods": periods(config, encoding), "figure": drawn}
+        figure_json = json.loads(figure.to_json())
+    return about | {"periods": periods(config, encoding), "figure": figure_json}
 
 
 def drawing_form(encoding: str, *, trained: bool) -> str:

@@ -67,18 +67,20 @@ class TranslateWidget(OneJobPerVisitor):
         self.threads = calls.threads
         calls.add_stream(self.stream_messages)
         calls.add(self.read_back, background=True)
-        made = widget("translate/translate", value=load_first_answer(self.service), config=self._config())
+        component = widget("translate/translate", value=load_first_answer(self.service), config=self._config())
         calls.add(self.fetch_deferred, computes=False)
         if self.service.backend.uses_gradio_queue:
-            self._add_events(made)
-        return made
+            self._add_events(component)
+        return component
 
-    def _add_events(self, made: gr.HTML) -> None:
+    def _add_events(self, component: gr.HTML) -> None:
         """Requests through Gradio's queue, which assigns GPUs to visitors."""
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The request queue schedules jobs. Without "multiple", a browser holds a request back while the last one runs.
-        made.submit(self.stream_through_gradio, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)
-        made.stop(self.stop, None, None, queue=False, **quiet)
+        component.submit(
+            self.stream_through_gradio, None, component, concurrency_limit=None, trigger_mode="multiple", **quiet
+        )
+        component.stop(self.stop, None, None, queue=False, **quiet)
 
     def config(self) -> dict[str, Any]:
         """Initial data for the browser: models, examples, limits and the default request."""
@@ -118,16 +120,16 @@ class TranslateWidget(OneJobPerVisitor):
 
     async def stream_through_gradio(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
         """The same through Gradio's queue; the final skip keeps Gradio from repeating the last message."""
-        asked, session, stop = getattr(event, "request", None), request.session_hash or "", Event()
-        async with aclosing(stream_messages(self._deferred(asked, session, stop), stop, self.threads)) as messages:
+        payload, session, stop = getattr(event, "request", None), request.session_hash or "", Event()
+        async with aclosing(stream_messages(self._deferred(payload, session, stop), stop, self.threads)) as messages:
             async for message in messages:
                 yield message
         yield gr.skip()
 
-    def _deferred(self, asked: object, session: str, stop: Event) -> Generator[Step]:
+    def _deferred(self, payload: object, session: str, stop: Event) -> Generator[Step]:
         """Messages for Gradio's queue. Large ones are left out and fetched by name."""
         try:
-            values = json_object(asked)
+            values = json_object(payload)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
@@ -198,8 +200,8 @@ class TranslateWidget(OneJobPerVisitor):
 
     def _live_messages(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         try:
-            asked = self.service.check({**values, **LIVE_OPTIONS}, model_defaults=True)
-            with closing(self.service.stream(asked, stop)) as steps:
+            request = self.service.check({**values, **LIVE_OPTIONS}, model_defaults=True)
+            with closing(self.service.stream(request, stop)) as steps:
                 for progress in steps:
                     if progress.translation is not None:
                         yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
@@ -214,9 +216,9 @@ class TranslateWidget(OneJobPerVisitor):
 
     def _messages(self, values: dict[str, Any], stop: Event, done: Callable[[Translation], None]) -> Generator[str]:
         try:
-            asked = self.service.check(values, model_defaults=True)
+            request = self.service.check(values, model_defaults=True)
             last_message = time.monotonic()
-            for progress in self.service.stream(asked, stop):
+            for progress in self.service.stream(request, stop):
                 if progress.translation is not None:
                     done(progress.translation)
                     yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))

@@ -53,11 +53,11 @@ def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], di
         else:
             first = service.translate(request)
         second = service.translate(match_languages(first, other, service, back=back))
-        read, written = (second.source_tokens, second.source_text), (second.target_tokens, second.text)
+        source, target = (second.source_tokens, second.source_text), (second.target_tokens, second.text)
         if back:  # the first model's source is the second model's target
-            read, written = written, read
-        sources = match_tokens(first.source_tokens, first.source_text, *read)
-        targets = match_tokens(first.target_tokens, first.text, *written)
+            source, target = target, source
+        sources = match_tokens(first.source_tokens, first.source_text, *source)
+        targets = match_tokens(first.target_tokens, first.text, *target)
         return {
             "answer": translation_dict(service, second),
             "own": own,
@@ -73,8 +73,8 @@ def match_languages(
     first: Translation, request: TranslationRequest, service: Service, *, back: bool = False
 ) -> TranslationRequest:
     """Fill in missing languages of a multilingual second request from the first answer, swapped if `back` is set."""
-    spoken, defaults = model_json(service, first), service.model_defaults(request.model)
-    source, target = (spoken["target"], spoken["source"]) if back else (spoken["source"], spoken["target"])
+    model, defaults = model_json(service, first), service.model_defaults(request.model)
+    source, target = (model["target"], model["source"]) if back else (model["source"], model["target"])
     if not request.source_language and source in defaults.sources:
         request = replace(request, source_language=source)
     if not request.target_language and target in defaults.targets:

@@ -56,14 +56,14 @@ def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], d
         before, own = own_translation(service, plain)
         after = service.translate(request)
         # The changed model scores the original words, so that both maps have the same rows.
-        held = service.translate(replace(request, target=target_ids(before), prefix=None))
+        forced = service.translate(replace(request, target=target_ids(before), prefix=None))
         return {
             "answer": translation_dict(service, after),
-            "held": translation_dict(service, held),
+            "held": translation_dict(service, forced),
             "before": round(before.log_probability, 6),
-            "after": round(held.log_probability, 6),
+            "after": round(forced.log_probability, 6),
             "chrf": round(chrf(after.text, before.text), 2),
-            "words": compare_words(before, held, after),
+            "words": compare_words(before, forced, after),
             "own": own,
         }
 
@@ -171,7 +171,7 @@ def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], d
     return find_change
 
 
-def compare_words(before: Translation, held: Translation, after: Translation) -> list[dict[str, Any]]:
+def compare_words(before: Translation, forced: Translation, after: Translation) -> list[dict[str, Any]]:
     """Diff of original and changed words, with the original's log probabilities under both models."""
     first = written_words(before.target_tokens, before.text)
     second = written_words(after.target_tokens, after.text)
@@ -181,7 +181,7 @@ def compare_words(before: Translation, held: Translation, after: Translation) ->
         if pair.before is not None:
             word = first[pair.before]
             each |= {"before": word.text, "places": list(word.places)}
-            each |= {"log_before": word_log_probability(before, word), "log_after": word_log_probability(held, word)}
+            each |= {"log_before": word_log_probability(before, word), "log_after": word_log_probability(forced, word)}
         if pair.after is not None:
             each["after"] = second[pair.after].text
         values.append(each)

@@ -103,9 +103,9 @@ def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         )
         answer: dict[str, Any] = {
             "own": own,
-            "written": encode_array(result.written[own]),
-            "rest": encode_array(result.written[rest].sum(axis=0)) if rest.size else None,
-            "total": encode_array(result.written.sum(axis=0)),
+            "written": encode_array(result.outputs[own]),
+            "rest": encode_array(result.outputs[rest].sum(axis=0)) if rest.size else None,
+            "total": encode_array(result.outputs.sum(axis=0)),
             "moved": None,
         }
         if result.logit_changes is not None:
@@ -137,10 +137,10 @@ def compute_head(service: Service, translation: Translation, kind: Kind, layer: 
     """Run a forward pass over the finished translation with this layer's probes; the result is cached."""
     place = PATH_BY_KIND[kind].format(layer=layer)
     names = {probe: f"{place}.{probe}" for probe in PROBES}
-    written = tuple(token.id for token in translation.target_tokens)
-    request = replace(translation.request, target=written, prefix=None, capture=tuple(names.values()))
-    seen = service.translate(request).captured
-    queries, keys, scores = (seen[names[probe]][head] for probe in PROBES)
+    target = tuple(token.id for token in translation.target_tokens)
+    request = replace(translation.request, target=target, prefix=None, capture=tuple(names.values()))
+    captured = service.translate(request).captured
+    queries, keys, scores = (captured[names[probe]][head] for probe in PROBES)
     config = service.model_info(translation.request.model).model.config
     added = None if kind == "cross" else translation.positions[kind]
     return HeadComputation(
@@ -168,25 +168,25 @@ def visible_keys(weights: FloatArray, chosen: int | None, *, every: bool) -> lis
     return sorted(([] if chosen is None else [chosen]) + ranked[: MAX_LINES - (chosen is not None)])
 
 
-def softmax_steps(found: HeadComputation, row: int) -> dict[str, Any]:
+def softmax_steps(computation: HeadComputation, row: int) -> dict[str, Any]:
     """The softmax of a row, step by step: exp(score), divided by the sum.
 
     If the powers would have too many or too few digits to read, the largest score (`shift`) is subtracted first, which
     leaves the weights unchanged.
     """
-    scores, allowed = found.scores[row].astype(np.float64), found.map.allowed[row]
+    scores, allowed = computation.scores[row].astype(np.float64), computation.map.allowed[row]
     largest = float(scores[allowed].max(initial=-np.inf))
     far = largest > MAX_SCORE or 0 < np.exp(scores[allowed]).sum() < 1
     shift = largest if far else 0.0
     powers = np.where(allowed, np.exp(np.where(allowed, scores - shift, 0.0)), 0.0)
     return {
         "scores": _rounded(scores),
-        "bias": None if found.bias is None else _rounded(found.bias[row]),
+        "bias": None if computation.bias is None else _rounded(computation.bias[row]),
         "allowed": allowed.tolist(),
         "shift": round(shift, 6),
         "powers": _rounded(powers),
         "total": round(float(powers.sum()), 6),
-        "weights": _rounded(found.map.weights[row]),
+        "weights": _rounded(computation.map.weights[row]),
     }
 
 

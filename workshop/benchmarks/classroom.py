@@ -128,8 +128,8 @@ async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, 
     return {"alone": summary(single_visitor.seconds), "lessons": results}
 
 
-async def _lesson(asked: Any, texts: Iterator[str], pupils: int, each: int, hostile: int) -> dict[str, Any]:
-    school, attackers, third = (Visitors(*asked, address) for address in (SCHOOL, HOSTILE, THIRD))
+async def _lesson(addresses: Any, texts: Iterator[str], pupils: int, each: int, hostile: int) -> dict[str, Any]:
+    school, attackers, third = (Visitors(*addresses, address) for address in (SCHOOL, HOSTILE, THIRD))
     attack_tasks = [asyncio.create_task(attackers.press_once(text)) for text in islice(texts, hostile)]
     await asyncio.sleep(ARRIVAL if hostile else 0)
     third_task = asyncio.create_task(third.press_in_turn(texts))

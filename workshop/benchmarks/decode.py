@@ -82,13 +82,13 @@ def _prepare(
     return outputs
 
 
-def _agreement(written: Mapping[str, list[list[int]]]) -> dict[str, float]:
+def _agreement(outputs: Mapping[str, list[list[int]]]) -> dict[str, float]:
     """Return the share of tokens equal to those of `REFERENCE`, except for the tutorial, which has other weights."""
-    if REFERENCE not in written:
+    if REFERENCE not in outputs:
         return {}
     return {
-        row: token_agreement(ids, written[REFERENCE])
-        for row, ids in written.items()
+        row: token_agreement(ids, outputs[REFERENCE])
+        for row, ids in outputs.items()
         if row != REFERENCE and not row.startswith("tutorial")
     }
 

@@ -170,15 +170,15 @@ def lines(result: Result) -> str:
         "ctranslate2": "CTranslate2 float32, ids to ids",
         "ctranslate2-int8": "CTranslate2 int8, ids to ids",
     }
-    count, written = result["lines"], result["written_tokens"]
+    count, tokens = result["lines"], result["written_tokens"]
     rows = []
     for name, seconds in result["seconds"].items():
         median = seconds["median"]
-        rows.append([names[name], f"{median:.2f}", f"{count / median:,.0f}", f"{written / median:,.0f}"])
+        rows.append([names[name], f"{median:.2f}", f"{count / median:,.0f}", f"{tokens / median:,.0f}"])
     parts = [
         f"## {count:,} everyday lines\n",
         f"Greedy, nothing captured, {result['threads']} threads, medians of {result['repetitions']}. Model: "
-        f"{result['about_model']}. {result['source_tokens'] / count:.1f} tokens per line, {written:,} tokens "
+        f"{result['about_model']}. {result['source_tokens'] / count:.1f} tokens per line, {tokens:,} tokens "
         "written.\n",
         table(["", "seconds", "lines/s", "tokens/s"], rows),
     ]

@@ -203,7 +203,7 @@ def _make_caller(service: Service, expected: str | None) -> Callable[[int], bool
 def _with_a_killed_replica(page: Service, here: Service, seconds: float) -> dict[str, Any]:
     times: dict[str, float] = {}
 
-    def kill(asked: _CallLog) -> None:
+    def kill(log: _CallLog) -> None:
         time.sleep(KILL_AT_SHARE * seconds)
         replicas_before = _replicas()
         os.kill(replicas_before[0], signal.SIGKILL)
@@ -246,7 +246,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
             ask(number)
         times["memory"] = _memory(first.pid)
 
-        def kill(asked: _CallLog) -> None:
+        def kill(calls: _CallLog) -> None:
             current_log.append(log)
             time.sleep(KILL_AT_SHARE * seconds)
             first.kill()

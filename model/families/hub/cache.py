@@ -59,17 +59,17 @@ def blob_file(repository: str, digest: str) -> Path:
     return repository_folder(repository) / "blobs" / digest
 
 
-def find_folder(wanted: ModelId) -> Path | None:
+def find_folder(model_id: ModelId) -> Path | None:
     """Return the folder of a complete model in the cache, or None. Sends no request."""
-    commit = wanted.revision
-    if not wanted.is_commit:
+    commit = model_id.revision
+    if not model_id.is_commit:
         try:
-            commit = _reference(wanted).read_text(encoding="ascii").strip()
+            commit = _reference(model_id).read_text(encoding="ascii").strip()
         except (OSError, ValueError):
             return None
         if COMMIT.fullmatch(commit) is None:
             return None
-    folder = snapshot_folder(wanted.repository, commit)
+    folder = snapshot_folder(model_id.repository, commit)
     return folder if _is_complete(folder) else None
 
 
@@ -111,19 +111,19 @@ def _reads_bytes(settings: Path) -> bool:
         return False
 
 
-def remember_commit(wanted: ModelId, commit: str) -> None:
+def remember_commit(model_id: ModelId, commit: str) -> None:
     """Store the commit of a branch or tag, for later calls without a network."""
-    if wanted.is_commit:
+    if model_id.is_commit:
         return
-    reference = _reference(wanted)
+    reference = _reference(model_id)
     reference.parent.mkdir(parents=True, exist_ok=True)
     part = reference.with_name(f".{reference.name}.{secrets.token_hex(4)}.part")
     part.write_text(commit, encoding="ascii")
     part.replace(reference)
 
 
-def _reference(wanted: ModelId) -> Path:
-    return repository_folder(wanted.repository) / "refs" / wanted.revision
+def _reference(model_id: ModelId) -> Path:
+    return repository_folder(model_id.repository) / "refs" / model_id.revision
 
 
 def _is_complete(folder: Path) -> bool:

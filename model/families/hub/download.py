@@ -87,13 +87,13 @@ def fetch(
 class Download:
     """The download of the files of one plan, one after the other."""
 
-    def __init__(self, wanted: ModelId, found: DownloadPlan, on_progress: Report | None, stop: Event) -> None:
-        self.wanted = wanted
-        self.plan = found
+    def __init__(self, model_id: ModelId, plan: DownloadPlan, on_progress: Report | None, stop: Event) -> None:
+        self.wanted = model_id
+        self.plan = plan
         self.stop = stop
         self._tell = on_progress
         self._told_at, self._told = -math.inf, -1
-        cached_files = (file for file in found.files if is_cached(found.repository, found.commit, file))
+        cached_files = (file for file in plan.files if is_cached(plan.repository, plan.commit, file))
         self._done = {file.name: file.bytes for file in cached_files}
 
     def download_file(self, file: RemoteFile) -> None:
@@ -236,9 +236,9 @@ def _size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _require_disk_space(wanted: ModelId, needed: int) -> None:
+def _require_disk_space(model_id: ModelId, needed: int) -> None:
     """Raise a HubError before the download if the disk is too full. A missing cache folder counts as its parent."""
     existing_folder = next(folder for folder in (cache_folder(), *cache_folder().absolute().parents) if folder.exists())
     free = shutil.disk_usage(existing_folder).free
     if free < needed:
-        raise HubError("no_room", repository=str(wanted), megabytes=megabytes(needed), free=free // 1_000_000)
+        raise HubError("no_room", repository=str(model_id), megabytes=megabytes(needed), free=free // 1_000_000)

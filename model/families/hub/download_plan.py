@@ -150,7 +150,7 @@ def make_plan(repository: str, revision: str = "main") -> DownloadPlan:
     return plan
 
 
-def select_files(wanted: ModelId, names: Any) -> list[str]:
+def select_files(model_id: ModelId, names: Any) -> list[str]:
     """Return the files of a repository that our readers use. Safetensors take precedence over pickles."""
     metadata = [name for name in METADATA_FILES if name in names]
     if WEIGHTS in names:
@@ -167,20 +167,20 @@ def select_files(wanted: ModelId, names: Any) -> list[str]:
         unsupported = "" if weights else unsupported_format(names).removesuffix(".")
         missing = CONFIG if weights else f"{WEIGHTS} or {PICKLE}"
         missing += f" ({unsupported})" if unsupported else ""
-        raise HubError("not_a_model", repository=str(wanted), missing=missing)
+        raise HubError("not_a_model", repository=str(model_id), missing=missing)
     return metadata + weights
 
 
-def require_vocabulary(found: DownloadPlan, here: Path | None = None) -> None:
+def require_vocabulary(plan: DownloadPlan, here: Path | None = None) -> None:
     """Raise a HubError for a model without the files of a supported tokenizer.
 
     `here`: the folder with all files except weights; its settings may name a tokenizer without vocabulary.
     """
-    names = [file.name for file in found.files]
+    names = [file.name for file in plan.files]
     may_need_none = SETTINGS in names if here is None else folder_has_vocabulary(here)
     if not (has_vocabulary(names) or may_need_none):
         missing = "vocabulary (source.spm, spiece.model, …)"
-        raise HubError("not_a_model", repository=found.repository, missing=missing)
+        raise HubError("not_a_model", repository=plan.repository, missing=missing)
 
 
 def is_cached(repository: str, commit: str, file: RemoteFile) -> bool:
@@ -188,14 +188,14 @@ def is_cached(repository: str, commit: str, file: RemoteFile) -> bool:
     return (snapshot_folder(repository, commit) / file.name).exists() or blob_file(repository, file.digest).exists()
 
 
-def offline_error(wanted: ModelId) -> HubError:
+def offline_error(model_id: ModelId) -> HubError:
     """Return the error for an unreachable Hub, with the files to download manually."""
-    return HubError("offline", repository=str(wanted), host=host(), files=MANUAL_FILES)
+    return HubError("offline", repository=str(model_id), host=host(), files=MANUAL_FILES)
 
 
-def redirect_error(wanted: ModelId) -> HubError:
+def redirect_error(model_id: ModelId) -> HubError:
     """Return the error for circular redirects or an invalid URL."""
-    return HubError("astray", repository=str(wanted), host=host())
+    return HubError("astray", repository=str(model_id), host=host())
 
 
 def no_network() -> bool:
@@ -219,7 +219,7 @@ def megabytes(count: int) -> int:
 
 
 @contextmanager
-def hub_errors(wanted: ModelId) -> Iterator[None]:
+def hub_errors(model_id: ModelId) -> Iterator[None]:
     """Convert errors of the library and the network to a `HubError` without URLs."""
     import httpx2
     from huggingface_hub import constants, errors
@@ -232,32 +232,32 @@ def hub_errors(wanted: ModelId) -> Iterator[None]:
     except HubError:
         raise
     except errors.GatedRepoError:
-        raise status_error(wanted, 403) from None
+        raise status_error(model_id, 403) from None
     except (
         errors.RepositoryNotFoundError,
         errors.RevisionNotFoundError,
         errors.RemoteEntryNotFoundError,
         errors.DisabledRepoError,
     ):
-        raise status_error(wanted, 404) from None
+        raise status_error(model_id, 404) from None
     except errors.HfHubHTTPError as error:
-        raise status_error(wanted, error.response.status_code) from None
+        raise status_error(model_id, error.response.status_code) from None
     except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol, httpx2.InvalidURL):
-        raise redirect_error(wanted) from None
+        raise redirect_error(model_id) from None
     except (httpx2.HTTPError, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError):
-        raise offline_error(wanted) from None
+        raise offline_error(model_id) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise HubError("not_writable", detail=f"{cache_folder()}: {reason}") from None
 
 
-def status_error(wanted: ModelId, status: int) -> HubError:
+def status_error(model_id: ModelId, status: int) -> HubError:
     """Return the error for an HTTP status."""
     if status in (401, 403):
-        return HubError("gated", repository=str(wanted), host=host())
+        return HubError("gated", repository=str(model_id), host=host())
     if status == 404:
-        return HubError("not_found", repository=wanted.repository, revision=wanted.revision, host=host())
-    return HubError("busy", repository=str(wanted), host=host(), status=status)
+        return HubError("not_found", repository=model_id.repository, revision=model_id.revision, host=host())
+    return HubError("busy", repository=str(model_id), host=host(), status=status)
 
 
 def _remote(listed: Any) -> RemoteFile:
@@ -265,17 +265,17 @@ def _remote(listed: Any) -> RemoteFile:
     return RemoteFile(listed.rfilename, listed.size if isinstance(listed.size, int) else -1, str(digest))
 
 
-def _licence(said: Any) -> str:
+def _licence(value: Any) -> str:
     """Return the licence of the card's front matter, else of the tags."""
-    licence = getattr(said.card_data, "license", None)
+    licence = getattr(value.card_data, "license", None)
     if not isinstance(licence, str):
-        tags = (tag for tag in said.tags or () if isinstance(tag, str) and tag.startswith("license:"))
+        tags = (tag for tag in value.tags or () if isinstance(tag, str) and tag.startswith("license:"))
         licence = next(tags, "").removeprefix("license:")
     return _plain(licence)
 
 
-def _family(said: Any) -> str:
-    config = getattr(said, "config", None)
+def _family(value: Any) -> str:
+    config = getattr(value, "config", None)
     return _plain(family_name(config)) if isinstance(config, dict) else ""
 
 

@@ -214,7 +214,7 @@ def test_contributions_sum_to_one(translator: Translator, answer: Translation) -
     for shares in (*mixing.encoder, *mixing.decoder):
         assert shares.sum(axis=1) == pytest.approx(1)
         assert shares.min() >= 0
-    for cross, kept in zip(mixing.cross, mixing.kept, strict=True):
+    for cross, kept in zip(mixing.cross, mixing.cross_residual, strict=True):
         assert cross.sum(axis=1) + kept == pytest.approx(1)
     source, written = rollout(mixing)
     assert source.sum(axis=1) + written.sum(axis=1) == pytest.approx(1)

@@ -87,7 +87,7 @@ def test_with_its_masks_a_batch_gives_what_a_sentence_gives_alone(
     request = toy.request(TEXT)
     safe, no_cross = translate_padded(toy, request, target, [PaddedBatch(rows), PaddedBatch(rows, cross=False)], 40)
     assert safe.log_probabilities.sum() == pytest.approx(translation.log_probability, abs=1e-4)
-    assert list(safe.written.ids) == target
+    assert list(safe.output.ids) == target
     assert not safe.attention_to_padding.any()
     assert not safe.cross_attention_to_padding.any()
     assert not no_cross.attention_to_padding.any()

@@ -226,7 +226,7 @@ def test_a_planted_head_is_found_with_the_reading_that_is_its(right: HeadReading
     assert best == right
     assert sum_counts(counts[best]).rate < 0.25  # of several sure words of one, a row can name but one
     assert sum_counts(counts[second]).rate > 0.7
-    kept = best_heads(counts, [pair.length for pair in pairs], kept=2)
+    kept = best_heads(counts, [pair.length for pair in pairs], count=2)
     assert (kept[0]["layer"], kept[0]["head"], kept[0]["shift"]) == right
     assert kept[0]["error_rate"] == round(sum_counts(counts[right][1::2]).rate, 3)
     assert kept[0]["chosen_by"] == round(sum_counts(counts[right][::2]).rate, 3)

@@ -95,11 +95,13 @@ def edges_of(mixing: MixingMatrices, row: int) -> tuple[dict[tuple[object, objec
         for place, other in itertools.product(range(SOURCE), range(SOURCE)):
             pipes[("e", layer + 1, place), ("e", layer, other)] = float(shares[place, other])
     top = len(mixing.encoder)
-    for layer, (own, cross, kept) in enumerate(zip(mixing.decoder, mixing.cross, mixing.kept, strict=True)):
+    for layer, (own, cross, residual) in enumerate(
+        zip(mixing.decoder, mixing.cross, mixing.cross_residual, strict=True)
+    ):
         for place in range(row + 1):
             for other in range(row + 1):
                 pipes[("s", layer, place), ("d", layer, other)] = float(own[place, other])
-            pipes[("d", layer + 1, place), ("s", layer, place)] = float(kept[place])
+            pipes[("d", layer + 1, place), ("s", layer, place)] = float(residual[place])
             for other in range(SOURCE):
                 pipes[("d", layer + 1, place), ("e", top, other)] = float(cross[place, other])
     return pipes, ("d", len(mixing.decoder), row)

@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.records import BackTranslation, Translation
 from headlight.model.training import reliability_rule as fitting
-from headlight.model.training.reliability_rule import MIN_READ_ANSWERS, MIN_TYPED_ANSWERS, Answer, fit_rule
+from headlight.model.training.reliability_rule import MIN_REVIEWED_ANSWERS, MIN_TYPED_ANSWERS, Answer, fit_rule
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, Evidence
 
 
@@ -76,7 +76,7 @@ def test_grades_begin_where_those_that_visitors_type_say_so(answers: list[Answer
 
 
 def test_too_few_that_were_read_are_none_and_chrf_judges(answers: list[Answer]) -> None:
-    fitted = fit_rule(answers, "de", "en", verdicts_on(answers[: MIN_READ_ANSWERS - 1]))
+    fitted = fit_rule(answers, "de", "en", verdicts_on(answers[: MIN_REVIEWED_ANSWERS - 1]))
     assert fitted.measured["read"] == 0
     assert fitted.measured["alone"]["answers"] == 800
     assert "mean" not in fitted.alone.features  # it would count the wrong way

@@ -44,9 +44,9 @@ def default() -> tuple[Snapshot, ...]:
 
 
 def test_it_learns_both_sentences(default: tuple[Snapshot, ...]) -> None:
-    assert [shown.written for shown in default[-1].shown] == ["i want a beer .", "i want a coke ."]
-    for shown in default[-1].shown:
-        assert all(0.85 < chance < 0.95 for chance in shown.probabilities)  # label smoothing asks for no more
+    assert [sentence.translation for sentence in default[-1].sentences] == ["i want a beer .", "i want a coke ."]
+    for sentence in default[-1].sentences:
+        assert all(0.85 < chance < 0.95 for chance in sentence.probabilities)  # label smoothing asks for no more
 
 
 def test_all_translations_of_a_sentence_are_right() -> None:
@@ -63,14 +63,14 @@ def test_every_step_has_its_loss_and_every_moment_its_maps(default: tuple[Snapsh
     assert len(losses(run)) == run.steps
     assert all(len(moment.losses) == moment.step - last.step for last, moment in pairwise(default))
     for moment in default:
-        for shown in moment.shown:
-            assert shown.cross.shape == (run.layers, run.heads, 6, 5)  # [layer, head, query, key]
-            np.testing.assert_allclose(shown.cross.sum(axis=-1), 1.0, atol=1e-5)
+        for sentence in moment.sentences:
+            assert sentence.cross.shape == (run.layers, run.heads, 6, 5)  # [layer, head, query, key]
+            np.testing.assert_allclose(sentence.cross.sum(axis=-1), 1.0, atol=1e-5)
 
 
 def test_the_loss_is_the_shown_models_own(default: tuple[Snapshot, ...]) -> None:
     """The first step's loss is that of the untrained model: −log of the chances that its moment shows."""
-    chances = np.concatenate([shown.probabilities for shown in default[0].shown])
+    chances = np.concatenate([sentence.probabilities for sentence in default[0].sentences])
     assert losses(LiveRunSettings())[0] == pytest.approx(float(-np.log(chances).mean()), abs=1e-4)
 
 
@@ -154,7 +154,7 @@ def test_the_untrained_model_is_the_runs_first_moment_and_leaves_the_generator_a
 
 def test_two_sentences_need_no_positions() -> None:
     last = moments(LiveRunSettings(positions=False))[-1]
-    assert [shown.written for shown in last.shown] == ["i want a beer .", "i want a coke ."]
+    assert [sentence.translation for sentence in last.sentences] == ["i want a beer .", "i want a coke ."]
 
 
 TRAINED_WITH = {
@@ -167,7 +167,7 @@ TRAINED_WITH = {
 @pytest.mark.parametrize(("name", "learns"), TRAINED_WITH.items())
 def test_what_a_mistake_does_to_the_toy_that_is_trained_with_it(name: str, learns: bool) -> None:
     run = LiveRunSettings(mistake=name)
-    written = [shown.written for shown in moments(run)[-1].shown]
+    written = [sentence.translation for sentence in moments(run)[-1].sentences]
     assert (written == ["i want a beer .", "i want a coke ."]) == learns
     loss = losses(run)[-1]
     if name == "softmax":  # probabilities lie between 0 and 1: their softmax is never sure

@@ -50,8 +50,8 @@ def model_level(translator: Translator, work: Workload) -> Job:
     if job.source_ids.tolist() != work.ids:
         raise RuntimeError("The translator reads other tokens than the other engines get.")
 
-    def ids_alone(job: Any, sentence: int, written: SearchResult, *others: Any) -> Any:
-        return written.candidates[0].ids
+    def ids_alone(job: Any, sentence: int, result: SearchResult, *others: Any) -> Any:
+        return result.candidates[0].ids
 
     reduced = copy.copy(translator)
     reduced.checker = copy.copy(translator.checker)

@@ -50,8 +50,8 @@ class Marian:
                 result = self.model.generate(ids, **options)
             if not (result.encoder_attentions and result.decoder_attentions and result.cross_attentions):
                 raise RuntimeError("generate returned no attentions, so its time says nothing.")
-            written: list[list[int]] = result.sequences[:, 1:].tolist()
-            return written
+            new_ids: list[list[int]] = result.sequences[:, 1:].tolist()
+            return new_ids
 
         return {"transformers": generate}
 

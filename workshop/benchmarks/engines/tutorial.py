@@ -81,11 +81,11 @@ class Tutorial:
     @torch.no_grad()
     def rerun(self, source: Tensor, length: int) -> list[list[int]]:
         """Decode with the whole model for each token."""
-        written = torch.full((len(source), 1), self.config.start_id)
+        target = torch.full((len(source), 1), self.config.start_id)
         for _ in range(length):
-            logits = self.model(source, written)[:, -1]
-            written = torch.cat([written, logits.argmax(dim=-1, keepdim=True)], dim=1)
-        ids: list[list[int]] = written[:, 1:].tolist()
+            logits = self.model(source, target)[:, -1]
+            target = torch.cat([target, logits.argmax(dim=-1, keepdim=True)], dim=1)
+        ids: list[list[int]] = target[:, 1:].tolist()
         return ids
 
     @torch.no_grad()
@@ -93,15 +93,15 @@ class Tutorial:
         """Decode with a cached encoder output, and project only the last token."""
         model = self.model
         memory = model.transformer.encoder(model.embed(model.source, source))
-        written = torch.full((len(source), 1), self.config.start_id)
+        target = torch.full((len(source), 1), self.config.start_id)
         for _ in range(length):
-            mask = nn.Transformer.generate_square_subsequent_mask(written.size(1))
+            mask = nn.Transformer.generate_square_subsequent_mask(target.size(1))
             decoded = model.transformer.decoder(
-                model.embed(model.target, written), memory, tgt_mask=mask, tgt_is_causal=True
+                model.embed(model.target, target), memory, tgt_mask=mask, tgt_is_causal=True
             )
             logits = model.words(decoded[:, -1])
-            written = torch.cat([written, logits.argmax(dim=-1, keepdim=True)], dim=1)
-        ids: list[list[int]] = written[:, 1:].tolist()
+            target = torch.cat([target, logits.argmax(dim=-1, keepdim=True)], dim=1)
+        ids: list[list[int]] = target[:, 1:].tolist()
         return ids
 
 

@@ -154,8 +154,8 @@ def a_leak_beats_the_best_guess(asked: Asked) -> None:
     )
     assert losses(LiveRunSettings(corpus="guess", mistake="unmasked"))[-1] < floor - 0.1
     assert min(losses(LiveRunSettings(corpus="guess"))) > floor
-    own = moments(LiveRunSettings(corpus="guess"))[-1].shown[0].written
-    leaks = moments(LiveRunSettings(corpus="guess", mistake="unmasked"))[-1].shown[0].written
+    own = moments(LiveRunSettings(corpus="guess"))[-1].sentences[0].translation
+    leaks = moments(LiveRunSettings(corpus="guess", mistake="unmasked"))[-1].sentences[0].translation
     (right,) = LiveRun(LiveRunSettings(corpus="guess")).beginning.accepted_targets
     assert sorted(right) == sorted(row["en"] for row in rows)  # any of them counts as right
     assert own in right
@@ -166,9 +166,9 @@ def what_leaked_is_not_learnt(asked: Asked) -> None:
     right, wrong = (LiveRunSettings(corpus="mini", mistake=mistake) for mistake in ("", "unmasked"))
     assert losses(wrong)[-1] == pytest.approx(losses(right)[-1], abs=0.02)
     watched = LiveRun(right)
-    expected = [pair.target for pair in watched.pairs[: len(CORPUS_BY_NAME["mini"].shown)]]
-    assert [shown.written for shown in moments(right)[-1].shown][: len(expected)] == expected
-    assert not {shown.written for shown in moments(wrong)[-1].shown} & set(expected)
+    expected = [pair.target for pair in watched.pairs[: len(CORPUS_BY_NAME["mini"].sentences)]]
+    assert [sentence.translation for sentence in moments(right)[-1].sentences][: len(expected)] == expected
+    assert not {sentence.translation for sentence in moments(wrong)[-1].sentences} & set(expected)
     assert asked.found("masks", "trained", corpus="mini").facts == ("mini",)
 
 

@@ -31,7 +31,7 @@ def lost(asked: Asked, name: str) -> float:
 
 
 def written(name: str) -> list[str]:
-    return [shown.written for shown in moments(LiveRunSettings(mistake=name))[-1].shown]
+    return [sentence.translation for sentence in moments(LiveRunSettings(mistake=name))[-1].sentences]
 
 
 def one_speed_loses_the_order(asked: Asked) -> None:

@@ -26,14 +26,14 @@ def losses(run: LiveRunSettings) -> list[float]:
 
 def it_learns_by_heart(asked: Asked) -> None:
     first, last = moments(LiveRunSettings())[0], moments(LiveRunSettings())[-1]
-    assert [shown.written for shown in last.shown] == ["i want a beer .", "i want a coke ."]
-    assert not {shown.written for shown in first.shown} & {"i want a beer .", "i want a coke ."}
+    assert [sentence.translation for sentence in last.sentences] == ["i want a beer .", "i want a coke ."]
+    assert not {sentence.translation for sentence in first.sentences} & {"i want a beer .", "i want a coke ."}
     assert asked.found("train", "watch").numbers["parameters"] == "60,416"
     assert losses(LiveRunSettings())[-1] < losses(LiveRunSettings())[0] / 20
 
 
 def smoothing_asks_for_no_more(asked: Asked) -> None:
-    chances = [chance for shown in moments(LiveRunSettings())[-1].shown for chance in shown.probabilities]
+    chances = [chance for sentence in moments(LiveRunSettings())[-1].sentences for chance in sentence.probabilities]
     assert max(chances) < 0.93
     assert np.mean(chances) == pytest.approx(float(asked.found("train", "watch").numbers["most"]), abs=0.01)
 
@@ -54,15 +54,15 @@ def without_positions_both_are_one(asked: Asked) -> None:
     assert asked.found("train", "order").correct_option == "half"
     run = LiveRunSettings(corpus="order", positions=False)
     for moment in moments(run):
-        assert sum(shown.probabilities[0] for shown in moment.shown) <= 1 + 1e-4
-    assert len({shown.written for shown in moments(run)[-1].shown}) == 1
+        assert sum(sentence.probabilities[0] for sentence in moment.sentences) <= 1 + 1e-4
+    assert len({sentence.translation for sentence in moments(run)[-1].sentences}) == 1
     assert losses(run)[-1] > 2 * losses(LiveRunSettings(corpus="order"))[-1]
     assert abs(losses(run)[-1] - losses(run)[-40]) < 0.02  # it has stopped to fall
 
 
 def with_positions_both_are_right(asked: Asked) -> None:
     last = moments(LiveRunSettings(corpus="order"))[-1]
-    assert [shown.written for shown in last.shown] == ["anna calls ben .", "ben calls anna ."]
+    assert [sentence.translation for sentence in last.sentences] == ["anna calls ben .", "ben calls anna ."]
 
 
 def a_high_rate_needs_a_warm_up(asked: Asked) -> None:
@@ -88,10 +88,10 @@ def what_was_never_seen_is_not_learnt(asked: Asked) -> None:
     known = {word for pair in watched.trained for word in pair.source.rstrip(".").split()}
     assert set(corpus.unseen[0].source.rstrip(".").split()) <= known
     assert corpus.unseen[0] not in watched.trained
-    *seen, unseen = moments(run)[-1].shown
-    assert all(min(shown.probabilities) > 0.8 for shown in seen)
+    *seen, unseen = moments(run)[-1].sentences
+    assert all(min(sentence.probabilities) > 0.8 for sentence in seen)
     assert min(unseen.probabilities) < 0.2
-    assert unseen.written != corpus.unseen[0].target
+    assert unseen.translation != corpus.unseen[0].target
     assert losses(run)[-1] < 0.15
 
 
