@@ -17,7 +17,7 @@ globalThis.localStorage = /** @type {any} */ ({
   },
 });
 
-const { LIMITS, validate, deckOf, fileOf, fromFile, moveItem, encodeViews, read, decodeViews, write } = await import(
+const { LIMITS, validate, deckInLink, toFile, fromFile, moveItem, encodeViews, read, decodeViews, write } = await import(
   '../../viz/widgets/deck/saved-views.js'
 );
 
@@ -35,16 +35,16 @@ test('a view is moved by one place, and never beyond an end', () => {
 test('views come back from a link and from a file as they went in', async () => {
   assert.deepEqual(await decodeViews(await encodeViews(VIEWS)), VIEWS);
   assert.match(await encodeViews(VIEWS), /^[\w-]+$/); // nothing that an address would change
-  assert.deepEqual(fromFile(fileOf(VIEWS)), VIEWS);
-  assert.equal(deckOf(`#tab=learn&deck=${await encodeViews(VIEWS)}`), await encodeViews(VIEWS));
-  assert.equal(deckOf('#tab=learn'), '');
+  assert.deepEqual(fromFile(toFile(VIEWS)), VIEWS);
+  assert.equal(deckInLink(`#tab=learn&deck=${await encodeViews(VIEWS)}`), await encodeViews(VIEWS));
+  assert.equal(deckInLink('#tab=learn'), '');
   const within = { title: 'a deck', note: '', hash: `#tab=learn&deck=${await encodeViews(VIEWS)}` };
   assert.deepEqual(validate([within, VIEWS[0]]), [VIEWS[0]]); // a view that would take the place of all of them
 });
 
 test('what is no deck is refused, and of a deck only views are taken, as long as they may be', async () => {
   for (const text of ['', 'x', '!!!', await encodeViews([]), btoa('[[1]]')]) assert.equal(await decodeViews(text), null, text);
-  for (const text of ['', '{}', 'null', '{"format":"other","views":[]}', fileOf([])]) assert.equal(fromFile(text), null, text);
+  for (const text of ['', '{}', 'null', '{"format":"other","views":[]}', toFile([])]) assert.equal(fromFile(text), null, text);
   assert.equal(validate('views'), null);
   const others = [null, {}, { hash: 'javascript:alert(1)' }, { hash: 'https://example.org/#a' }, { hash: `#${'x'.repeat(LIMITS.hash)}` }];
   assert.equal(validate(others), null);

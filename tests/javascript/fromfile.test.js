@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { parseFile } = await import('../../viz/widgets/recording/parse-file.js');
-const { kindArrays, kindOf } = await import('../../viz/widgets/recording/kind-arrays.js');
+const { kindArrays, parseKind } = await import('../../viz/widgets/recording/kind-arrays.js');
 
 const [LAYERS, HEADS, ROWS] = [2, 3, 5];
 const nested = (shape, at = () => 1 / ROWS, place = []) =>
@@ -37,8 +37,8 @@ test('one array a layer is accepted, in the order of the layers', async () => {
   }
   assert.deepEqual(kindArrays({ layer_0: array(HEADS, ROWS, ROWS) }).self.shape, [1, HEADS, ROWS, ROWS]);
   assert.deepEqual(kindArrays({ arr_0: array(LAYERS, HEADS, ROWS, ROWS) }).self.shape, [LAYERS, HEADS, ROWS, ROWS]);
-  assert.deepEqual(kindOf('cross_attentions_4'), { kind: 'cross', layer: 4 });
-  for (const name of ['tokens', 'attention_mask', 'hidden_states_0', 'constructor', 'layer_norm']) assert.equal(kindOf(name), null);
+  assert.deepEqual(parseKind('cross_attentions_4'), { kind: 'cross', layer: 4 });
+  for (const name of ['tokens', 'attention_mask', 'hidden_states_0', 'constructor', 'layer_norm']) assert.equal(parseKind(name), null);
 });
 
 /** All attention of every row on one column. */

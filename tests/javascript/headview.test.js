@@ -6,7 +6,7 @@ const { VIEW_STATE, isComparing, createStore } = await import('../../viz/widgets
 const { headBelow, nextHead } = await import('../../viz/widgets/headview/head-navigation.js');
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { formatCertain, errorBound, view } = await import('../../viz/widgets/core/map-view.js');
-const { highlightWeights, highlightOf, effectiveHighlight, combinedWeights } = await import('../../viz/widgets/headview/highlights.js');
+const { highlightWeights, getHighlight, effectiveHighlight, combinedWeights } = await import('../../viz/widgets/headview/highlights.js');
 
 test('two stores on one base share what is the base’s, and keep what is their own', () => {
   const base = createStore({ kind: 'cross', layer: 0, palette: 'headlight' });
@@ -62,9 +62,9 @@ test('up and down keep the place in the row, or the end of a shorter one', () =>
 const VIEW = { rows: [{}, {}], columns: [{}, {}, {}], weights: Float32Array.of(0.5, 0.25, 0.25, 0.25, 0.75, NaN) };
 
 test('on each axis the pointer counts before a pin', () => {
-  const now = effectiveHighlight(highlightOf({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
+  const now = effectiveHighlight(getHighlight({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
   assert.deepEqual(now, { rows: [1], columns: [2] });
-  assert.deepEqual(effectiveHighlight(highlightOf(VIEW_STATE)), { rows: null, columns: null });
+  assert.deepEqual(effectiveHighlight(getHighlight(VIEW_STATE)), { rows: null, columns: null });
 });
 
 test('rows that are meant together are averaged, columns are summed, and what is masked stays so', () => {

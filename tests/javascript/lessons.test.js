@@ -35,14 +35,14 @@ globalThis.localStorage = /** @type {any} */ ({
 
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
 const { parseLessonLink, formatLessonLink } = await import('../../viz/widgets/lessons/lesson-link.js');
-const { Answers } = await import('../../viz/widgets/lessons/given-answers.js');
+const { Answers } = await import('../../viz/widgets/lessons/answers.js');
 const { recordGuess, setLessonStatus, lessonStatus, score } = await import('../../viz/widgets/lessons/progress.js');
 const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
 const { TensorCache, elementwise, products, headSlice, softmax } = await import('../../viz/widgets/lessons/tensor-cache.js');
 const { formatNumber } = await import('../../viz/widgets/lessons/step-numbers.js');
 const { ExperimentCache } = await import('../../viz/widgets/lessons/experiment-cache.js');
 const { axis, formatTick } = await import('../../viz/widgets/lessons/line-plot.js');
-const { textOf, valuesOf } = await import('../../viz/widgets/lessons/control-values.js');
+const { formatValue, resolveValues } = await import('../../viz/widgets/lessons/control-values.js');
 
 const said = (source, numbers = {}) => String(formula(source, numbers)).replaceAll(/<\/?(?:math|mrow)>/g, '');
 
@@ -82,14 +82,14 @@ test('what is chosen comes back from the address as it went in', () => {
 
 test('an answer is kept with the scene that it was given in, until all are forgotten', () => {
   const answers = new Answers();
-  assert.deepEqual(answers.of('one'), { given: undefined, asked: undefined });
-  const scene = { found: {} };
+  assert.deepEqual(answers.of('one'), { chosenOption: undefined, answeredScene: undefined });
+  const scene = { result: {} };
   answers.record('one', 2, scene);
-  answers.record('other', -1, { found: null });
-  assert.deepEqual(answers.of('one'), { given: 2, asked: scene });
-  assert.deepEqual(answers.of('other'), { given: -1, asked: undefined });
+  answers.record('other', -1, { result: null });
+  assert.deepEqual(answers.of('one'), { chosenOption: 2, answeredScene: scene });
+  assert.deepEqual(answers.of('other'), { chosenOption: -1, answeredScene: undefined });
   answers.clear();
-  assert.deepEqual(answers.of('one'), { given: undefined, asked: undefined });
+  assert.deepEqual(answers.of('one'), { chosenOption: undefined, answeredScene: undefined });
 });
 
 test('a teacher’s link asks for guesses, whatever else it holds', () => {
@@ -186,19 +186,19 @@ const CONTROLS = [
 
 test('what is set stands in the address, and nothing else', () => {
   const values = { kind: 'b.c', on: true, width: 7, seed: 3, erased: [0, 12], own: 'Das ist-gut. <b>' };
-  const set = Object.fromEntries(CONTROLS.map((control) => [control.name, textOf(control, values[control.name])]));
+  const set = Object.fromEntries(CONTROLS.map((control) => [control.name, formatValue(control, values[control.name])]));
   const choice = { lesson: 'heads', step: 'spread', part: 0, chosen: { token: 4, encoder: { layer: 0, head: 7 }, set }, asks: false };
   assert.deepEqual(parseLessonLink(formatLessonLink(choice)), choice);
-  assert.deepEqual(valuesOf(CONTROLS, parseLessonLink(formatLessonLink(choice)).chosen.set), values);
-  assert.equal(textOf(CONTROLS[2], 5), undefined);
+  assert.deepEqual(resolveValues(CONTROLS, parseLessonLink(formatLessonLink(choice)).chosen.set), values);
+  assert.equal(formatValue(CONTROLS[2], 5), undefined);
 });
 
 test('what makes no sense in an address is what the control holds anyway', () => {
-  const held = valuesOf(CONTROLS, undefined);
+  const held = resolveValues(CONTROLS, undefined);
   assert.deepEqual(held, { kind: 'a', on: false, width: 5, seed: 0, erased: [], own: '' });
   const odd = { kind: 'c', on: '2', width: '8', seed: '-1', erased: '1_x', own: 'x'.repeat(21) };
-  assert.deepEqual(valuesOf(CONTROLS, odd), held);
-  assert.deepEqual(valuesOf(CONTROLS, { width: '3.5', erased: '1_2_3_4', seed: 'x' }), held);
+  assert.deepEqual(resolveValues(CONTROLS, odd), held);
+  assert.deepEqual(resolveValues(CONTROLS, { width: '3.5', erased: '1_2_3_4', seed: 'x' }), held);
   assert.deepEqual(parseLessonLink('heads.spread.0.set-own-%E0%A4%A.set--3').chosen, {});
 });
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { answered, letterOf } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { measureNames, measuresOf, scaleOf } = await import('../../viz/widgets/parts/measures.js');
+const { measureNames, listMeasures, measureScale } = await import('../../viz/widgets/parts/measures.js');
 const { transposedTranslation } = await import('../../viz/widgets/compare/transposed.js');
 const { formatTile } = await import('../../viz/widgets/heads/measure-wall.js');
 const { paragraph } = await import('../../viz/widgets/heads/head-explanation.js');
@@ -41,7 +41,7 @@ test('every measure of the server is found by its name, with the decimals that a
   for (const kind of KINDS) {
     const names = Object.keys(told.kinds).filter((name) => told.kinds[name].includes(kind));
     assert.deepEqual(measureNames(translation, kind), names);
-    const found = measuresOf(translation, kind);
+    const found = listMeasures(translation, kind);
     assert.deepEqual([found.length, found[0].length], [translation.layers(kind), translation.heads(kind)]);
     for (const name of names) {
       const decimals = name === 'far' ? 1 : 2; // of numbers beyond 100
@@ -60,7 +60,7 @@ test('shares are shown as they are, others against the greatest of the kind', ()
   const measures = { cross: { peak: ['share', 1, `${letterOf(0.5)} `], distance: ['tokens', 10, letterOf(0.1) + letterOf(0.2)] } };
   const [maps, layers] = [[[[1]], [[1]]], 1];
   const translation = new Translation({ ...answered({ sources: ['a'], targets: ['b'], maps, layers }), measures });
-  const [[first, second]] = measuresOf(translation, 'cross');
+  const [[first, second]] = listMeasures(translation, 'cross');
   assert.deepEqual(
     [first, second],
     [
@@ -68,7 +68,7 @@ test('shares are shown as they are, others against the greatest of the kind', ()
       { peak: NaN, distance: 2 },
     ],
   );
-  const [peak, distance] = ['peak', 'distance'].map((name) => scaleOf(translation, 'cross', name));
+  const [peak, distance] = ['peak', 'distance'].map((name) => measureScale(translation, 'cross', name));
   assert.deepEqual([peak.unit, peak.high, peak.level(0.5), peak.level(NaN)], ['share', 1, 0.5, NaN]);
   assert.deepEqual([distance.unit, distance.high, distance.level(1)], ['tokens', 2, 0.5]);
 });
@@ -78,8 +78,8 @@ test('an answer without measures, as older ones and transposed ones are, shows n
   const measures = { cross: { peak: ['share', 1, letterOf(1)] } };
   for (const translation of [new Translation(values), transposedTranslation(new Translation({ ...values, measures }))]) {
     assert.deepEqual(measureNames(translation, 'cross'), []);
-    assert.deepEqual(measuresOf(translation, 'cross'), [[{}]]);
-    const here = { role: 'unclear', share: 0.5, late: false, measures: measuresOf(translation, 'cross')[0][0] };
+    assert.deepEqual(listMeasures(translation, 'cross'), [[{}]]);
+    const here = { role: 'unclear', share: 0.5, late: false, measures: listMeasures(translation, 'cross')[0][0] };
     assert.deepEqual(
       paragraph(here, null, 0).map(([phrase]) => phrase),
       ['explain_unclear'],

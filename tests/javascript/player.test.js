@@ -6,7 +6,7 @@ globalThis.matchMedia ??= () => ({ matches: false });
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { axes } = await import('../../viz/widgets/core/map-view.js');
 const { selectionAt, rowEnds } = await import('../../viz/widgets/heads/player.js');
-const { candidatesOf } = await import('../../viz/widgets/heads/candidates.js');
+const { listCandidates } = await import('../../viz/widgets/heads/candidates.js');
 const { rowOfToken, writtenSize } = await import('../../viz/widgets/headview/unwritten.js');
 const { encodeGif } = await import('../../viz/widgets/parts/gif.js');
 
@@ -78,23 +78,23 @@ const TREE = [
 
 test('the candidates of a step stand by their scores, each with its path, and the one that was written is marked', () => {
   const given = { tree: TREE, target: [token(7), token(5), token(2, '</s>', true)] };
-  assert.deepEqual(candidatesOf(given, 1), [
+  assert.deepEqual(listCandidates(given, 1), [
     { reads: 'A dog', score: -0.2, outcome: 'dropped', chosen: false },
     { reads: 'The dog', score: -0.3, outcome: 'kept', chosen: true },
   ]);
-  assert.deepEqual(candidatesOf(given, 2), [{ reads: 'The dog </s>', score: -0.25, outcome: 'finished', chosen: true }]);
-  assert.deepEqual(candidatesOf({ ...given, tree: [] }, 1), []);
+  assert.deepEqual(listCandidates(given, 2), [{ reads: 'The dog </s>', score: -0.25, outcome: 'finished', chosen: true }]);
+  assert.deepEqual(listCandidates({ ...given, tree: [] }, 1), []);
   const longer = [...TREE, [3, 2, 6, ' barks', 0, -0.5, 'kept'], [5, 3, 2, '', 0, -0.6, 'finished'], [5, 3, 6, ' on', 0, -0.8, 'dropped']];
   assert.deepEqual(
-    candidatesOf({ ...given, tree: longer }, 1).map(({ chosen }) => chosen),
+    listCandidates({ ...given, tree: longer }, 1).map(({ chosen }) => chosen),
     [false, true], // although others went on after it had ended
   );
   const continued = { ...given, target: [token(9), ...given.target] };
   assert.deepEqual(
-    candidatesOf(continued, 2).map(({ reads }) => reads),
+    listCandidates(continued, 2).map(({ reads }) => reads),
     ['A dog', 'The dog'], // the first token was the reader's
   );
-  assert.deepEqual(candidatesOf(continued, 0), []);
+  assert.deepEqual(listCandidates(continued, 0), []);
 });
 
 /** The frames of a GIF, read by the specification: each pixel's colour. */

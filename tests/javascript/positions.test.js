@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import './setup.js';
 
-const { formulasOf } = await import('../../viz/widgets/positions/formulas.js');
+const { listFormulas } = await import('../../viz/widgets/positions/formulas.js');
 
 const [LENGTH, WIDTH] = [7, 22];
 const given = `
@@ -37,7 +37,7 @@ function computed(text) {
 
 for (const [at, [name, config, about]] of WAVES.entries())
   test(`the formula of waves ${name} gives the model’s tensor`, () => {
-    const lines = formulasOf({ encoding: config.positions, base: 10_000, offset: 0, closed: false, ...about });
+    const lines = listFormulas({ encoding: config.positions, base: 10_000, offset: 0, closed: false, ...about });
     const table = Array.from({ length: LENGTH }, () => Array(WIDTH).fill(NaN));
     for (const line of lines) {
       const [, column, value] = line.match(/^PE\(p, (.+?)\) = (.+)$/);
@@ -49,6 +49,6 @@ for (const [at, [name, config, about]] of WAVES.entries())
   });
 
 test('the paper counts dimensions from 0: sines in the even ones', () => {
-  const lines = formulasOf({ encoding: 'sinusoidal', base: 10_000, offset: 0, closed: false });
+  const lines = listFormulas({ encoding: 'sinusoidal', base: 10_000, offset: 0, closed: false });
   assert.deepEqual(lines, ['PE(p, 2i) = sin(p / 10000^{2i/d})', 'PE(p, 2i + 1) = cos(p / 10000^{2i/d})']);
 });

@@ -5,7 +5,7 @@ import { answered, letterOf } from './setup.js';
 
 const { readSavedAnswer } = await import('../../viz/widgets/core/saved-answer.js');
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { measuresOf } = await import('../../viz/widgets/parts/measures.js');
+const { listMeasures } = await import('../../viz/widgets/parts/measures.js');
 const { defaultHead } = await import('../../viz/widgets/core/default-head.js');
 
 const OPTIONS = { beam_size: 4, back_weight: 0.3 };
@@ -29,7 +29,7 @@ test('an answer of an old saved page is read in the form of today', () => {
   );
   const translation = new Translation(answer);
   assert.deepEqual(translation.model.defaults, OPTIONS);
-  assert.deepEqual(measuresOf(translation, 'cross'), [[{}]]);
+  assert.deepEqual(listMeasures(translation, 'cross'), [[{}]]);
   assert.deepEqual(defaultHead(translation), { layer: 0, head: 0 });
   assert.deepEqual([...translation.map('cross', 0, 0).weights], [1, 0, 0, 1]);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { TrainingRun, verdictOf } = await import('../../viz/widgets/lessons/training-run.js');
+const { TrainingRun, getVerdict } = await import('../../viz/widgets/lessons/training-run.js');
 const { callLatest, queueStatus } = await import('../../viz/widgets/core/boot.js');
 
 /** A server that answers when the test says so, and what it was asked. */
@@ -93,7 +93,7 @@ test('a full queue is waited for and said; whoever stops meanwhile is not asked 
 
 test('of several translations of one sentence, none is more right than the others', () => {
   const beginning = { accepted_targets: [['A beer.'], ['The dog.', 'The cat.', 'The child.']] };
-  const verdicts = (sentence, ...texts) => texts.map((written) => verdictOf(beginning, sentence, written).replace('lesson_train_', ''));
+  const verdicts = (sentence, ...texts) => texts.map((written) => getVerdict(beginning, sentence, written).replace('lesson_train_', ''));
   assert.deepEqual(verdicts(0, 'A beer.', 'A coke.'), ['right', 'wrong']);
   assert.deepEqual(verdicts(1, 'The dog.', 'The child.', 'A beer.'), ['right_of', 'right_of', 'wrong_of']);
 });

@@ -18,7 +18,7 @@ globalThis.document = /** @type {any} */ ({ createElementNS: () => new Element()
 const given = 'import json; from headlight.viz.lessons.walk import STEPS; print(json.dumps([step.as_json() for step in STEPS]))';
 const WALK = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', given], { encoding: 'utf8' }));
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
-const { partsOf } = await import('../../viz/widgets/lessons/step-numbers.js');
+const { attentionParts } = await import('../../viz/widgets/lessons/step-numbers.js');
 const { formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
 const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
 
@@ -28,9 +28,9 @@ function walked(name, model) {
   const biases = { attention_bias: true, feed_forward_bias: true, final_logits_bias: false, scale_output: false, rotary_base: 10000 };
   const own = { ...plain, ...biases, ...model };
   const step = WALK.find((each) => each.name === name);
-  const scene = Object.assign(Object.create(StepScene.prototype), { step, model: own, found: null });
+  const scene = Object.assign(Object.create(StepScene.prototype), { step, model: own, result: null });
   const { formula: said, numbers } = formulaFor(scene);
-  return { said: said && formula(said, partsOf(own)).textContent.replaceAll(/\s/g, ''), numbers };
+  return { said: said && formula(said, attentionParts(own)).textContent.replaceAll(/\s/g, ''), numbers };
 }
 
 test('formulas of the feed-forward network are those of its bend, its gate and its biases', () => {

@@ -213,7 +213,7 @@ VERDICT = Lesson(
             formula=r"\Delta z = z(\text{not } w) - z(w)",
             numbers=(r"\Delta z(\text{good}) = @good", r"\Delta z(\text{bad}) = @bad"),
             experiment=Experiment(negation_experiment),
-            question=QuestionSpec("found", options=("down", "up", "opposite")),
+            question=QuestionSpec("experiment", options=("down", "up", "opposite")),
             claims=("not_turns_both_ways",),
         ),
         Step(

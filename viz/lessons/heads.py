@@ -249,7 +249,7 @@ HEADS = Lesson(
             formula=r"\sigma(q \cdot k) = \sqrt{d_k}",
             numbers=(r"\sqrt{@width} = @root \approx @raw", r"\frac{@raw}{\sqrt{@width}} = @scaled"),
             experiment=Experiment(spread_experiment, (WIDTH, SEED)),
-            question=QuestionSpec("found", options=tuple(WIDTH_RATIOS)),
+            question=QuestionSpec("experiment", options=tuple(WIDTH_RATIOS)),
             claims=("raw_scores_spread_by_the_root", "scaled_scores_spread_by_one", "axes_name_the_width"),
         ),
         Step(

@@ -85,7 +85,7 @@ class QuestionSpec:
 
     Options are token counts (`counts`), the tokens of a row (`keys`), candidates for the next token (`candidates`), or
     phrases `lesson_LESSON_STEP_option_NAME`. `answer_function` is the page's function that finds the correct option,
-    or "found" if the experiment returns it. If the numbers are inconclusive, the step has no question.
+    or "experiment" if the experiment returns it. If the numbers are inconclusive, the step has no question.
     """
 
     answer_function: str

@@ -197,7 +197,7 @@ STEPS = (
         formula=r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",
         numbers=(r"@before \to @after",),
         experiment=Experiment(causal_mask_experiment, (Slider("ahead", 0, MAX_LOOK_AHEAD, MAX_LOOK_AHEAD),)),
-        question=QuestionSpec("found", options=("falls", "stays", "rises")),
+        question=QuestionSpec("experiment", options=("falls", "stays", "rises")),
         claims=("seeing_the_answer_costs", "no_mask_is_the_mask_that_is_missing"),
     ),
     Step(
@@ -206,7 +206,7 @@ STEPS = (
         formula=r"w_{t+1} = \text{argmax}\, p(w | w_1, \ldots, w_t)",
         numbers=(r"\max |\ln p - \ln p_{\text{mask}}| = @kept, \quad @anew",),
         experiment=Experiment(generation_experiment, (Choice("sentence", ("own", "example"), "own"),)),
-        question=QuestionSpec("found", options=("kept", "anew", "both", "neither")),
+        question=QuestionSpec("experiment", options=("kept", "anew", "both", "neither")),
         claims=("kept_words_never_see_the_future", "examples_become_other_sentences"),
     ),
     Step(

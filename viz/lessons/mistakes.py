@@ -223,7 +223,7 @@ STEPS = (
         code=Code(apply_mistakes, "module.__class__ = kind"),
         formula=r"\ln p(\text{own}) = @before \to @after",
         experiment=Experiment(game_experiment, (Button("game"),)),
-        question=QuestionSpec("found", options=GAME_MISTAKES, hides_answer=False, ask_per_setting=True),
+        question=QuestionSpec("experiment", options=GAME_MISTAKES, hides_answer=False, ask_per_setting=True),
         claims=("every_game_has_one_answer",),
     ),
 )  # fmt: skip

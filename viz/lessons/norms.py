@@ -201,7 +201,7 @@ NORMS_LESSON = Lesson(
             formula=r"\mu_d = \frac{1}{n} \sum_t x_{td}",
             numbers=(r"n = 1: \quad y = @alone",),
             experiment=Experiment(batch_dependence_experiment, (Slider("size", 1, MAX_BATCH, 1),)),
-            question=QuestionSpec("found", options=("layer", "batch", "rms")),
+            question=QuestionSpec("experiment", options=("layer", "batch", "rms")),
             claims=("only_batch_norm_feels_other_sentences", "batch_norm_of_one_token_is_zero"),
         ),
         Step(

@@ -218,7 +218,7 @@ POSITIONS = Lesson(
             formula=r"\cos(PE(p), PE(q)) = f(p - q)",
             numbers=(r"\cos(PE(0), PE(1)) = @near", r"\cos(PE(0), PE(@distance)) = @far"),
             experiment=Experiment(similarity_experiment, (LENGTH,)),
-            question=QuestionSpec("found", options=("more", "same", "less")),
+            question=QuestionSpec("experiment", options=("more", "same", "less")),
             tab="positions",
             claims=(
                 "likeness_depends_on_the_distance",
@@ -265,7 +265,7 @@ POSITIONS = Lesson(
                 FormulaVariant(("with",), r"f(\pi(x)) \neq \pi(f(x))", (r"\max|f(\pi(x)) - \pi(f(x))| = @with",)),
             ),
             experiment=Experiment(shuffle_experiment, (Switch("positions"), Button("seed"))),
-            question=QuestionSpec("found", options=("same", "little", "other")),
+            question=QuestionSpec("experiment", options=("same", "little", "other")),
             claims=(
                 "without_positions_order_is_lost",
                 "with_positions_it_is_not",

@@ -65,7 +65,7 @@ def make_question(view: StepView, tables: ResultTables | None) -> QuestionOption
     question = view.step.question
     if question is None:
         return None
-    if question.answer_function == "found":
+    if question.answer_function == "experiment":
         correct = tables.answer["right"] if tables else ""
         return view.phrase_options(correct, tables.numbers if tables else {}) if correct else None
     return ANSWER_FUNCTIONS[question.answer_function](view)

@@ -112,7 +112,7 @@ STEPS = (
         formula=r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",
         numbers=(r"\ln @vocabulary = @guess",),
         experiment=Experiment(watch_experiment, (*SIZES, *LEARNING)),
-        question=QuestionSpec("found", options=("one", "logarithm", "all")),
+        question=QuestionSpec("experiment", options=("one", "logarithm", "all")),
         claims=("it_learns_by_heart", "smoothing_asks_for_no_more", "it_begins_worse_than_a_guess"),
     ),
     Step(
@@ -121,7 +121,7 @@ STEPS = (
         formula=r"p(\text{anna} | s_1) = p(\text{anna} | s_2)",
         numbers=(r"p(\text{anna} | s_1) + p(\text{ben} | s_2) \le 1",),
         experiment=Experiment(order_experiment, SIZES),
-        question=QuestionSpec("found", options=("sure", "half", "never")),
+        question=QuestionSpec("experiment", options=("sure", "half", "never")),
         claims=("without_positions_both_are_one", "with_positions_both_are_right"),
     ),
     Step(

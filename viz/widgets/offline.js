@@ -15,16 +15,16 @@ import { TranslatedText } from './parts/translated-text.js';
 
 export async function open(root) {
   const { answer: values, selection, language, version } = globalThis.headlightShown;
-  const given = new Translation(readSavedAnswer(values));
+  const saved = new Translation(readSavedAnswer(values));
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
   setLanguage(state.chosenLanguage ?? language);
   const { request, language: _, ...linked } = parsePermalink(); // the address may hold a later selection
   const look = { ...selectionFrom(selection), ...linked };
-  set({ translation: given, ...look, ...clampSelection(given, look), tab: DEFAULTS.tab });
+  set({ translation: saved, ...look, ...clampSelection(saved, look), tab: DEFAULTS.tab });
   const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));
   await mountHeader({ element: part('header') });
-  renderSentences(part('translate'), given);
+  renderSentences(part('translate'), saved);
   await mountExplorer({ element: part('explorer') });
   await mountFooter({ element: part('footer'), props: { value: version } });
 }
@@ -32,20 +32,20 @@ export async function open(root) {
 function renderSentences(element, translation) {
   const source = make('b', {});
   const target = make('b', {});
-  const shown = new TranslatedText(() => {});
+  const panel = new TranslatedText(() => {});
   const sides = [
     [source, make('div', { class: 'text', lang: translation.model.source, dir: 'auto' }, translation.source_text)],
-    [target, shown.element],
+    [target, panel.element],
   ];
   element.classList.add('translate');
   for (const [name, text] of sides) {
     element.append(make('div', { class: 'side' }, make('div', { class: 'label-row' }, name), make('div', { class: 'out' }, text)));
   }
-  element.append(shown.popup);
+  element.append(panel.popup);
   const draw = () => {
     source.textContent = languageName(translation.model.source);
     target.textContent = languageName(translation.model.target);
-    shown.show(translation.target, translation.text, { language: translation.model.target });
+    panel.show(translation.target, translation.text, { language: translation.model.target });
   };
   on(['language'], draw);
   draw();

@@ -7,10 +7,10 @@ import { t } from '../core/i18n.js';
 export class AgreementTable {
   constructor() {
     this.name = make('summary', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.table = make('table', {});
     this.region = make('div', { class: 'scrolls', tabindex: 0, role: 'region' }, this.table);
-    this.element = make('details', { class: 'agreement', hidden: true }, this.name, this.says, this.region);
+    this.element = make('details', { class: 'agreement', hidden: true }, this.name, this.description, this.region);
     fadeScrollEdges(this.region);
   }
 
@@ -18,7 +18,7 @@ export class AgreementTable {
     const done = methods.filter((method) => known[method]);
     this.element.hidden = done.length < 2;
     this.name.textContent = t('word_agreement');
-    this.says.textContent = t('word_agreement_says');
+    this.description.textContent = t('word_agreement_says');
     this.region.setAttribute('aria-label', t('word_agreement'));
     const names = done.map((method, place) => make('th', { scope: 'col', title: t(`method_${method}`) }, place + 1));
     const head = make('thead', {}, make('tr', {}, make('th', {}), ...names));

@@ -23,10 +23,10 @@ export class ErasureCurves {
     const path = (curve) =>
       curve.map((value, place) => `${place ? 'L' : 'M'}${x(place, curve.length).toFixed(1)} ${y(value).toFixed(1)}`).join('');
     const line = (curve, name) => svg('path', { d: path(curve), class: name });
-    const text = (at, up, says, anchor) => {
-      const made = svg('text', { x: at, y: up, 'text-anchor': anchor });
-      made.textContent = says;
-      return made;
+    const text = (at, up, label, anchor) => {
+      const element = svg('text', { x: at, y: up, 'text-anchor': anchor });
+      element.textContent = label;
+      return element;
     };
     const others = Object.keys(curves).filter((name) => name !== light);
     replace(

@@ -15,7 +15,7 @@ export class LogitLens {
   constructor(server) {
     this.server = server;
     this.key = ''; // request of the answer in `told`
-    this.told = null;
+    this.result = null;
     this.rival = 1; // index of the word that the contributions are compared with
     this.title = make('h2', {});
     this.lensTitle = make('h3', {});
@@ -27,28 +27,28 @@ export class LogitLens {
     this.rivals = make('div', { class: 'segments', role: 'group' });
     this.parts = make('table', { class: 'parts' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.found = make('div', {}, this.lensTitle, this.lensSays, this.region, this.partsTitle, this.partsSays, this.rivals, this.parts);
-    this.element = make('section', { class: 'inside' }, this.title, this.error, this.found);
-    this.latest = new LatestRequest(this.found, this.error, 'error_our_fault');
+    this.content = make('div', {}, this.lensTitle, this.lensSays, this.region, this.partsTitle, this.partsSays, this.rivals, this.parts);
+    this.element = make('section', { class: 'inside' }, this.title, this.error, this.content);
+    this.latest = new LatestRequest(this.content, this.error, 'error_our_fault');
     fadeScrollEdges(this.region);
   }
 
   /** Shows a word, represented by its first token. */
   show(translation, word) {
     this.title.textContent = t('word_inside');
-    const asked = { request: translation.requestValues(), token: word.places[0] };
-    const key = JSON.stringify(asked);
-    if (this.told && key === this.key) {
+    const query = { request: translation.requestValues(), token: word.places[0] };
+    const key = JSON.stringify(query);
+    if (this.result && key === this.key) {
       this.latest.cancel(); // a request for another word may be pending
-      this.draw(translation, asked.token); // language or theme may have changed
+      this.draw(translation, query.token); // language or theme may have changed
       return;
     }
     this.latest.load(
       key,
-      (signal) => callLatest(this.server.look_inside, asked, null, null, signal),
+      (signal) => callLatest(this.server.look_inside, query, null, null, signal),
       (answer) => {
-        [this.key, this.told] = [key, answer];
-        this.draw(translation, asked.token);
+        [this.key, this.result] = [key, answer];
+        this.draw(translation, query.token);
       },
     );
   }
@@ -59,7 +59,7 @@ export class LogitLens {
   }
 
   drawLens(translation, chosen) {
-    const { layers } = this.told;
+    const { layers } = this.result;
     this.lensTitle.textContent = t('word_lens');
     this.lensSays.textContent = t('word_lens_says');
     this.region.setAttribute('aria-label', t('word_lens'));
@@ -67,7 +67,7 @@ export class LogitLens {
       make('th', { scope: 'col', class: place === chosen ? 'chosen' : '' }, make('bdi', {}, label)),
     );
     const rows = layers.map((cells, layer) => {
-      const drawn = cells.map(({ says, chance, own, rank }, place) => {
+      const marks = cells.map(({ says, chance, own, rank }, place) => {
         const colour = scaleColour(state.palette, chance);
         const title = t('word_lens_cell', { chance: twoDecimals(chance), own: twoDecimals(own), rank: rank + 1 });
         const about = { class: [place === chosen && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
@@ -78,13 +78,13 @@ export class LogitLens {
         );
       });
       const name = layer ? t('word_layer', { layer }) : t('word_embedding');
-      return make('tr', {}, make('th', { scope: 'row' }, name), ...drawn);
+      return make('tr', {}, make('th', { scope: 'row' }, name), ...marks);
     });
     replace(this.lens, make('thead', {}, make('tr', {}, make('th', {}), ...heads)), make('tbody', {}, ...rows));
   }
 
   drawParts() {
-    const { words, logits, terms } = this.told;
+    const { words, logits, terms } = this.result;
     const name = (word) => make('b', {}, make('bdi', {}, word.trim()));
     this.partsTitle.textContent = t('word_parts');
     replace(this.partsSays, ...fillElements(t('word_parts_says', { logit: twoDecimals(logits[0]) }), { word: name(words[0]) }));

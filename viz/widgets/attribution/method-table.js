@@ -23,11 +23,11 @@ export class MethodTable {
     this.config = config;
     this.key = '';
     /** @type {any} */
-    this.asked = null; // arguments of the current request
+    this.query = null; // arguments of the current request
     this.turn = 0;
     this.forget();
     this.title = make('h3', {});
-    this.says = make('p', { class: 'says' });
+    this.description = make('p', { class: 'says' });
     this.follows = make('p', { class: 'follows', 'aria-live': 'polite' });
     this.table = make('div', { class: 'methods' });
     this.scale = make('p', { class: 'quiet' });
@@ -42,14 +42,24 @@ export class MethodTable {
     this.faithSays = make('p', { class: 'says' });
     this.verdict = make('p', { class: 'follows' });
     const line = make('div', { class: 'more' }, this.hide, this.halt, this.state);
-    this.element = make('section', {}, this.title, this.says, this.follows, this.table, this.scale, this.gap, this.agreement.element);
+    this.element = make(
+      'section',
+      {},
+      this.title,
+      this.description,
+      this.follows,
+      this.table,
+      this.scale,
+      this.gap,
+      this.agreement.element,
+    );
     this.element.append(this.error, this.faithTitle, this.faithSays, this.verdict, line, this.curves.element);
   }
 
   forget() {
     this.known = {}; // method → scores, order, agreement and time
     this.failed = {}; // method → error message
-    this.drawn = {}; // method → erasure curve
+    this.curveData = {}; // method → erasure curve
     this.chances = [];
     this.running = '';
     this.light = null; // the highlighted method
@@ -66,26 +76,26 @@ export class MethodTable {
   show(translation, word) {
     const single = state.kind === 'cross' && typeof state.layer === 'number' && typeof state.head === 'number';
     const head = single ? { layer: state.layer, head: state.head } : {};
-    const asked = { request: translation.requestValues(), places: word.places, ...head };
-    const key = JSON.stringify(asked);
+    const query = { request: translation.requestValues(), places: word.places, ...head };
+    const key = JSON.stringify(query);
     this.word = word;
     if (key === this.key) {
       this.draw();
       if (!this.running && !this.stopped && this.onLeave().length) this.measure();
       return;
     }
-    const same = this.asked && JSON.stringify(this.asked.request) === JSON.stringify(asked.request);
-    const another = JSON.stringify({ ...asked, ...NO_HEAD }) !== JSON.stringify({ ...this.asked, ...NO_HEAD });
-    [this.key, this.asked] = [key, asked];
+    const same = this.query && JSON.stringify(this.query.request) === JSON.stringify(query.request);
+    const another = JSON.stringify({ ...query, ...NO_HEAD }) !== JSON.stringify({ ...this.query, ...NO_HEAD });
+    [this.key, this.query] = [key, query];
     if (another) {
       this.forget();
     } else {
-      for (const results of [this.known, this.failed, this.drawn]) delete results.head; // depend on the head
+      for (const results of [this.known, this.failed, this.curveData]) delete results.head; // depend on the head
     }
     this.stopped = false;
     if (!same) {
       this.report = null;
-      this.loadFaithfulness(asked.request);
+      this.loadFaithfulness(query.request);
     }
     this.measure();
   }
@@ -98,7 +108,7 @@ export class MethodTable {
   async loadFaithfulness(request) {
     try {
       const { report } = await callLatest(this.server.tell_faithfulness, { request });
-      if (request === this.asked.request) this.report = report;
+      if (request === this.query.request) this.report = report;
       this.draw();
     } catch (error) {
       if (!error.fault) console.warn(error);
@@ -114,7 +124,7 @@ export class MethodTable {
     for (const method of this.onLeave()) {
       const known = Object.fromEntries(Object.entries(this.known).map(([name, { scores }]) => [name, scores]));
       try {
-        const answer = await callLatest(this.server.ask_method, { ...this.asked, method, known });
+        const answer = await callLatest(this.server.ask_method, { ...this.query, method, known });
         if (turn !== this.turn) return;
         this.known[method] = answer;
       } catch (error) {
@@ -134,15 +144,15 @@ export class MethodTable {
     this.draw();
     try {
       for (let chance = this.chances.length; chance < this.config.chances; chance++) {
-        const answer = await callLatest(this.server.hide_words, { ...this.asked, chance });
+        const answer = await callLatest(this.server.hide_words, { ...this.query, chance });
         if (turn !== this.turn) return;
         this.chances.push(answer.curve);
         this.draw();
       }
-      for (const name of this.config.methods.filter((each) => this.known[each] && !this.drawn[each])) {
-        const answer = await callLatest(this.server.hide_words, { ...this.asked, order: this.known[name].order });
+      for (const name of this.config.methods.filter((each) => this.known[each] && !this.curveData[each])) {
+        const answer = await callLatest(this.server.hide_words, { ...this.query, order: this.known[name].order });
         if (turn !== this.turn) return;
-        this.drawn[name] = answer.curve;
+        this.curveData[name] = answer.curve;
         this.draw();
       }
     } catch (error) {
@@ -158,7 +168,7 @@ export class MethodTable {
     if (!this.word) return;
     const name = make('b', {}, make('bdi', {}, this.word.label));
     this.title.textContent = t('word_beside');
-    replace(this.says, ...fillElements(t('word_beside_says'), { word: name }));
+    replace(this.description, ...fillElements(t('word_beside_says'), { word: name }));
     const words = Object.values(this.known)[0]?.words ?? [];
     const focused = this.table.contains(document.activeElement) ? document.activeElement?.getAttribute('data-method') : null;
     replace(this.table, this.heading(words), ...this.config.methods.map((method) => this.line(method, words)));
@@ -205,13 +215,13 @@ export class MethodTable {
     );
     const line = make('div', { class: 'method' }, button);
     if (!result) {
-      const waits = this.failed[method] ?? (this.running === 'methods' ? '…' : '');
-      line.append(make('span', { class: 'waiting quiet' }, waits), make('span', { class: 'cost' }));
+      const message = this.failed[method] ?? (this.running === 'methods' ? '…' : '');
+      line.append(make('span', { class: 'waiting quiet' }, message), make('span', { class: 'cost' }));
     } else {
       line.append(this.cells(method, result, words), make('span', { class: 'cost numeric' }, milliseconds(result.ms)));
     }
-    const drawn = this.drawn[method];
-    line.append(make('span', { class: 'area numeric' }, drawn ? signed(area(drawn, mean(this.chances)), 2) : ''));
+    const row = this.curveData[method];
+    line.append(make('span', { class: 'area numeric' }, row ? signed(area(row, mean(this.chances)), 2) : ''));
     const many = this.report?.methods[method];
     const bounds = many && `${signed(many.low, 2)} … ${signed(many.high, 2)}`;
     line.append(make('span', { class: 'area numeric', title: bounds }, many ? signed(many.area, 2) : ''));
@@ -223,9 +233,9 @@ export class MethodTable {
     const best = strongest(scores, words);
     const cells = scores.map((score, place) => {
       const classes = [score === null && 'none', place === best && 'best'].filter(Boolean).join(' ');
-      const says =
+      const label =
         score === null ? t('word_not_hidden') : `${words[place].full}: ${SIGNED.has(method) ? signed(score, 3) : threeDecimals(score)}`;
-      return make('i', { class: classes, title: says, style: score === null ? '' : fill(score / most) });
+      return make('i', { class: classes, title: label, style: score === null ? '' : fill(score / most) });
     });
     const description = words.map(({ full }, place) => `${full} ${scores[place] === null ? '–' : twoDecimals(scores[place])}`).join(', ');
     return make('div', { class: 'cells', role: 'img', 'aria-label': `${t(`method_${method}`)}: ${description}` }, ...cells);
@@ -246,14 +256,14 @@ export class MethodTable {
     const [raw, hidden] = [average, erasure].map(({ scores }) => strongest(scores, words));
     const tau = erasure.agrees.average?.[0] ?? average.agrees.erasure?.[0] ?? null;
     if (tau === null) return parts; // a single word has no rank correlation
-    const says = t(raw === hidden ? 'word_follows_same' : 'word_follows_other', { tau: signed(tau, 2) });
-    return [...parts, ' ', ...fillElements(says, { raw: word(raw), hidden: word(hidden) })];
+    const description = t(raw === hidden ? 'word_follows_same' : 'word_follows_other', { tau: signed(tau, 2) });
+    return [...parts, ' ', ...fillElements(description, { raw: word(raw), hidden: word(hidden) })];
   }
 
   drawFaithfulness() {
     this.faithTitle.textContent = t('word_faith');
     this.faithSays.textContent = t('word_faith_says');
-    const done = this.config.methods.filter((method) => this.drawn[method]);
+    const done = this.config.methods.filter((method) => this.curveData[method]);
     const ready = this.config.methods.filter((method) => this.known[method]);
     this.hide.textContent = t('word_hide');
     this.hide.hidden =
@@ -263,7 +273,7 @@ export class MethodTable {
     const all = this.config.methods.length + this.config.chances;
     this.state.textContent = this.running === 'curves' ? t('word_hidden', { done: done.length + this.chances.length, all }) : '';
     this.verdict.textContent = this.report ? faithfulnessText(this.report) : t('word_no_report');
-    this.curves.draw(this.chances.length ? mean(this.chances) : null, this.drawn, this.light);
+    this.curves.draw(this.chances.length ? mean(this.chances) : null, this.curveData, this.light);
   }
 }
 

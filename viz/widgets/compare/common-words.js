@@ -11,19 +11,19 @@ export function diffText(units, texts, tokens) {
   const nodes = [];
   let end = 0;
   const words = units.filter(({ special, key }) => !special && key !== 'b');
-  const spanOf = (side, places) => [
+  const getSpan = (side, places) => [
     Math.min(...places.map((place) => tokens[side][place].start)),
     Math.max(...places.map((place) => tokens[side][place].end)),
   ];
   for (const unit of words) {
-    const [gone, here] = unit.places;
+    const [old, here] = unit.places;
     if (!here.length) {
-      const [start, last] = spanOf(0, gone);
+      const [start, last] = getSpan(0, old);
       const space = /\s/.test(texts[0][start - 1] ?? '');
       nodes.push(space ? ' ' : '', make('s', { title: t('beside_lacks') }, texts[0].slice(start, last)));
       continue;
     }
-    const [start, last] = spanOf(1, here);
+    const [start, last] = getSpan(1, here);
     nodes.push(texts[1].slice(end, Math.max(start, end)));
     const text = texts[1].slice(Math.max(start, end), last);
     nodes.push(isMatched(unit) ? text : make('b', { title: t('beside_alone') }, text));
@@ -60,7 +60,7 @@ export function itemOfUnit(units, axis, translation, kind, showing, unit) {
 }
 
 /** Cell and weight of one side at a row and column; null if the side lacks the word. */
-function cellOf(units, weights, { row, column }) {
+function findCell(units, weights, { row, column }) {
   const wide = units.columns.length;
   if (row === null && column === null) return null;
   const at = (each, other) => weights[each * wide + other];
@@ -73,7 +73,7 @@ function cellOf(units, weights, { row, column }) {
 /** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. */
 export function comparisonText(side, units, weights, now) {
   if (now.row === null && now.column === null) return [];
-  const cell = cellOf(units, weights, now);
+  const cell = findCell(units, weights, now);
   if (!cell) return [badge('AB'[side]), t('beside_no_such')];
   const name = (axis, place) => make('b', {}, make('bdi', {}, units[axis][place].label));
   const looks = fillElements(t('looks_at'), { query: name('rows', cell.row), key: name('columns', cell.column) });

@@ -12,15 +12,15 @@ export class HeadSimilarity {
     this.units = partners.units(kind, answers);
     this.sharedRows = [...this.units.rows.keys()].filter((row) => isMatched(this.units.rows[row]));
     this.sharedColumns = [...this.units.columns.keys()].filter((column) => isMatched(this.units.columns[column]));
-    this.kept = new Map();
+    this.cache = new Map();
     this.ranked = new Map();
   }
 
   /** A head's map in common words: sums over keys, means over queries. NaN if this side lacks a word or masks it. */
   map(side, { layer, head }) {
     const key = `${side} ${layer} ${head}`;
-    if (!this.kept.has(key)) this.kept.set(key, this.inCommonWords(side, this.answers[side].map(this.kind, layer, head)));
-    return this.kept.get(key);
+    if (!this.cache.has(key)) this.cache.set(key, this.inCommonWords(side, this.answers[side].map(this.kind, layer, head)));
+    return this.cache.get(key);
   }
 
   inCommonWords(side, map) {

@@ -53,9 +53,9 @@ export class ModelPanel {
   }
 
   /** Empty state: loading, or no translation. */
-  clear(says = '') {
+  clear(description = '') {
     this.name.textContent = '';
-    this.reads.textContent = says;
+    this.reads.textContent = description;
     this.element.classList.add('vacant');
   }
 }

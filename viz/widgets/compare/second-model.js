@@ -52,17 +52,17 @@ const sameTargetLanguage = (model, translation) => model.target === translation.
  * The second request for the page's translation in the server's format. `second`: the second model's last translation.
  */
 export function secondRequest(config, translation, second) {
-  const asked = translation.requestValues();
+  const query = translation.requestValues();
   const defaults = translation.model.defaults ?? {};
   const model = secondModel(config, translation, second);
   const back = comparisonMode(config, translation, second) === 'back';
-  const request = { text: back ? translation.text : asked.text, model: model.name };
+  const request = { text: back ? translation.text : query.text, model: model.name };
   // Ignore the reverse weight for greedy search, where it has no effect.
-  const names = changeable().filter((name) => name !== 'back_weight' || asked.beam_size > 1);
-  for (const name of names) if (asked[name] !== defaults[name]) request[name] = asked[name];
+  const names = changeable().filter((name) => name !== 'back_weight' || query.beam_size > 1);
+  for (const name of names) if (query[name] !== defaults[name]) request[name] = query[name];
   const beam =
-    state.besideBeam ?? withOtherBeam(config, translation, model) ?? (asked.beam_size === defaults.beam_size ? null : asked.beam_size);
-  if (beam !== null && !(asked.temperature > 0)) request.beam_size = Math.min(beam, config.beam);
+    state.besideBeam ?? withOtherBeam(config, translation, model) ?? (query.beam_size === defaults.beam_size ? null : query.beam_size);
+  if (beam !== null && !(query.temperature > 0)) request.beam_size = Math.min(beam, config.beam);
   if (!back && state.besideSame && sameTargetLanguage(model, translation)) request.target = translation.text;
   return request;
 }
@@ -114,9 +114,9 @@ export class SecondModelChooser {
     this.modes.setAttribute('aria-label', t('beside_compare_with'));
     const { activeElement } = document;
     const focused = activeElement instanceof HTMLElement && this.modes.contains(activeElement) ? activeElement.dataset.mode : null;
-    const button = (name, says, changes) => {
+    const button = (name, description, changes) => {
       const about = { type: 'button', data: { mode: name }, 'aria-pressed': String(mode === name), onclick: () => this.choose(changes) };
-      return make('button', about, says);
+      return make('button', about, description);
     };
     const search = otherBeamSize(this.config, translation);
     const sameModel = { beside: back ? translation.model.name : '', besideBeam: search };
@@ -147,12 +147,12 @@ export class SecondModelChooser {
 
   drawMore(translation, second, mode) {
     const model = secondModel(this.config, translation, second);
-    const asked = secondRequest(this.config, translation, second);
+    const query = secondRequest(this.config, translation, second);
     this.more.hidden = mode === 'back';
-    const width = asked.beam_size ?? (second?.model.name === model.name ? second.requestValues().beam_size : model.defaults?.beam_size);
+    const width = query.beam_size ?? (second?.model.name === model.name ? second.requestValues().beam_size : model.defaults?.beam_size);
     replace(this.beam, ...Array.from({ length: this.config.beam }, (_, number) => make('option', { value: number + 1 }, number + 1)));
     this.beam.value = width ?? '';
-    this.beam.disabled = asked.temperature > 0 || asked.target !== undefined;
+    this.beam.disabled = query.temperature > 0 || query.target !== undefined;
     this.beamName.textContent = t('beside_beam');
     this.same.checked = state.besideSame;
     this.sameLabel.hidden = !sameTargetLanguage(model, translation);

@@ -14,12 +14,12 @@ export class SimilarHeads {
   /** `choose(head)` selects a head of the second model; `follow()` toggles following the first. */
   constructor({ choose, follow }) {
     this.title = make('h2', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.list = make('ol', { class: 'rank' });
     const [button, name] = iconToggle(OVERLAP_ICON, follow);
     this.follow = button;
     this.followName = name;
-    this.element = make('section', { class: 'ranked' }, this.title, this.says, this.list, this.follow);
+    this.element = make('section', { class: 'ranked' }, this.title, this.description, this.list, this.follow);
     this.list.addEventListener('click', (event) => {
       const row = event.target.closest('button');
       if (row) choose({ layer: Number(row.dataset.layer), head: Number(row.dataset.head) });
@@ -28,7 +28,7 @@ export class SimilarHeads {
 
   draw(ranking, heads, follows) {
     this.title.textContent = t('beside_most_like', { head: shortName(heads[0]) });
-    this.says.textContent = t(ranking.length ? 'beside_rank_says' : heads[0].head === 'max' ? 'beside_maximum' : 'beside_no_rows');
+    this.description.textContent = t(ranking.length ? 'beside_rank_says' : heads[0].head === 'max' ? 'beside_maximum' : 'beside_no_rows');
     const focused = this.list.contains(document.activeElement);
     const row = ({ layer, head, share }) => {
       const bar = make('span', { class: 'part' }, make('i', { style: `width:${(100 * share).toFixed(1)}%` }));

@@ -1,9 +1,9 @@
 // Matches the tokens of two translations of one sentence; the server computed the alignment.
 
-import { sideOf } from '../core/translation.js';
+import { axisSide } from '../core/translation.js';
 
 /** Decoder columns begin with the start token, so they are shifted by one. */
-const shiftOf = (kind, axis) => (kind === 'decoder' && axis === 'columns' ? 1 : 0);
+const getShift = (kind, axis) => (kind === 'decoder' && axis === 'columns' ? 1 : 0);
 
 export class TokenMatching {
   constructor({ source, target }) {
@@ -12,7 +12,7 @@ export class TokenMatching {
 
   /** Whether both sides have the same text on an axis. */
   same(kind, axis) {
-    return this.sentences[sideOf(kind, axis)].same;
+    return this.sentences[axisSide(kind, axis)].same;
   }
 
   /**
@@ -20,9 +20,9 @@ export class TokenMatching {
    */
   units(kind, answers) {
     const axis = (name) => {
-      const shift = shiftOf(kind, name);
+      const shift = getShift(kind, name);
       const counts = answers.map((translation) => translation[name](kind).length);
-      const items = this.sentences[sideOf(kind, name)].units.map(({ first, second, ...unit }, number) => {
+      const items = this.sentences[axisSide(kind, name)].units.map(({ first, second, ...unit }, number) => {
         const places = [first, second].map((side, at) => side.map((place) => place + shift).filter((place) => place < counts[at]));
         return { ...unit, key: `u${number}`, places };
       });

@@ -41,7 +41,7 @@ class TwoModelsTab {
     this.root = root;
     this.server = server;
     this.config = config;
-    this.told = null; // the second translation and the token alignment
+    this.comparison = null; // the second translation and the token alignment
     this.hover = NO_CELL;
     this.pinned = NO_CELL; // a pin on a word that only the second model has; other pins are the page's
     this.active = 0;
@@ -96,17 +96,17 @@ class TwoModelsTab {
     if (state.tab !== 'beside' || !state.translation) return;
     if (!this.sides) this.build();
     [this.hover, this.pinned] = [NO_CELL, NO_CELL];
-    const asked = this.request();
-    const key = JSON.stringify(asked);
+    const query = this.request();
+    const key = JSON.stringify(query);
     if (key !== this.latest.shown) {
-      if (!this.told) this.sides[1].clear(t('beside_waiting', { model: asked.other.model }));
-      this.told = null;
+      if (!this.comparison) this.sides[1].clear(t('beside_waiting', { model: query.other.model }));
+      this.comparison = null;
       this.sides[1].error.textContent = '';
     }
     this.draw();
     this.latest.load(
       key,
-      (signal) => this.ask(asked, signal),
+      (signal) => this.ask(query, signal),
       (response) => this.onAnswer(response, key),
     );
   }
@@ -116,10 +116,10 @@ class TwoModelsTab {
     return { request: state.translation.requestValues(), other: secondRequest(this.config, state.translation, this.second), back };
   }
 
-  async ask(asked, signal) {
+  async ask(query, signal) {
     const { turn } = this.latest;
     try {
-      return { ...(await callLatest(this.server.answer_beside, asked, null, null, signal)), back: asked.back };
+      return { ...(await callLatest(this.server.answer_beside, query, null, null, signal)), back: query.back };
     } catch (error) {
       if (turn === this.latest.turn) {
         this.second = null;
@@ -134,7 +134,7 @@ class TwoModelsTab {
     this.config.models = response.models;
     const { own, back } = response;
     const translation = back ? transposedTranslation(this.second) : this.second;
-    this.told = { own: own && new Translation(own), translation, partners: new TokenMatching(response), back };
+    this.comparison = { own: own && new Translation(own), translation, partners: new TokenMatching(response), back };
     // The target language of a multilingual model is known only after a translation.
     if (JSON.stringify(this.request()) !== key) this.update();
     else this.draw();
@@ -142,7 +142,7 @@ class TwoModelsTab {
 
   /** The page's translation; for two searches of one model, the unreranked one. */
   get first() {
-    return this.told?.own ?? state.translation;
+    return this.comparison?.own ?? state.translation;
   }
 
   /** The reverse model shares axes in cross-attention only. */
@@ -156,7 +156,7 @@ class TwoModelsTab {
     const a = first ?? this.firstHead();
     if (!this.likeness) return [a, a];
     const best = () => this.likeness.ranking(a)[0] ?? a;
-    return [a, second ?? nearestHead(this.told.translation, this.kind, state.besideHead ?? best())];
+    return [a, second ?? nearestHead(this.comparison.translation, this.kind, state.besideHead ?? best())];
   }
 
   firstHead() {
@@ -174,7 +174,7 @@ class TwoModelsTab {
   }
 
   draw() {
-    const { kind, told: result, first: translation } = this;
+    const { kind, comparison: result, first: translation } = this;
     const mode = comparisonMode(this.config, state.translation, this.second);
     const back = mode === 'back';
     this.likeness = result && new HeadSimilarity(result.partners, [translation, result.translation], kind, result.back);
@@ -196,16 +196,16 @@ class TwoModelsTab {
     for (const element of [this.line, this.trio.element]) element.hidden = !this.likeness;
     if (!this.likeness) return;
     const { previews } = this.store.state;
-    this.sides[1].mark(previews[1] ? nearestHead(this.told.translation, this.kind, state.besideHead ?? heads[1]) : heads[1]);
+    this.sides[1].mark(previews[1] ? nearestHead(this.comparison.translation, this.kind, state.besideHead ?? heads[1]) : heads[1]);
     const ranking = this.likeness.ranking(heads[0]);
     this.ranked.draw(ranking, heads, !state.besideHead);
-    this.trio.show({ likeness: this.likeness, heads, kind: this.kind, back: this.told.back });
+    this.trio.show({ likeness: this.likeness, heads, kind: this.kind, back: this.comparison.back });
     this.drawShare(heads);
     this.highlight();
   }
 
   drawShare(heads) {
-    const { likeness, kind, told: result } = this;
+    const { likeness, kind, comparison: result } = this;
     const shared = likeness.sharedAttention(...heads);
     const maximum = heads.some(({ head }) => head === 'max');
     this.shares.textContent = shared
@@ -233,8 +233,8 @@ class TwoModelsTab {
   }
 
   pin(row, column) {
-    const held = this.pinnedCells();
-    const again = held.row === row && held.column === column;
+    const pins = this.pinnedCells();
+    const again = pins.row === row && pins.column === column;
     this.clearPins();
     if (again) return;
     const { translation, kind } = state;
@@ -254,10 +254,10 @@ class TwoModelsTab {
 
   highlight() {
     if (!this.likeness) return;
-    const held = this.pinnedCells();
+    const pins = this.pinnedCells();
     const listed = ({ row, column }) => ({ rows: row === null ? null : [row], columns: column === null ? null : [column] });
-    this.trio.highlight({ hover: listed(this.hover), pinned: listed(held), missing: '' });
-    const now = { row: this.hover.row ?? held.row, column: this.hover.column ?? held.column };
+    this.trio.highlight({ hover: listed(this.hover), pinned: listed(pins), missing: '' });
+    const now = { row: this.hover.row ?? pins.row, column: this.hover.column ?? pins.column };
     if (this.hover.row !== null || this.hover.column !== null) Object.assign(now, this.hover);
     const heads = this.heads();
     for (const [side, look] of this.reads.entries()) {
@@ -291,9 +291,9 @@ class TwoModelsTab {
 
   /** Move the pin by one row or column. */
   movePin(axis, step) {
-    const held = this.pinnedCells();
+    const pins = this.pinnedCells();
     const count = this.likeness.units[`${axis}s`].length;
-    const place = held[axis] === null ? 0 : Math.max(0, Math.min(count - 1, held[axis] + step));
-    if (place !== held[axis]) this.pin(...Object.values({ row: held.row, column: held.column, [axis]: place }));
+    const place = pins[axis] === null ? 0 : Math.max(0, Math.min(count - 1, pins[axis] + step));
+    if (place !== pins[axis]) this.pin(...Object.values({ row: pins.row, column: pins.column, [axis]: place }));
   }
 }

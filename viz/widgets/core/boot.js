@@ -96,38 +96,38 @@ export const queueStatus = {
  * @template Result
  * @param {import('messages').Call<Result>} ask
  * @param {object} values
- * @param {(() => boolean) | null} wanted
+ * @param {(() => boolean) | null} query
  * @param {((answer: ErrorMessage) => void) | null} onRetry
  * @param {AbortSignal} [signal]
  * @returns {Promise<Result | null>}
  */
-export async function callLatest(ask, values, wanted = null, onRetry = null, signal = undefined) {
+export async function callLatest(ask, values, query = null, onRetry = null, signal = undefined) {
   const retry = new Retry();
   const options = signal && { signal };
   let answer = await ask(values, undefined, options);
   try {
     while (isMessage(answer, 'waiting') || retry.shouldRetry(answer)) {
-      if (wanted && !wanted()) return null;
-      if (!wanted) {
+      if (query && !query()) return null;
+      if (!query) {
         queueStatus.setPosition(ask, answer.what === 'waiting' ? answer.before : null);
         queueStatus.setUnreachable(retry, answer.what === 'error' && !isBusy(answer));
       }
       if (answer.what === 'waiting') {
-        if (!wanted) queueStatus.again(retry, null);
+        if (!query) queueStatus.again(retry, null);
         answer = await ask(values, answer.ticket, options); // a queued request keeps its place
         continue;
       }
       const pause = retry.pause(answer);
-      if (!wanted) queueStatus.again(retry, isBusy(answer) ? pause : null);
+      if (!query) queueStatus.again(retry, isBusy(answer) ? pause : null);
       onRetry?.(answer);
-      await rest(pause, wanted);
-      if (wanted && !wanted()) return null;
+      await rest(pause, query);
+      if (query && !query()) return null;
       signal?.throwIfAborted();
       answer = await ask(values, undefined, options);
     }
   } finally {
     retry.finish();
-    if (!wanted) {
+    if (!query) {
       queueStatus.setPosition(ask, null);
       queueStatus.setUnreachable(retry, false);
       queueStatus.again(retry, null);
@@ -142,4 +142,4 @@ export async function callLatest(ask, values, wanted = null, onRetry = null, sig
  * @param {any} error
  * @returns {ErrorMessage | undefined}
  */
-export const faultOf = (error) => error?.fault;
+export const getFault = (error) => error?.fault;

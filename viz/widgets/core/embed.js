@@ -5,7 +5,7 @@ const embedMode = () => new URLSearchParams(location.search).get('embed');
 export const isEmbedded = () => embedMode() === 'head';
 
 /** The permalink of the current view, as a single head or as the whole page. */
-export function urlOf(hash, { alone }) {
+export function embedUrl(hash, { alone }) {
   const address = new URL(location.pathname, location.href);
   address.search = alone ? '?embed=head' : '';
   address.hash = hash;

@@ -2,14 +2,14 @@
 
 import { tables } from './boot.js';
 
-const keyOf = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
+const toKey = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 /** @typedef {{ name: string, key: string, kind: string, default: any, [about: string]: any }} Field one row of the table */
 
 /** @type {(part: string) => Field[]} */
-const rowsOf = (part) => tables.fields[part].map((row) => /** @type {Field} */ ({ ...row, key: keyOf(row.name) }));
+const fieldRows = (part) => tables.fields[part].map((row) => /** @type {Field} */ ({ ...row, key: toKey(row.name) }));
 
 /** Rows: name, kind, limits or choices, default; `key` is the field's name in the state. */
-export const FIELDS = { request: rowsOf('request'), selection: rowsOf('selection'), judged: rowsOf('judged') };
+export const FIELDS = { request: fieldRows('request'), selection: fieldRows('selection'), judged: fieldRows('judged') };
 export const CLASSIFIER_TAB = 'sentiment'; // the permalink of this tab has the `judged` fields
 
 /** Names of the options that can be set on the page. */

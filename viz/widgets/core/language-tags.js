@@ -10,11 +10,11 @@ const languagesByName = new Map(WIDESPREAD.split(' ').map((code) => [IN_ENGLISH.
 
 /** The tag for `lang` attributes; invalid codes are returned unchanged. */
 export function languageTag(code) {
-  if (!tagCache.has(code)) tagCache.set(code, tagOf(code));
+  if (!tagCache.has(code)) tagCache.set(code, toTag(code));
   return tagCache.get(code);
 }
 
-function tagOf(code) {
+function toTag(code) {
   const [language, ...rest] = code.split(/[_-]/);
   if (language.length > 3) return languagesByName.get(code.toLowerCase()) ?? code; // an English name
   try {

@@ -1,13 +1,13 @@
 // Keeps only the latest request. Aborts earlier requests, and the pending one if the visitor leaves its tab.
 
-import { faultOf } from './boot.js';
+import { getFault } from './boot.js';
 import { faultText } from './i18n.js';
 import { on, state } from './state.js';
 
 export class LatestRequest {
   /** `waits`: element dimmed while loading; `error`: element for errors; `fallback`: phrase key for unknown errors. */
-  constructor(waits, error, fallback) {
-    this.waits = waits;
+  constructor(message, error, fallback) {
+    this.waits = message;
     this.error = error;
     this.otherwise = fallback;
     /** @type {AbortController | null} */
@@ -44,7 +44,7 @@ export class LatestRequest {
       if (turn !== this.turn) return;
       this.shown = '';
       this.error.textContent = faultText(error, this.otherwise);
-      if (!faultOf(error)) console.warn(error);
+      if (!getFault(error)) console.warn(error);
     } finally {
       if (turn === this.turn) {
         this.pending = null;

@@ -1,6 +1,6 @@
 // Converts a token map to the displayed map: merges words, hides special tokens, rescales rows.
 
-import { sideOf } from './translation.js';
+import { axisSide } from './translation.js';
 
 /** Groups the tokens of one axis into items of one or more tokens. */
 function axis(tokens, text, { words, special }) {
@@ -30,9 +30,9 @@ export function axes(translation, kind, options) {
 }
 
 function makeAxes(translation, kind, options) {
-  const textOf = (name) => (sideOf(kind, name) === 'source' ? translation.source_text : translation.text);
-  const items = (name) => axis(translation[name](kind), textOf(name), options);
-  const all = axis(translation.rows(kind), textOf('rows'), { ...options, special: true });
+  const getText = (name) => (axisSide(kind, name) === 'source' ? translation.source_text : translation.text);
+  const items = (name) => axis(translation[name](kind), getText(name), options);
+  const all = axis(translation.rows(kind), getText('rows'), { ...options, special: true });
   const rows = items('rows').map((item) => ({ ...item, read: readBefore(translation, kind, item.places[0], all) }));
   return { rows, columns: items('columns') };
 }
@@ -127,16 +127,16 @@ export function nearestHead(translation, kind, { layer, head }) {
 /** Sums over keys and averages over queries, so that rows still sum to one. NaN if all cells are masked. */
 export function reduceCells(map, rows, columns) {
   let sum = 0;
-  let seen = false;
+  let isIncluded = false;
   for (const row of rows) {
     for (const column of columns) {
       const weight = map.weights[row * map.columns + column];
       if (weight !== weight) continue;
       sum += weight;
-      seen = true;
+      isIncluded = true;
     }
   }
-  return seen ? sum / rows.length : NaN;
+  return isIncluded ? sum / rows.length : NaN;
 }
 
 /** Largest weight of a row. */
@@ -157,8 +157,9 @@ export function argMax(values) {
   return best;
 }
 
-export const rowOf = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
-export const columnOf = ({ weights, rows, columns }, column) => Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
+export const rowWeights = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
+export const columnWeights = ({ weights, rows, columns }, column) =>
+  Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
 
 /** Position of a weight on the colour scale, from 0 to 1. */
 export function colourLevel(weight, most, scale) {

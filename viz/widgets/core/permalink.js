@@ -81,20 +81,20 @@ function parseInterventions(text) {
 export function parsePermalink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   /** @type {Record<string, any>} */
-  const wanted = { request: {} };
+  const look = { request: {} };
   const take = (target, name, value) => {
     if (value !== undefined) target[name] = value;
   };
   for (const row of FIELDS.request) {
-    if (row.in_link && row.name in values) take(wanted.request, row.name, REQUEST_PARSERS[row.kind](values[row.name], row));
-    if (row.ids) take(wanted.request, row.name, parseIds(values[`${row.name}_ids`]));
+    if (row.in_link && row.name in values) take(look.request, row.name, REQUEST_PARSERS[row.kind](values[row.name], row));
+    if (row.ids) take(look.request, row.name, parseIds(values[`${row.name}_ids`]));
   }
-  for (const row of FIELDS.selection) if (row.name in values) take(wanted, row.key, PARSERS[row.kind](values[row.name], row));
-  if (/^[a-z]+$/.test(values.tab ?? '')) wanted.tab = values.tab;
-  if (wanted.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) wanted[row.key] = values[row.name] ?? row.default; // validated by the tab
-  take(wanted, 'interventions', parseInterventions(values.interventions));
-  if (isSupported(values.language)) wanted.language = values.language;
-  return wanted;
+  for (const row of FIELDS.selection) if (row.name in values) take(look, row.key, PARSERS[row.kind](values[row.name], row));
+  if (/^[a-z]+$/.test(values.tab ?? '')) look.tab = values.tab;
+  if (look.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) look[row.key] = values[row.name] ?? row.default; // validated by the tab
+  take(look, 'interventions', parseInterventions(values.interventions));
+  if (isSupported(values.language)) look.language = values.language;
+  return look;
 }
 
 /** Clamps the selection to this translation; invalid rows and columns become null. */

@@ -19,8 +19,8 @@ export function remapIndex(place, before, after) {
 
 /** The pinned row and column for another translation; null if a word is missing. */
 export function remapPins(before, after, look) {
-  const axesOf = (translation) => axes(translation, look.kind, look);
-  const [old, now] = [axesOf(before), axesOf(after)];
+  const getAxes = (translation) => axes(translation, look.kind, look);
+  const [old, now] = [getAxes(before), getAxes(after)];
   const labels = (items) => items.map(({ label }) => label);
   return {
     row: remapIndex(look.row, labels(old.rows), labels(now.rows)),

@@ -10,7 +10,7 @@ export function reconcile(element, ...children) {
   const fresh = children.filter((child) => child != null).map(toNode);
   const old = [...element.childNodes];
   let first = 0; // old children before this index are used or skipped, so that reused children never move
-  const shown = fresh.map((child, at) => {
+  const nodes = fresh.map((child, at) => {
     const fits = (each, place) => place >= first && isSameNode(each, child);
     // With an equal count, match by index: a sentence may contain a word twice.
     const place = old.length === fresh.length ? (fits(old[at], at) ? at : -1) : old.findIndex(fits);
@@ -18,9 +18,9 @@ export function reconcile(element, ...children) {
     first = place + 1;
     return patch(old[place], child);
   });
-  const stay = new Set(shown);
+  const stay = new Set(nodes);
   for (const each of old) if (!stay.has(each)) each.remove();
-  for (const [place, child] of shown.entries()) {
+  for (const [place, child] of nodes.entries()) {
     const here = element.childNodes[place] ?? null;
     if (here !== child) element.insertBefore(child, here);
   }

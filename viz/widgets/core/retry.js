@@ -55,11 +55,11 @@ export class Retry {
 /**
  * Waits for `pause` milliseconds, or until `wanted()` returns false.
  * @param {number} pause
- * @param {(() => boolean) | null} wanted
+ * @param {(() => boolean) | null} needed
  */
-export async function rest(pause, wanted = null) {
-  const interval = wanted ? POLL_WANTED_MS : pause;
-  for (let left = pause; left > 0 && (!wanted || wanted()); left -= interval) {
+export async function rest(pause, needed = null) {
+  const interval = needed ? POLL_WANTED_MS : pause;
+  for (let left = pause; left > 0 && (!needed || needed()); left -= interval) {
     await new Promise((resolve) => setTimeout(resolve, Math.min(interval, left)));
   }
 }

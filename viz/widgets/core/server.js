@@ -54,7 +54,7 @@ async function call(name, values, ticket = '', options = {}) {
   try {
     const response = await post(`call/${name}`, { session, values, ticket }, options);
     if (response.ok) return await response.json();
-    return { what: 'error', field: 'data', ...(await faultOf(response)) };
+    return { what: 'error', field: 'data', ...(await readFault(response)) };
   } catch (error) {
     if (options.signal?.aborted) throw error; // the caller has cancelled the request
     return { what: 'error', field: 'data', word: 'unreachable', values: {} };
@@ -64,7 +64,7 @@ async function call(name, values, ticket = '', options = {}) {
 /** Passes each message to `handle`. Rejects with a `CallError` on an HTTP error, and if the connection breaks. */
 async function stream(name, values, handle, signal) {
   const response = await post(`stream/${name}`, { session, values }, { signal });
-  if (!response.ok) throw new CallError(response.status, await faultOf(response));
+  if (!response.ok) throw new CallError(response.status, await readFault(response));
   await readMessages(response, handle);
 }
 
@@ -78,7 +78,7 @@ function post(path, body, options) {
  * @param {Response} response
  * @returns {Promise<Fault>}
  */
-async function faultOf(response) {
+async function readFault(response) {
   try {
     const { word, values } = await response.json();
     if (hasPhrase(`error_${word}`)) return { word, values };

@@ -7,7 +7,7 @@ import { languageTag } from './language-tags.js';
 export const KINDS = ['encoder', 'decoder', 'cross'];
 
 /** Whether an axis of a kind has source or target tokens. */
-export const sideOf = (kind, axis) =>
+export const axisSide = (kind, axis) =>
   ['encoder', 'self'].includes(kind) || (kind === 'cross' && axis === 'columns') ? 'source' : 'target';
 
 /**
@@ -77,7 +77,7 @@ export class Translation {
     this.start = { ...values.start, key: 'b' };
     /** @type {Partial<Record<Kind, Tensor>>} */
     this.tensors = {};
-    for (const kind of KINDS) if (attention[kind]) this.tensors[kind] = tensorOf(kind, attention[kind]);
+    for (const kind of KINDS) if (attention[kind]) this.tensors[kind] = decodeTensor(kind, attention[kind]);
     /** @type {Map<string, AttentionMap>} */
     this.maps = new Map();
     /** @type {Map<string, Uint16Array | Uint32Array>} */
@@ -123,7 +123,7 @@ export class Translation {
   }
 
   rows(kind) {
-    return sideOf(kind, 'rows') === 'source' ? this.source : this.target;
+    return axisSide(kind, 'rows') === 'source' ? this.source : this.target;
   }
 
   columns(kind) {
@@ -209,7 +209,7 @@ export class Translation {
  * @param {import('messages').EncodedTensor} encoded
  * @returns {Tensor}
  */
-function tensorOf(kind, { shape, letters }) {
+function decodeTensor(kind, { shape, letters }) {
   /** @type {Uint16Array | null} */
   let numbers = null;
   return {

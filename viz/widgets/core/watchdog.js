@@ -40,12 +40,12 @@ export class Watchdog {
 }
 
 /** Waits until a lost server responds. Resolves to false if `wanted()` turns false, or if the server was never lost. */
-export async function waitForServer(wanted, gone = false) {
-  while (wanted() && !(await isReachable())) {
-    gone = true;
+export async function waitForServer(needed, isDown = false) {
+  while (needed() && !(await isReachable())) {
+    isDown = true;
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
-  return gone && wanted();
+  return isDown && needed();
 }
 
 /** Whether the server of this page responds. */

@@ -13,7 +13,7 @@ function levelCentres() {
   const levels = [];
   let first = 0;
   for (let cell = 0; cell <= LEVELS; cell++) {
-    if (begins(cell)) {
+    if (isFirst(cell)) {
       levels.push(0);
       first = cell;
     }
@@ -36,7 +36,7 @@ function centres() {
 }
 
 /** Whether a character's cell begins at this finest cell. It does if rounding to one to four decimals changes there. */
-function begins(cell) {
+function isFirst(cell) {
   const fourth = (cell + 1) >> 1;
   const boundary = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);
   return cell % 2 === 1 || boundary || cell === 0 || cell === LEVELS;
@@ -86,7 +86,7 @@ export function decodeCodes(bytes) {
 }
 
 /** Quantises a weight to the centre of its finest cell. */
-export const levelOf = (weight) => {
+export const toLevel = (weight) => {
   const cell = Math.floor(weight * LEVELS);
   return cell <= 0 ? 0 : cell >= LEVELS ? LEVEL_OF_ONE : 2 * cell + 1;
 };

@@ -6,9 +6,9 @@ import { Presentation } from './presentation.js';
 import { defaultTitle } from './default-title.js';
 import { Panel } from './panel.js';
 import { Toast } from './toast.js';
-import { LIMITS, deckOf, moveItem, read, decodeViews, write } from './saved-views.js';
+import { LIMITS, deckInLink, moveItem, read, decodeViews, write } from './saved-views.js';
 
-let made = null;
+let deck = null;
 
 /** The permalink of the current view, without the language. */
 function hashNow() {
@@ -19,8 +19,8 @@ function hashNow() {
 
 /** Returns the deck of the page, created on the first call. */
 export function mount() {
-  made ??= new Deck();
-  return made;
+  deck ??= new Deck();
+  return deck;
 }
 
 class Deck {
@@ -82,7 +82,7 @@ class Deck {
   }
 
   persist() {
-    if (!this.guest) this.panel.kept = write(this.views);
+    if (!this.guest) this.panel.isSaved = write(this.views);
     set({ savedViews: this.guest ? read().length : this.views.length });
   }
 
@@ -119,7 +119,7 @@ class Deck {
 
   /** Receive the deck of a permalink, or show an error. */
   async follow(hash) {
-    const views = await decodeViews(deckOf(hash));
+    const views = await decodeViews(deckInLink(hash));
     if (views) this.receiveViews(views);
     else this.toast.show('deck_bad_link');
   }

@@ -4,7 +4,7 @@ import { icon, make, replace } from '../core/dom.js';
 import { on } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { copyText, saveBytes } from '../parts/save.js';
-import { LIMITS, fileOf, fromFile, encodeViews, read } from './saved-views.js';
+import { LIMITS, toFile, fromFile, encodeViews, read } from './saved-views.js';
 
 const ICONS = { up: 'M9 14V4M5 8l4-4 4 4', down: 'M9 4v10M5 10l4 4 4-4', remove: 'M5 5l8 8M13 5l-8 8', show: 'M5 3.500l9 5.500-9 5.500z' };
 const MAX_FILE_BYTES = 1_000_000; // bytes
@@ -13,11 +13,11 @@ export class Panel {
   /** @param {any} deck deck.js */
   constructor(deck) {
     this.deck = deck;
-    this.kept = true; // whether localStorage is available
+    this.isSaved = true; // whether localStorage is available
     this.opener = null;
     this.title = make('h2', { id: 'deck-title' });
     this.shut = this.iconButton('remove', () => this.close());
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.guest = make('div', { class: 'deck-guest', role: 'status' });
     this.save = make('button', { type: 'button', class: 'link', onclick: () => this.deck.save() });
     this.show = make('button', { type: 'button', class: 'go', onclick: () => this.deck.show(0) });
@@ -29,7 +29,7 @@ export class Panel {
     this.status = make('p', { class: 'quiet deck-status', role: 'status' });
     const head = make('div', { class: 'deck-head' }, this.title, this.shut);
     const first = make('div', { class: 'deck-ways' }, this.show, this.save);
-    const parts = [head, this.says, this.guest, first, this.list, this.status, this.ways, this.file];
+    const parts = [head, this.description, this.guest, first, this.list, this.status, this.ways, this.file];
     this.element = make('dialog', { class: 'headlight deck-panel', 'aria-labelledby': 'deck-title' }, ...parts);
     this.element.addEventListener('click', (event) => event.target === this.element && this.close()); // on the backdrop
     document.querySelector('.gradio-container').append(this.element);
@@ -52,7 +52,7 @@ export class Panel {
     const { views, guest } = this.deck;
     this.title.textContent = t('saved_views');
     this.name(this.shut, 'deck_close');
-    this.says.textContent = t(views.length ? (this.kept ? 'deck_says' : 'deck_not_kept') : 'deck_none');
+    this.description.textContent = t(views.length ? (this.isSaved ? 'deck_says' : 'deck_not_kept') : 'deck_none');
     this.show.textContent = t('deck_show');
     this.show.hidden = !views.length;
     this.save.textContent = t('deck_save');
@@ -169,7 +169,7 @@ export class Panel {
   }
 
   download() {
-    saveBytes('headlight-deck.json', [fileOf(this.deck.views)], 'application/json');
+    saveBytes('headlight-deck.json', [toFile(this.deck.views)], 'application/json');
     this.status.textContent = t('deck_file_saved');
   }
 

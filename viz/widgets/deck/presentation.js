@@ -94,8 +94,8 @@ export class Presentation {
     document.documentElement.classList.remove('beamer');
     document.documentElement.style.zoom = '';
     set({ beamer: false });
-    const seen = this.opener?.isConnected && this.opener.checkVisibility();
-    if (seen) this.opener.focus();
+    const isVisible = this.opener?.isConnected && this.opener.checkVisibility();
+    if (isVisible) this.opener.focus();
     else dispatchEvent(new CustomEvent('headlight-deck', { detail: 'focus' }));
   }
 

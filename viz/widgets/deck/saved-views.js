@@ -48,7 +48,7 @@ export function moveItem(views, place, by) {
 
 // ---------------------------------------------------------------- as a file
 
-export const fileOf = (views) => `${JSON.stringify({ format: FORMAT, views }, null, 1)}\n`;
+export const toFile = (views) => `${JSON.stringify({ format: FORMAT, views }, null, 1)}\n`;
 
 /** Parse the views of a file; null if they are invalid. */
 export function fromFile(text) {
@@ -102,4 +102,4 @@ async function limitStream(stream) {
 }
 
 /** The encoded deck in a URL hash; empty if it has none. */
-export const deckOf = (hash) => new URLSearchParams(hash.slice(1)).get('deck') ?? '';
+export const deckInLink = (hash) => new URLSearchParams(hash.slice(1)).get('deck') ?? '';

@@ -21,14 +21,14 @@ export function choiceReason(tree, finished, backs, weight) {
 
 function againstOthers(tree, finished, backs, weight) {
   const [best, second] = finished;
-  const text = tree.textOf(best).text;
+  const text = tree.getNode(best).text;
   if (second === undefined) return t('decoding_why_only', { text });
   const score = (place) => tree.about(place).score;
-  const values = (other, numberOf) => ({
+  const values = (other, getNumber) => ({
     text,
-    other: tree.textOf(other).text,
-    best: formatSigned(numberOf(best)),
-    second: formatSigned(numberOf(other)),
+    other: tree.getNode(other).text,
+    best: formatSigned(getNumber(best)),
+    second: formatSigned(getNumber(other)),
   });
   if (backs[0] === null) return t('decoding_why_score', values(second, score));
   const rival = finished.slice(1).reduce((one, other) => (score(other) > score(one) ? other : one));

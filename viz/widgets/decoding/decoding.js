@@ -76,9 +76,9 @@ class DecodingTab {
     if (state.tab !== 'decoding' || !state.translation) return;
     const look = { theme: state.theme, language: state.language };
     const [origin, request] = [this.originalRequest(), state.translation.requestValues()];
-    if (!this.drawn) {
+    if (!this.searchResult) {
       this.search.title.textContent = t('decoding_search');
-      this.search.says.textContent = t('decoding_loading');
+      this.search.caption.textContent = t('decoding_loading');
     }
     const both = (signal) => {
       const ask = (server, values) => callLatest(server, { request: values, ...look }, null, null, signal);
@@ -87,18 +87,18 @@ class DecodingTab {
     this.latest
       .load(JSON.stringify([origin, request, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure))
       .then(() => {
-        if (!this.drawn && this.error.textContent) this.search.says.textContent = ''; // the request has failed
+        if (!this.searchResult && this.error.textContent) this.search.caption.textContent = ''; // the request has failed
       });
   }
 
   request(more) {
-    dispatchEvent(new CustomEvent('headlight-request', { detail: { ...this.asked, prefix: null, target: null, ...more } }));
+    dispatchEvent(new CustomEvent('headlight-request', { detail: { ...this.current, prefix: null, target: null, ...more } }));
   }
 
   /** Opens the path to a node as a translation with all its attention maps. */
   open(node) {
-    const ids = this.drawn.tree.ids(node);
-    this.searched = this.asked;
+    const ids = this.searchResult.tree.ids(node);
+    this.searched = this.current;
     if (ids.join() !== state.translation.target.map((token) => token.id).join()) this.request({ target: ids });
     set({ tab: 'heads' });
     /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
@@ -109,30 +109,30 @@ class DecodingTab {
     const defaults = state.defaultRequest ?? {};
     this.searched = null;
     const { back_weight } = state.translation.model.defaults ?? defaults;
-    this.request(this.given ? {} : { beam_size: defaults.beam_size, temperature: 0, prefix: this.asked.prefix, back_weight });
+    this.request(this.isForced ? {} : { beam_size: defaults.beam_size, temperature: 0, prefix: this.current.prefix, back_weight });
   }
 
   // ---------------------------------------------------------------- drawing
 
   draw(plotly, request, { nodes, beam, finished, samples, backs, back_weight: weight }, sure) {
-    const same = JSON.stringify(this.asked) === JSON.stringify(request);
-    this.asked = request;
-    this.drawn = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: request.length_penalty, backs, weight };
-    this.given = request.target !== null;
+    const same = JSON.stringify(this.current) === JSON.stringify(request);
+    this.current = request;
+    this.searchResult = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: request.length_penalty, backs, weight };
+    this.isForced = request.target !== null;
     this.opens = document.getElementById('panel-heads') !== null;
     const any = nodes.length > 0;
     const { tree } = this;
     this.none.hidden = any;
     const { reason, controls, pair, chosen } = this;
-    for (const element of [reason, chosen.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.says])
+    for (const element of [reason, chosen.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.caption])
       element.hidden = !any;
     this.search.title.textContent = t('decoding_search');
     this.probabilities.draw(plotly, sure.figure);
     if (any) {
-      this.search.says.textContent = t('decoding_search_says', { beam });
-      this.reason.textContent = choiceReason(this.drawn.tree, finished, backs, weight);
-      tree.show(this.drawn, this.opens);
-      this.finished.draw(this.drawn, this.opens);
+      this.search.caption.textContent = t('decoding_search_says', { beam });
+      this.reason.textContent = choiceReason(this.searchResult.tree, finished, backs, weight);
+      tree.show(this.searchResult, this.opens);
+      this.finished.draw(this.searchResult, this.opens);
       this.drawTree(same);
     } else {
       tree.clear();
@@ -142,13 +142,13 @@ class DecodingTab {
 
   drawNone(samples) {
     const beam = state.defaultRequest?.beam_size ?? 1;
-    this.single.textContent = t(this.given ? 'decoding_given' : samples ? 'decoding_sampled' : 'decoding_greedy');
-    this.offer.textContent = t(this.given ? 'decoding_back' : 'decoding_try_beam', { beam });
-    this.offer.hidden = !this.given && beam < 2;
+    this.single.textContent = t(this.isForced ? 'decoding_given' : samples ? 'decoding_sampled' : 'decoding_greedy');
+    this.offer.textContent = t(this.isForced ? 'decoding_back' : 'decoding_try_beam', { beam });
+    this.offer.hidden = !this.isForced && beam < 2;
   }
 
   drawTree(same) {
-    const { tree, best } = this.drawn;
+    const { tree, best } = this.searchResult;
     const first = best ?? 0; // the end of the best path, since all steps are shown
     this.stepper.start(tree.steps.length);
     this.tree.until = Infinity;
@@ -157,18 +157,18 @@ class DecodingTab {
 
   /** Selects a node: updates its path, its text, the candidates of its step, and its token in the translation. */
   choose(node) {
-    const { tree } = this.drawn;
+    const { tree } = this.searchResult;
     this.node = node;
     if (tree.nodes[node].step >= this.tree.until) this.stepper.goTo(tree.nodes[node].step + 1);
     this.tree.mark(node);
-    this.chosen.show(this.drawn, node, this.opens);
-    this.probabilities.mark(this.tokenOf(node));
+    this.chosen.show(this.searchResult, node, this.opens);
+    this.probabilities.mark(this.tokenAt(node));
     this.pair.style.setProperty('--rows', Math.max(...tree.steps.map((nodes) => nodes.length)));
   }
 
   /** Shows the first `step` steps of the search and selects the last visible node of the best or the selected path. */
   showStep(step) {
-    const { tree, best } = this.drawn;
+    const { tree, best } = this.searchResult;
     this.tree.showSteps(step);
     const paths = [best, this.node].filter((node) => node !== undefined).map((node) => tree.path(node));
     const node = paths.find((path) => path.length >= step)?.[step - 1] ?? tree.steps[step - 1][0];
@@ -178,35 +178,35 @@ class DecodingTab {
   // ---------------------------------------------------------------- nodes and tokens of the translation
 
   /** The best path if its tokens are those of the page's translation, else an empty list. */
-  written() {
-    const { tree, best } = this.drawn;
+  targetTokens() {
+    const { tree, best } = this.searchResult;
     const ids = best === undefined ? [] : tree.ids(best);
     return ids.join() === state.translation.target.map(({ id }) => id).join() ? tree.path(best) : [];
   }
 
-  tokenOf(node) {
-    const place = node === null ? -1 : this.written().indexOf(node);
+  tokenAt(node) {
+    const place = node === null ? -1 : this.targetTokens().indexOf(node);
     return place < 0 ? null : place;
   }
 
   point(node) {
     this.tree.highlight(node);
-    this.probabilities.highlight(this.tokenOf(node));
+    this.probabilities.highlight(this.tokenAt(node));
   }
 
   pointToken(place) {
-    this.tree.highlight(place === null ? null : (this.written()[place] ?? null));
+    this.tree.highlight(place === null ? null : (this.targetTokens()[place] ?? null));
     this.probabilities.highlight(place);
   }
 
   chooseToken(place) {
-    const node = this.written()[place];
+    const node = this.targetTokens()[place];
     if (node !== undefined) this.choose(node);
   }
 
   goStep(step) {
     const { node } = this;
-    const { tree, best } = this.drawn;
+    const { tree, best } = this.searchResult;
     this.choose((step > 0 ? tree.child(node, best) : tree.parent(node)) ?? tree.steps[tree.about(node).step + step][0]);
   }
 }

@@ -25,7 +25,7 @@ export class FinishedList {
    */
   draw({ tree, finished, penalty, backs, weight }, opens) {
     this.section.title.textContent = t('decoding_finished');
-    this.section.says.textContent = t(`decoding_score_${SCORES[penalty] ?? 'penalty'}`, { penalty });
+    this.section.caption.textContent = t(`decoding_score_${SCORES[penalty] ?? 'penalty'}`, { penalty });
     this.note.textContent = t('decoding_sum_note');
     this.guess.hidden = backs.every((back) => back === null);
     this.guess.textContent = this.guess.hidden ? '' : t('decoding_guess_says', { weight });
@@ -33,12 +33,12 @@ export class FinishedList {
   }
 
   line(tree, node, rank, { back, weight }, opens) {
-    const { text } = tree.textOf(node);
+    const { text } = tree.getNode(node);
     const { log_probability, score } = tree.about(node);
-    const shown = state.translation.target.map((token) => token.id).join();
+    const chosenIds = state.translation.target.map((token) => token.id).join();
     const tags = [
       rank === 0 && 'decoding_chosen',
-      tree.ids(node).join() === shown && state.translation.request.target && 'decoding_opened',
+      tree.ids(node).join() === chosenIds && state.translation.request.target && 'decoding_opened',
     ];
     const values = [
       ['decoding_score', score],

@@ -50,7 +50,7 @@ export class Probabilities {
     const columns = [...new Set(layout.annotations.filter(beside).map(({ xshift }) => xshift))].sort((one, other) => one - other);
     const wide = columns.length > 1 ? columns[1] - columns[0] : 0;
     const fitting = columns.filter((left) => left + wide <= width - layout.margin.l - MIN_BAR_WIDTH);
-    this.section.says.textContent = t(fitting.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
+    this.section.caption.textContent = t(fitting.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
     const annotations = layout.annotations.filter((each) => !beside(each) || fitting.includes(each.xshift));
     const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + wide : ALONE };
     this.plotly.react(this.chart, data, { ...layout, width, annotations, margin }, QUIET);
@@ -64,10 +64,10 @@ export class Probabilities {
     this.chart.on('plotly_hover', ({ points: [bar] }) => this.point(bar.y));
     this.chart.on('plotly_unhover', () => this.point(null));
     this.chart.on('plotly_click', ({ points: [bar] }) => this.choose(bar.y));
-    const placeOf = (event) => event.target.closest('tbody tr')?.sectionRowIndex ?? null;
-    this.table.addEventListener('pointerover', (event) => this.point(placeOf(event)));
+    const getPlace = (event) => event.target.closest('tbody tr')?.sectionRowIndex ?? null;
+    this.table.addEventListener('pointerover', (event) => this.point(getPlace(event)));
     this.table.addEventListener('pointerleave', () => this.point(null));
-    this.table.addEventListener('click', (event) => placeOf(event) !== null && this.choose(placeOf(event)));
+    this.table.addEventListener('click', (event) => getPlace(event) !== null && this.choose(getPlace(event)));
   }
 
   /** Marks the token of the node that is selected in the tree; null if it is not part of the translation. */

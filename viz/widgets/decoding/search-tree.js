@@ -1,16 +1,16 @@
 // The beam search as a tree: paths, siblings, and the text of each node.
 
 export class SearchTree {
-  /** `nodes`: in the server's format. A node's text is `kept` characters of its parent's text, followed by `added`. */
+  /** `nodes`: in the server's format. A node's text is the first `unchanged` characters of its parent's text, followed by `added`. */
   constructor(nodes) {
-    this.nodes = nodes.map(([parent, step, id, label, kept, added, log_probability, score, outcome, reason]) => {
-      return { parent, step, id, label, kept, added, log_probability, score, outcome, reason, children: [] };
+    this.nodes = nodes.map(([parent, step, id, label, unchanged, added, log_probability, score, outcome, reason]) => {
+      return { parent, step, id, label, unchanged, added, log_probability, score, outcome, reason, children: [] };
     });
     this.steps = []; // nodes per step, best first
     for (const [place, node] of this.nodes.entries()) {
       const before = this.nodes[node.parent];
-      const stays = [...(before?.text ?? '')].slice(0, node.kept).join(''); // the server counts code points
-      Object.assign(node, { kept: stays.length, text: stays + node.added });
+      const stays = [...(before?.text ?? '')].slice(0, node.unchanged).join(''); // the server counts code points
+      Object.assign(node, { unchanged: stays.length, text: stays + node.added });
       before?.children.push(place);
       this.steps[node.step] ??= [];
       this.steps[node.step].push(place);
@@ -28,7 +28,7 @@ export class SearchTree {
     return this.path(place).map((each) => this.nodes[each].id);
   }
 
-  textOf(place) {
+  getNode(place) {
     return this.nodes[place];
   }
 

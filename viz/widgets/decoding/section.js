@@ -5,6 +5,6 @@ import { make } from '../core/dom.js';
 /** Builds a section. Title and description are set on render. */
 export function section(name, ...inside) {
   const title = make('h2', {});
-  const says = make('p', { class: 'says' });
-  return { element: make('section', { class: name }, title, says, ...inside), title, says };
+  const caption = make('p', { class: 'says' });
+  return { element: make('section', { class: name }, title, caption, ...inside), title, caption };
 }

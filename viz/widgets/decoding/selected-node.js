@@ -27,13 +27,13 @@ export class SelectedNode {
 
   /** Shows a node of a search. `beam`: beam size; `opens`: whether paths can be opened. */
   show({ tree, beam }, node, opens) {
-    const { text, kept, label } = tree.textOf(node);
-    replace(this.reads, ...highlightToken(text, kept, label));
+    const { text, unchanged, label } = tree.getNode(node);
+    replace(this.reads, ...highlightToken(text, unchanged, label));
     const { log_probability, score, reason } = tree.about(node);
     const chance = `${t('decoding_probability')} ${fourDecimals(probabilities(tree)[node])}`;
     const numbers = `${chance} · ${t('decoding_log_probability')} ${formatSigned(log_probability)} · ${t('decoding_score')} ${formatSigned(score)}`;
-    const says = t(`decoding_reason_${reason}`, { beam });
-    replace(this.about, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, says));
+    const description = t(`decoding_reason_${reason}`, { beam });
+    replace(this.about, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, description));
     this.open.textContent = t('decoding_open');
     this.open.hidden = !opens;
     this.drawStep(tree, node);
@@ -43,7 +43,7 @@ export class SelectedNode {
     const { step } = tree.about(node);
     const { steps } = tree;
     this.step.title.textContent = t('decoding_step', { step: step + 1, steps: steps.length });
-    this.step.says.textContent = t('decoding_step_says');
+    this.step.caption.textContent = t('decoding_step_says');
     for (const [button, name, end] of [
       [this.previous, 'decoding_previous_step', 0],
       [this.next, 'decoding_next_step', steps.length - 1],
@@ -58,19 +58,19 @@ export class SelectedNode {
   }
 
   row(tree, node, chosen) {
-    const { text, kept, label } = tree.textOf(node);
+    const { text, unchanged, label } = tree.getNode(node);
     const { log_probability, score, outcome } = tree.about(node);
-    const name = make('bdi', {}, ...highlightToken(text, kept, label, SHORT));
+    const name = make('bdi', {}, ...highlightToken(text, unchanged, label, SHORT));
     const button = make('button', { type: 'button', 'aria-pressed': String(chosen), title: text, onclick: () => this.choose(node) }, name);
     const cells = [log_probability, score].map((number) => make('td', { class: 'numeric' }, formatSigned(number)));
-    const says = make('td', {}, t(`decoding_outcome_${outcome}`));
-    return make('tr', { class: `${outcome}${chosen ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, says);
+    const description = make('td', {}, t(`decoding_outcome_${outcome}`));
+    return make('tr', { class: `${outcome}${chosen ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, description);
   }
 }
 
 /** The text, with the part that its last token added in bold. Long texts are truncated at the start. */
-function highlightToken(text, kept, label, most = Infinity) {
-  const added = text.slice(kept).trim() ? text.slice(kept) : '';
+function highlightToken(text, unchanged, label, most = Infinity) {
+  const added = text.slice(unchanged).trim() ? text.slice(unchanged) : '';
   const before = text.slice(0, text.length - added.length);
   const cut = before.length > most ? `…${before.slice(-most)}` : before;
   return [cut, make('b', {}, added || ` ${label}`)];

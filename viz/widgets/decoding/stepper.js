@@ -79,10 +79,10 @@ export class Stepper {
   }
 
   draw() {
-    const says = t('decoding_step', { step: this.step, steps: this.steps });
+    const description = t('decoding_step', { step: this.step, steps: this.steps });
     this.slider.value = String(this.step);
     this.slider.setAttribute('aria-label', t('decoding_steps'));
-    this.slider.setAttribute('aria-valuetext', says);
+    this.slider.setAttribute('aria-valuetext', description);
     this.far.textContent = `${this.step} / ${this.steps}`;
     this.element.setAttribute('aria-label', t('decoding_steps'));
     replace(this.button, icon(17, this.timer ? PAUSE : PLAY, { fill: 'currentColor' }));

@@ -46,8 +46,8 @@ export function hasLateNodes(search) {
  * Positions and size of the boxes, height of the tree, and whether boxes show tokens and probabilities. `down`: whether
  * the tree grows downward.
  */
-export function layout(tree, shown, width, down) {
-  const isShown = new Set(shown);
+export function layout(tree, visible, width, down) {
+  const isShown = new Set(visible);
   const steps = tree.steps.map((places) => places.filter((place) => isShown.has(place))).filter((places) => places.length);
   const ranks = Math.max(1, ...steps.map((places) => places.length));
   const lanes = down ? ranks : steps.length;

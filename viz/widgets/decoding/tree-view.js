@@ -41,9 +41,9 @@ export class TreeView {
 
   choice(name, checked) {
     const box = make('input', { type: 'checkbox', checked });
-    const says = make('span', {});
+    const caption = make('span', {});
     box.addEventListener('change', () => this.draw());
-    return { box, says, name, element: make('label', { class: 'choice' }, box, says) };
+    return { box, caption, name, element: make('label', { class: 'choice' }, box, caption) };
   }
 
   get choices() {
@@ -58,15 +58,15 @@ export class TreeView {
     this.chances = probabilities(search.tree);
     const { nodes, steps } = search.tree;
     this.element.setAttribute('aria-label', t('decoding_tree', { nodes: nodes.length, steps: steps.length }));
-    for (const { says, name } of [this.dropped, this.late]) says.textContent = t(name);
+    for (const { caption, name } of [this.dropped, this.late]) caption.textContent = t(name);
     this.late.element.hidden = !hasLateNodes(search);
-    const key = (letters, says) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(says)}`);
+    const key = (letters, caption) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(caption)}`);
     const open = opens ? key(['Enter'], 'decoding_key_open') : null;
     replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), open);
     this.keys.hidden = isTouch();
     const winner = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
-    const ended = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
-    replace(this.legend, colourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), ended, winner);
+    const legend = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
+    replace(this.legend, colourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), legend, winner);
   }
 
   clear() {
@@ -99,14 +99,15 @@ export class TreeView {
     const { tree, best } = this.search;
     this.width = this.element.clientWidth;
     const down = this.width < NARROW;
-    const shown = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, chosen: this.node });
-    const drawn = layout(tree, shown, this.width, down);
+    const current = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, chosen: this.node });
+    const positions = layout(tree, current, this.width, down);
     const winner = new Set(best === undefined ? [] : tree.path(best));
     const chosen = new Set(this.node === undefined ? [] : tree.path(this.node));
-    const visible = shown.filter((node) => tree.nodes[node].step < this.until);
-    const about = (node) => ({ node, drawn, down, isWinner: winner.has(node), isChosen: chosen.has(node) });
-    Object.assign(this.element.style, { height: `${drawn.height}px` });
-    for (const [name, value] of Object.entries({ width: this.width, height: drawn.height })) this.lines.setAttribute(name, String(value));
+    const visible = current.filter((node) => tree.nodes[node].step < this.until);
+    const about = (node) => ({ node, positions, down, isWinner: winner.has(node), isChosen: chosen.has(node) });
+    Object.assign(this.element.style, { height: `${positions.height}px` });
+    for (const [name, value] of Object.entries({ width: this.width, height: positions.height }))
+      this.lines.setAttribute(name, String(value));
     const order = [...visible].sort((one, other) => this.weight(one, winner, chosen) - this.weight(other, winner, chosen));
     replace(this.lines, ...order.map((node) => this.line(about(node))));
     replace(this.boxes, ...visible.map((node) => this.box(about(node))));
@@ -118,25 +119,25 @@ export class TreeView {
     return Number(this.search.tree.nodes[node].outcome !== 'dropped') + 2 * Number(winner.has(node)) + 4 * Number(chosen.has(node));
   }
 
-  line({ node, drawn, down, isWinner, isChosen }) {
+  line({ node, positions, down, isWinner, isChosen }) {
     const { parent, outcome } = this.search.tree.nodes[node];
     const kind = isChosen ? 'chosen' : isWinner ? 'winner' : outcome;
-    return svg('path', { d: line(drawn.places.get(parent), drawn.places.get(node), drawn.box, down), class: kind });
+    return svg('path', { d: line(positions.places.get(parent), positions.places.get(node), positions.box, down), class: kind });
   }
 
-  box({ node, drawn, isWinner, isChosen }) {
+  box({ node, positions, isWinner, isChosen }) {
     const { label, outcome, text } = this.search.tree.nodes[node];
-    const { x, y } = drawn.places.get(node);
+    const { x, y } = positions.places.get(node);
     const chance = this.chances[node];
     const colour = scaleColour(state.palette, chance);
-    const place = `left:${x}px;top:${y}px;width:${drawn.box.width}px;height:${drawn.box.height}px`;
+    const place = `left:${x}px;top:${y}px;width:${positions.box.width}px;height:${positions.box.height}px`;
     const classes = ['node', outcome, isWinner && 'winner', isChosen && 'path', node === this.node && 'chosen'];
     const about = {
       class: classes.filter(Boolean).join(' '),
       style: `${place};background:${cssColour(colour)};color:${textColourOn(colour)}`,
     };
-    const name = drawn.words ? make('bdi', {}, label) : null;
-    const number = drawn.numbers ? make('span', { class: 'numeric' }, twoDecimals(chance).replace(/^0/, '')) : null;
+    const name = positions.words ? make('bdi', {}, label) : null;
+    const number = positions.numbers ? make('span', { class: 'numeric' }, twoDecimals(chance).replace(/^0/, '')) : null;
     return make('div', { ...about, title: text, data: { node } }, name, number);
   }
 

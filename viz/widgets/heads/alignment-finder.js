@@ -25,9 +25,9 @@ export class AlignmentFinder {
     this.gold = new Map();
     this.source = null; // the source word that waits for its partner
     this.all = false;
-    this.drawn = null; // the translation that the links belong to
+    this.translation = null; // the translation that the links belong to
     this.summary = make('summary', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.units = make('div', { class: 'segments', role: 'group' });
     this.rows = ['source', 'target'].map((side) => make('div', { class: `words ${side}`, role: 'group', data: { side } }));
     this.lines = svg('svg', { 'aria-hidden': 'true' });
@@ -39,15 +39,27 @@ export class AlignmentFinder {
     this.copy = button(() => this.copyLinks());
     this.empty = button(() => this.change(new Map()));
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.told = make('span', { class: 'quiet', role: 'status' });
+    this.status = make('span', { class: 'quiet', role: 'status' });
     this.table = make('table', {});
     this.more = button(() => {
       this.all = !this.all;
       this.drawTable();
     });
     const field = make('label', { class: 'pharaoh' }, this.name, this.field);
-    const buttons = make('div', { class: 'link-buttons' }, this.take, this.copy, this.empty, this.told);
-    this.body = make('div', {}, this.says, this.units, this.board, field, this.error, buttons, this.table, this.more, this.file.element);
+    const buttons = make('div', { class: 'link-buttons' }, this.take, this.copy, this.empty, this.status);
+    this.body = make(
+      'div',
+      {},
+      this.description,
+      this.units,
+      this.board,
+      field,
+      this.error,
+      buttons,
+      this.table,
+      this.more,
+      this.file.element,
+    );
     this.element = make('details', { class: 'head-table finder' }, this.summary, this.body);
     this.element.addEventListener('toggle', () => this.draw());
     this.board.addEventListener('click', (event) => this.press(event.target.closest('button')));
@@ -60,9 +72,9 @@ export class AlignmentFinder {
   press(button) {
     if (!button) return;
     const place = Number(button.dataset.place);
-    this.told.textContent = '';
+    this.status.textContent = '';
     if (button.parentElement === this.rows[0]) {
-      if (this.source === place) this.told.textContent = t('finder_let_go', { word: this.sources[place].label });
+      if (this.source === place) this.status.textContent = t('finder_let_go', { word: this.sources[place].label });
       this.source = this.source === place ? null : place;
     } else if (this.source !== null) {
       const name = `${this.source}-${place}`;
@@ -89,7 +101,7 @@ export class AlignmentFinder {
   change(gold) {
     [this.gold, this.source] = [gold, null];
     this.field.value = writePharaoh(gold);
-    this.error.textContent = this.told.textContent = '';
+    this.error.textContent = this.status.textContent = '';
     this.drawLinkEditor();
     this.drawTable();
   }
@@ -109,9 +121,9 @@ export class AlignmentFinder {
   async copyLinks() {
     try {
       await navigator.clipboard.writeText(writePharaoh(this.ownLinks()));
-      this.told.textContent = t('links_copied');
+      this.status.textContent = t('links_copied');
     } catch {
-      this.told.textContent = t('links_not_copied');
+      this.status.textContent = t('links_not_copied');
     }
   }
 
@@ -123,13 +135,13 @@ export class AlignmentFinder {
     if (!this.element.open || !translation.tensors.cross) return;
     this.sources = linkUnits(translation.source, translation.source_text, this.by === 'words');
     this.targets = linkUnits(translation.target, translation.text, this.by === 'words');
-    if (this.drawn !== translation) {
-      this.drawn = translation;
+    if (this.translation !== translation) {
+      this.translation = translation;
       this.gold = new Map();
       this.source = null;
       this.field.value = '';
     }
-    this.says.textContent = t('finder_says');
+    this.description.textContent = t('finder_says');
     this.name.textContent = t('finder_links', { unit: t(`finder_${this.by}`) });
     this.field.placeholder = '0-0 1-2p';
     const unit = (by) =>
@@ -230,12 +242,12 @@ export class AlignmentFinder {
         ...values,
       );
     };
-    const shown = this.all ? ranked : ranked.slice(0, MAX_LISTED);
+    const listed = this.all ? ranked : ranked.slice(0, MAX_LISTED);
     replace(
       this.table,
       make('caption', { class: 'hidden-text' }, t('finder')),
       make('thead', {}, head),
-      make('tbody', {}, ...shown.map(row)),
+      make('tbody', {}, ...listed.map(row)),
     );
     this.more.textContent = t(this.all ? 'finder_less' : 'finder_all', { count: ranked.length });
   }

@@ -10,7 +10,7 @@ const LISTED = 6; // candidates of a step
 const TAIL = 16; // characters of a candidate's path
 
 /** The nodes of the translation, and its first searched token: a forced prefix was not searched. */
-function pathOf(nodes, target) {
+function findPath(nodes, target) {
   for (const from of target.keys()) {
     const chosen = new Set();
     let parent = -1;
@@ -29,12 +29,12 @@ function pathOf(nodes, target) {
  * @param {any} translation with its tree
  * @param {number} token
  */
-export function candidatesOf({ tree, target }, token) {
+export function listCandidates({ tree, target }, token) {
   const nodes = (tree ?? []).map(([parent, step, id, text, , score, outcome]) => ({ parent, step, id, text, score, outcome }));
-  const { chosen, from } = pathOf(nodes, target);
+  const { chosen, from } = findPath(nodes, target);
   const end = target.at(-1);
-  const says = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
-  const reads = (place) => (place < 0 ? '' : reads(nodes[place].parent) + says(nodes[place]));
+  const tokenText = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
+  const reads = (place) => (place < 0 ? '' : reads(nodes[place].parent) + tokenText(nodes[place]));
   return nodes
     .map((node, place) => ({ ...node, place, chosen: chosen.has(place) }))
     .filter(({ step }) => step === nodes[0].step + token - from)
@@ -82,14 +82,16 @@ export class CandidatePanel {
       this.alternatives,
       ...all.map(([text, id, probability]) => row(id === token.id, text.trim(), probability, numeric(threeDecimals(probability)))),
     );
-    const found = candidatesOf(translation, written - 1);
-    this.beam.textContent = found.length ? t('player_beam', { beam: translation.request.options.beam_size }) : t('player_alone');
-    const says = (outcome) => t(`decoding_outcome_${outcome}`);
+    const candidates = listCandidates(translation, written - 1);
+    this.beam.textContent = candidates.length ? t('player_beam', { beam: translation.request.options.beam_size }) : t('player_alone');
+    const tokenText = (outcome) => t(`decoding_outcome_${outcome}`);
     replace(
       this.candidates,
-      ...found
+      ...candidates
         .slice(0, LISTED)
-        .map(({ reads, score, outcome, chosen }) => row(chosen, truncateStart(reads), 0, numeric(formatSigned(score, 2)), says(outcome))),
+        .map(({ reads, score, outcome, chosen }) =>
+          row(chosen, truncateStart(reads), 0, numeric(formatSigned(score, 2)), tokenText(outcome)),
+        ),
     );
   }
 }

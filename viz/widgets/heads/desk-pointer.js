@@ -1,6 +1,6 @@
 // Hover and clicks on the words of the desk, as on the words of a map.
 
-import { argMax, rowOf } from '../core/map-view.js';
+import { argMax, rowWeights } from '../core/map-view.js';
 import { state } from '../core/state.js';
 import { cellOfKeys } from '../headview/pointer.js';
 import { desk, deskWordAt, deskWords } from '../parts/desk.js';
@@ -29,7 +29,7 @@ export function mountDeskPointer(view, open) {
 }
 
 /** A clicked source word pins the row that attends to it most, unless the pinned row attends to it, too. */
-function cellOfColumn(shown, column, row) {
-  const weights = Float32Array.from(shown.rows, (_, place) => rowOf(shown, place)[column]);
+function cellOfColumn(view, column, row) {
+  const weights = Float32Array.from(view.rows, (_, place) => rowWeights(view, place)[column]);
   return [row !== null && weights[row] >= MIN_WEIGHT ? row : argMax(weights), column];
 }

@@ -2,7 +2,7 @@
 
 import { callLatest, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
-import { urlOf } from '../core/embed.js';
+import { embedUrl } from '../core/embed.js';
 import { FIELDS, selectionValues } from '../core/fields.js';
 import { formatPermalink } from '../core/permalink.js';
 import { state } from '../core/state.js';
@@ -84,8 +84,8 @@ export function mountExportMenu(server) {
 
   const fill = () => {
     const item = (form) => {
-      const [name, says] = [make('b', {}, formatName(form)), make('span', {}, t(`form_${form}_says`))];
-      return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, name, says);
+      const [name, description] = [make('b', {}, formatName(form)), make('span', {}, t(`form_${form}_says`))];
+      return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, name, description);
     };
     const group = ([name, forms]) => {
       const title = make('h3', { id: `export-${name}` }, t(`export_${name}`));
@@ -120,10 +120,10 @@ const formatName = (form) => (hasPhrase(`form_${form}`) ? t(`form_${form}`) : fo
  * tokens if its name is unknown: without it, the model would choose another translation.
  */
 function pythonOfShown(translation) {
-  const asked = translation.requestValues();
+  const query = translation.requestValues();
   const chosen = translation.hypotheses.some(({ reverse_score: score }) => score !== null);
   const wayBack = chosen ? translation.way_back : '';
-  const again = chosen && !wayBack ? { ...asked, prefix: null, target: translation.target.map(({ id }) => id) } : asked;
+  const again = chosen && !wayBack ? { ...query, prefix: null, target: translation.target.map(({ id }) => id) } : query;
   const plain = Object.fromEntries(FIELDS.request.filter(({ option }) => option).map((row) => [row.name, row.default]));
   const look = { kind: state.kind, ...shownHead(state) };
   return pythonSnippet(again, look, { ...plain, ...translation.model.python_defaults }, wayBack);
@@ -133,7 +133,7 @@ const CLIPBOARD_TEXTS = {
   link: () => new URL(formatPermalink(), location.href).href,
   iframe() {
     const { layer, head } = shownHead(state);
-    return iframeSnippet(urlOf(formatPermalink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
+    return iframeSnippet(embedUrl(formatPermalink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
   },
   python: () => pythonOfShown(state.translation),
 };
@@ -141,8 +141,8 @@ const CLIPBOARD_TEXTS = {
 /** @param {import('../core/server.js').Server} server */
 async function save(form, server) {
   const selection = selectionValues({ ...state, ...shownHead(state) });
-  const asked = { form, request: state.translation.requestValues(), selection, theme: state.theme, language: state.language };
-  const answer = await callLatest(server.export, asked);
+  const query = { form, request: state.translation.requestValues(), selection, theme: state.theme, language: state.language };
+  const answer = await callLatest(server.export, query);
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);
   const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
   return saveBytes(answer.name, [bytes], TYPES[form]);

@@ -165,8 +165,8 @@ function drawUpright(context, text, { centre, bottom, size }) {
   const line = 1.1 * size;
   const most = Math.floor((ABOVE - 8) / line);
   const letters = [...text];
-  const shown = letters.length > most ? [...letters.slice(0, most - 1), '⋮'] : letters;
+  const visible = letters.length > most ? [...letters.slice(0, most - 1), '⋮'] : letters;
   context.textAlign = 'center';
-  for (const [place, letter] of shown.entries()) context.fillText(letter, centre, bottom - (shown.length - place - 0.5) * line);
+  for (const [place, letter] of visible.entries()) context.fillText(letter, centre, bottom - (visible.length - place - 0.5) * line);
   context.textAlign = 'left';
 }

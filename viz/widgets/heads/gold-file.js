@@ -29,18 +29,18 @@ export function parseTable(text, model) {
 
 const EMPTY = [0, 0, 0, 0];
 const plus = (one, other) => one.map((count, place) => count + other[place]);
-const rateOf = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
+const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
 
 /** Heads by their rate on every other pair, with rate, precision and recall on the rest. `counts`: by head, of each pair. */
 export function chooseAndTest(counts) {
   const half = (pairs, odd) => pairs.filter((_, place) => place % 2 === odd).reduce(plus, EMPTY);
-  const found = [...counts.values()].map(({ layer, head, shift, pairs }) => {
+  const results = [...counts.values()].map(({ layer, head, shift, pairs }) => {
     const [chosen, rest] = [half(pairs, 0), half(pairs, 1)];
     const [linked, sure, rightAndSure, right] = rest;
-    const told = { rate: rateOf(rest), precision: linked ? right / linked : 1, recall: sure ? rightAndSure / sure : 1 };
-    return { layer, head, shift, chosen: rateOf(chosen), ...told };
+    const scores = { rate: errorRate(rest), precision: linked ? right / linked : 1, recall: sure ? rightAndSure / sure : 1 };
+    return { layer, head, shift, chosen: errorRate(chosen), ...scores };
   });
-  return found.sort((one, other) => one.chosen - other.chosen);
+  return results.sort((one, other) => one.chosen - other.chosen);
 }
 
 export class GoldFile {
@@ -53,7 +53,7 @@ export class GoldFile {
     this.turn = 0;
     this.counts = new Map();
     this.title = make('h3', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.picker = new FilePicker('.tsv,.txt,text/plain', (file) => this.take(file));
     this.progress = make('p', { class: 'quiet', role: 'status' });
     this.stop = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => (this.turn += 1) });
@@ -63,7 +63,7 @@ export class GoldFile {
       'div',
       { class: 'gold-file' },
       this.title,
-      this.says,
+      this.description,
       this.picker.element,
       this.progress,
       this.stop,
@@ -83,7 +83,7 @@ export class GoldFile {
 
   draw() {
     this.title.textContent = t('gold_file');
-    this.says.textContent = t('gold_file_says', { most: MAX_PAIRS });
+    this.description.textContent = t('gold_file_says', { most: MAX_PAIRS });
     this.picker.draw(t('gold_file'));
     this.stop.textContent = t('gold_file_stop');
     if (this.counts.size) this.drawTable();
@@ -104,13 +104,13 @@ export class GoldFile {
     this.stop.hidden = false;
     try {
       for (let done = 0; done < rows.length && turn === this.turn; done += PAIRS_PER_CALL) {
-        const told = await callLatest(this.server.count_links, {
+        const scores = await callLatest(this.server.count_links, {
           model: model.name,
           rows: rows.slice(done, done + PAIRS_PER_CALL),
           turned,
         });
         if (turn !== this.turn) break;
-        this.add(told.heads);
+        this.add(scores.heads);
         this.progress.textContent = t('gold_file_progress', { done: Math.min(done + PAIRS_PER_CALL, rows.length), all: rows.length });
         this.drawTable();
       }

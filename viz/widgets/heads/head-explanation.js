@@ -8,7 +8,7 @@ import { LatestRequest } from '../core/latest-request.js';
 import { set, state } from '../core/state.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { measuresOf } from '../parts/measures.js';
+import { listMeasures } from '../parts/measures.js';
 import { headName } from '../parts/head-names.js';
 
 const STABLE_FROM = 0.75; // of the sentences a steady head keeps its role in
@@ -20,19 +20,20 @@ const HIGH_ENTROPY = 0.7;
  * `late`: it is read one word late; `corpus`: the head's record over the corpus, or nothing; `count`: its sentences.
  */
 export function paragraph(here, corpus, count) {
-  const said = [];
+  const sentences = [];
   const plain = here.role === 'unclear' || here.role === 'spreads';
-  said.push([plain ? `explain_${here.role}` : 'explain_here', { role: here.role, share: twoDecimals(here.share) }]);
-  if (here.late) said.push(['explain_late', {}]);
+  sentences.push([plain ? `explain_${here.role}` : 'explain_here', { role: here.role, share: twoDecimals(here.share) }]);
+  if (here.late) sentences.push(['explain_late', {}]);
   const spread = here.measures.relative_entropy;
   const width = spread < LOW_ENTROPY ? 'narrow' : spread > HIGH_ENTROPY ? 'wide' : 'middle';
-  if (spread >= 0) said.push([`explain_${width}`, { peak: twoDecimals(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
-  if (!corpus) return said;
-  const held = { count, held: Math.round(100 * corpus.held), role: corpus.role };
-  if (corpus.role === 'unclear') said.push(['explain_unclear_too', { count }]);
-  else if (corpus.role === here.role) said.push([corpus.held >= STABLE_FROM ? 'explain_steady' : 'explain_often', held]);
-  else said.push(['explain_otherwise', held]);
-  return said;
+  if (spread >= 0)
+    sentences.push([`explain_${width}`, { peak: twoDecimals(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
+  if (!corpus) return sentences;
+  const values = { count, held: Math.round(100 * corpus.held), role: corpus.role };
+  if (corpus.role === 'unclear') sentences.push(['explain_unclear_too', { count }]);
+  else if (corpus.role === here.role) sentences.push([corpus.held >= STABLE_FROM ? 'explain_steady' : 'explain_often', values]);
+  else sentences.push(['explain_otherwise', values]);
+  return sentences;
 }
 
 /** Join sentences with spaces; a full-width full stop needs none. */
@@ -69,8 +70,8 @@ export class HeadExplanation {
     this.latest.load(
       name,
       (signal) => callLatest(this.server.kept_roles, { model: name }, null, null, signal),
-      (told) => {
-        this.known.set(name, told.roles);
+      (report) => {
+        this.known.set(name, report.roles);
         this.write();
       },
     );
@@ -83,24 +84,24 @@ export class HeadExplanation {
     this.examples.hidden = true;
     if (!single) return replace(this.text, t('explain_single'));
     const [role, share] = translation.roles[kind][layer][head];
-    const told = this.known.get(translation.model.name);
-    const corpus = told?.heads[kind]?.[layer]?.[head];
+    const report = this.known.get(translation.model.name);
+    const corpus = report?.heads[kind]?.[layer]?.[head];
     const late = isShiftedHead(translation, { kind, layer, head });
-    const here = { role, share, late, measures: measuresOf(translation, kind)[layer][head] };
+    const here = { role, share, late, measures: listMeasures(translation, kind)[layer][head] };
     const say = ([phrase, values]) =>
       t(phrase, {
         ...values,
         head: headName(layer, head),
         role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`),
       });
-    const parts = paragraph(here, corpus, told?.sentences).map(say);
+    const parts = paragraph(here, corpus, report?.sentences).map(say);
     const unknown = this.known.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
     replace(this.text, joinSentences([...parts, unknown].filter(Boolean)));
-    const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => told.texts[number]);
+    const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => report.texts[number]);
     this.examples.hidden = !examples.length;
     this.title.textContent = t('explain_examples');
     const item = (number) =>
-      make('li', {}, make('button', { type: 'button', class: 'link', data: { number } }, make('bdi', {}, told.texts[number])));
+      make('li', {}, make('button', { type: 'button', class: 'link', data: { number } }, make('bdi', {}, report.texts[number])));
     replace(this.list, ...examples.map(item));
     return this.element;
   }

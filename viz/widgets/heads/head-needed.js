@@ -26,18 +26,18 @@ export class HeadNeeded extends Question {
   }
 
   draw() {
-    const { view: shown, source } = this.view;
+    const { view: visible, source } = this.view;
     const { translation, kind } = state;
-    const cell = shown && kind !== 'encoder' ? markedCell(shown, state) : null;
+    const cell = visible && kind !== 'encoder' ? markedCell(visible, state) : null;
     const { layer, head } = this.view.updateSelection();
     const single = typeof layer === 'number' && typeof head === 'number';
-    this.element.hidden = !shown || !single;
+    this.element.hidden = !visible || !single;
     if (this.element.hidden) return;
-    const word = cell && make('b', {}, source.name(shown, 'rows', [cell.row]));
+    const word = cell && make('b', {}, source.name(visible, 'rows', [cell.row]));
     replace(this.title, ...fillElements(t(word ? 'needed_word' : 'needed_sentence'), word ? { word } : {}));
     const request = translation.requestValues();
     const key = JSON.stringify([request, this.change, cell?.row ?? null]);
-    const places = cell ? shown.rows[cell.row].places : translation.target.map((_, place) => place);
+    const places = cell ? visible.rows[cell.row].places : translation.target.map((_, place) => place);
     this.load(
       key,
       (signal) => callLatest(this.server.answer_changed, { request, interventions: [this.change] }, null, null, signal),
@@ -46,7 +46,7 @@ export class HeadNeeded extends Question {
     );
   }
 
-  show({ held, answer, own }, places) {
+  show({ pins, answer, own }, places) {
     const before = own ?? state.translation;
     const product = (tokens) => places.reduce((all, place) => all * (tokens[place]?.probability ?? 0), 1);
     const bar = (name, value, look) =>
@@ -64,7 +64,7 @@ export class HeadNeeded extends Question {
       this.body,
       make('p', { class: 'quiet' }, t('needed_probability')),
       bar('needed_with', product(before.target), 'with'),
-      bar('needed_without', product(held.target), 'without'),
+      bar('needed_without', product(pins.target), 'without'),
       make('p', {}, ...fillElements(t(same ? 'needed_same' : 'needed_other'), { text })),
       this.off,
     );

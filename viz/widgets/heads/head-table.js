@@ -4,7 +4,7 @@ import { make, isNarrow, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
 import { t } from '../core/i18n.js';
-import { measureNames, measuresOf } from '../parts/measures.js';
+import { measureNames, listMeasures } from '../parts/measures.js';
 import { shortName } from '../parts/head-names.js';
 
 const HEAD = 'head';
@@ -16,8 +16,8 @@ export function sortHeads(heads, column, turned) {
   const rank = (each) => (value(each) === value(each) ? value(each) : -Infinity);
   const compare = (one, other) =>
     column === ROLE ? one.role.localeCompare(other.role) || other.share - one.share : rank(other) - rank(one) || 0;
-  const found = [...heads].sort(compare);
-  return turned ? found.reverse() : found;
+  const sorted = [...heads].sort(compare);
+  return turned ? sorted.reverse() : sorted;
 }
 
 export class HeadTable {
@@ -27,13 +27,13 @@ export class HeadTable {
     this.column = HEAD;
     this.turned = false;
     this.summary = make('summary', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.pickName = make('span', {});
     this.pick = make('select', { onchange: () => this.sort(this.pick.value) });
     this.picker = make('label', { class: 'picker' }, this.pickName, this.pick);
     this.table = make('table', {});
     this.scroller = make('div', { class: 'scroller', tabindex: 0, role: 'region' }, this.table);
-    this.element = make('details', { class: 'head-table' }, this.summary, this.says, this.picker, this.scroller);
+    this.element = make('details', { class: 'head-table' }, this.summary, this.description, this.picker, this.scroller);
     this.element.addEventListener('toggle', () => this.draw());
     this.table.addEventListener('click', (event) => this.click(event.target.closest('button')));
   }
@@ -66,7 +66,7 @@ export class HeadTable {
     const names = measureNames(translation, kind);
     this.element.hidden = !names.length;
     if (!this.element.open || !names.length) return;
-    const measures = measuresOf(translation, kind);
+    const measures = listMeasures(translation, kind);
     if (![HEAD, ROLE, ...names].includes(this.column)) [this.column, this.turned] = [HEAD, false];
     const heads = measures.flatMap((each, layer) =>
       each.map((values, head) => {
@@ -74,7 +74,7 @@ export class HeadTable {
         return { layer, head, role: t(`chip_${role}`), share, measures: values };
       }),
     );
-    this.says.textContent = t('head_table_says');
+    this.description.textContent = t('head_table_says');
     this.scroller.setAttribute('aria-label', t('head_table'));
     this.picker.hidden = !isNarrow();
     this.pickName.textContent = t('head_table_measure');
@@ -104,8 +104,8 @@ export class HeadTable {
   title(column, name) {
     const order = column !== this.column ? null : (column === HEAD || column === ROLE) !== this.turned ? 'ascending' : 'descending';
     const about = { scope: 'col', 'aria-sort': order, class: column === HEAD || column === ROLE ? 'name' : null };
-    const says = column === HEAD || column === ROLE ? null : t(`measure_${column}_says`);
-    return make('th', about, make('button', { type: 'button', data: { column }, title: says }, name));
+    const description = column === HEAD || column === ROLE ? null : t(`measure_${column}_says`);
+    return make('th', about, make('button', { type: 'button', data: { column }, title: description }, name));
   }
 
   row({ layer, head, role, measures }) {

@@ -45,7 +45,7 @@ const OBSERVED_FIELDS = [
   'theme',
 ];
 
-const elementsOf = (...parts) => parts.filter(Boolean).map(({ element }) => element);
+const getElements = (...parts) => parts.filter(Boolean).map(({ element }) => element);
 
 /** @param {{ element: HTMLElement, server?: import('../core/server.js').Server }} mounted a saved page has no server */
 export async function mount({ element, server }) {
@@ -81,14 +81,14 @@ export async function mount({ element, server }) {
   const finder = server && new AlignmentFinder(server, view);
   const explain = server && new HeadExplanation(server, view);
   const own = server && new OpenedFile();
-  const drawn = [colouring, links, ...questions, chips, explain, table, finder, own].filter(Boolean);
+  const parts = [colouring, links, ...questions, chips, explain, table, finder, own].filter(Boolean);
   // A saved page has the numbers of the measures, and no server for the rest.
   view.wallElement.append(links.element);
   const twoModels = make('button', { type: 'button', class: 'link two-models', onclick: () => set({ tab: 'beside' }) });
   const second = server && document.getElementById('panel-beside') ? twoModels : null;
-  view.element.append(make('div', { class: 'ask' }, ...elementsOf(...questions), second ?? '', writing.element));
-  element.append(...elementsOf(explain, table, finder, own));
-  view.show.append(make('div', {}, ...elementsOf(colouring, chips)), make('div', {}, tools, note, view.hints));
+  view.element.append(make('div', { class: 'ask' }, ...getElements(...questions), second ?? '', writing.element));
+  element.append(...getElements(explain, table, finder, own));
+  view.show.append(make('div', {}, ...getElements(colouring, chips)), make('div', {}, tools, note, view.hints));
   view.end.append(exportMenu.element);
   if (onDesk) {
     view.wallElement.prepend(view.kindsElement);
@@ -112,7 +112,7 @@ export async function mount({ element, server }) {
     exportMenu.draw();
     twoModels.textContent = t('see_two_models');
     drawTools(view.view);
-    for (const part of drawn) part.draw();
+    for (const part of parts) part.draw();
   };
   on([...OBSERVED_FIELDS, 'tab', 'language', 'row', 'column'], draw);
   on(['busy'], () => element.classList.toggle('busy', state.busy));

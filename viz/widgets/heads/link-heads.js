@@ -17,10 +17,10 @@ export class LinkHeads {
   constructor(view) {
     this.view = view;
     this.title = make('h3', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.list = make('div', { class: 'bars' });
     this.back = make('button', { type: 'button', class: 'link', onclick: () => set({ column: null }) });
-    this.element = make('section', { class: 'link-heads' }, this.title, this.says, this.list, this.back);
+    this.element = make('section', { class: 'link-heads' }, this.title, this.description, this.list, this.back);
     this.list.addEventListener('click', (event) => {
       const button = event.target.closest('button');
       if (button) set({ layer: Number(button.dataset.layer), head: Number(button.dataset.head), preview: null });
@@ -33,16 +33,16 @@ export class LinkHeads {
   }
 
   draw() {
-    const { view: shown, source, grid } = this.view;
-    const cell = shown && markedCell(shown, state);
+    const { view: visible, source, grid } = this.view;
+    const cell = visible && markedCell(visible, state);
     this.element.hidden = !cell;
     if (!cell) return;
-    const heads = weightsOfCell(source, shown, state, cell);
-    const name = (axis, place) => make('b', {}, source.name(shown, axis, [place]));
+    const heads = weightsOfCell(source, visible, state, cell);
+    const name = (axis, place) => make('b', {}, source.name(visible, axis, [place]));
     const names = { query: name('rows', cell.row), key: name('columns', cell.column) };
     replace(this.title, t('link_heads'));
     const strong = heads.filter(({ weight }) => weight > STRONG_FROM).length;
-    replace(this.says, ...fillElements(t('link_heads_says', { strong, all: heads.length }), names));
+    replace(this.description, ...fillElements(t('link_heads_says', { strong, all: heads.length }), names));
     const ranked = heads.filter(({ weight }) => weight === weight).sort((one, other) => other.weight - one.weight);
     replace(this.list, ...ranked.slice(0, MAX_LISTED).map((head) => this.bar(head)));
     this.back.hidden = !this.coloursWall;

@@ -19,12 +19,12 @@ export function markedCell(view, { row, column }) {
 export function weightsOfCell(source, view, showing, { row, column }) {
   const { kind } = view;
   const [rows, columns] = [view.rows[row].places, view.columns[column].places];
-  const weightOf = (head) =>
+  const getWeight = (head) =>
     showing.special || !showing.rescale
       ? reduceCells(source.translation.map(kind, head.layer, head.head), rows, columns)
       : combinedWeights(source.view(kind, head, showing), [row], [column]);
   return source
     .wallLayout(kind, { averages: false })
     .flat()
-    .map((head) => ({ ...head, weight: weightOf(head) }));
+    .map((head) => ({ ...head, weight: getWeight(head) }));
 }

@@ -5,7 +5,7 @@ import { set, state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
-import { measureNames, measuresOf, scaleOf } from '../parts/measures.js';
+import { measureNames, listMeasures, measureScale } from '../parts/measures.js';
 
 const MAPS = 'maps';
 
@@ -22,8 +22,8 @@ export class MeasureWall {
     this.name = make('span', {});
     this.menu = make('select', { onchange: () => set({ measure: this.menu.value }) });
     this.legend = make('span', { class: 'key' });
-    this.says = make('p', { class: 'quiet', hidden: true });
-    this.element = make('div', { class: 'colouring' }, make('label', {}, this.name, this.menu), this.legend, this.says);
+    this.description = make('p', { class: 'quiet', hidden: true });
+    this.element = make('div', { class: 'colouring' }, make('label', {}, this.name, this.menu), this.legend, this.description);
   }
 
   /** The measure that a kind has: another kind's is kept for it. */
@@ -40,15 +40,15 @@ export class MeasureWall {
     this.menu.value = measure;
     const { element } = this.view.grid;
     element.classList.toggle('coloured', measure !== MAPS);
-    this.says.hidden = measure === MAPS;
+    this.description.hidden = measure === MAPS;
     if (measure === MAPS) {
       replace(this.legend);
       for (const button of this.view.grid.buttons()) resetTile(button);
       return;
     }
-    const measures = measuresOf(state.translation, state.kind);
-    const { unit, high, level } = scaleOf(state.translation, state.kind, measure);
-    this.says.textContent = t(`measure_${measure}_says`);
+    const measures = listMeasures(state.translation, state.kind);
+    const { unit, high, level } = measureScale(state.translation, state.kind, measure);
+    this.description.textContent = t(`measure_${measure}_says`);
     replace(this.legend, colourRamp(state.palette, '0', unit === 'share' ? '1' : t(`unit_${unit}`, { number: high.toFixed(1) })));
     for (const button of this.view.grid.buttons()) {
       const value = measures[Number(button.dataset.layer)]?.[Number(button.dataset.head)]?.[measure];

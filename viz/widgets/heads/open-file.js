@@ -13,11 +13,11 @@ export class OpenedFile {
     this.view = null;
     this.turn = 0;
     this.name = make('summary', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.picker = new FilePicker('.npz,.json', (file) => this.open(file));
     this.error = make('p', { class: 'error', role: 'alert' });
     this.shown = make('div', {});
-    this.element = make('details', { class: 'own-file' }, this.name, this.says, this.picker.element, this.error, this.shown);
+    this.element = make('details', { class: 'own-file' }, this.name, this.description, this.picker.element, this.error, this.shown);
     addEventListener('headlight-open-file', () => {
       this.element.open = true;
       this.element.scrollIntoView({ block: 'start' });
@@ -66,7 +66,7 @@ export class OpenedFile {
 
   draw() {
     this.name.textContent = t('open_your_own');
-    this.says.textContent = t('open_your_own_says');
+    this.description.textContent = t('open_your_own_says');
     this.picker.draw(t('open_your_own'));
   }
 }

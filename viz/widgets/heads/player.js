@@ -22,8 +22,8 @@ export function rowEnds(translation, showing) {
 export function selectionAt(translation, look, count) {
   const all = translation.target.length;
   const row = rowOfToken({ kind: look.kind, rows: axes(translation, look.kind, look).rows }, count - 1);
-  const shown = { written: count >= all ? null : count, hoverRow: null, hoverColumn: null };
-  return look.kind === 'encoder' ? shown : { ...shown, row, column: null };
+  const changes = { written: count >= all ? null : count, hoverRow: null, hoverColumn: null };
+  return look.kind === 'encoder' ? changes : { ...changes, row, column: null };
 }
 
 export class Player {

@@ -30,13 +30,13 @@ export class Question {
    * @param {string} key
    * @param {(signal: AbortSignal) => Promise<Answer>} ask
    * @param {(answer: Answer) => void} show
-   * @param {string} waits what is being computed
+   * @param {string} loadingText what is being computed
    */
-  load(key, ask, show, waits) {
+  load(key, ask, show, loadingText) {
     clearTimeout(this.timer);
     if (!this.element.open) this.latest.cancel();
     if (!this.element.open || key === this.latest.shown) return;
-    this.waits.textContent = waits;
+    this.waits.textContent = loadingText;
     this.body.classList.add('waits');
     const load = async () => {
       await this.latest.load(key, ask, show);

@@ -2,7 +2,7 @@
 
 import { replace, svg } from '../core/dom.js';
 import { desk, deskWords } from '../parts/desk.js';
-import { effectiveHighlight, highlightOf } from '../headview/highlights.js';
+import { effectiveHighlight, getHighlight } from '../headview/highlights.js';
 
 const MIN_WEIGHT = 0.15; // smaller weights get no ribbon
 const MAX_RIBBONS = 160; // more would only be a grey area
@@ -42,23 +42,23 @@ export class Ribbons {
 
   /** Draws with the last measured places: another head leaves the words where they are, and layout costs most. */
   redraw() {
-    const { view: shown, source, store } = this.view;
-    if (!shown) return replace(/** @type {any} */ (this.picture));
+    const { view: visible, source, store } = this.view;
+    if (!visible) return replace(/** @type {any} */ (this.picture));
     this.places ??= measurePlaces();
     const { places: area } = this;
     if (!area.height) return replace(/** @type {any} */ (this.picture));
-    const boxOf = (axis, place) =>
+    const getBox = (axis, place) =>
       source
-        .keys(shown.kind, axis, shown[axis][place])
+        .keys(visible.kind, axis, visible[axis][place])
         .map((key) => area.words.get(key))
         .find(Boolean);
-    const now = effectiveHighlight(highlightOf(store.state));
-    const [rows, columns] = ['rows', 'columns'].map((axis) => shown[axis].map((_, place) => boxOf(axis, place)));
+    const now = effectiveHighlight(getHighlight(store.state));
+    const [rows, columns] = ['rows', 'columns'].map((axis) => visible[axis].map((_, place) => getBox(axis, place)));
     // Ribbons of a sentence on several lines would cross its words: then only the highlighted ones are drawn.
     const wrapped = [rows, columns].some((boxes) => boxes.some((box) => box && Math.abs(box.top - boxes.find(Boolean).top) > 4));
-    const paths = this.cells(shown, now)
+    const paths = this.cells(visible, now)
       .filter(({ marked }) => marked || !wrapped)
-      .map(({ row, column, weight, marked }) => this.path(shown.kind, [rows[row], columns[column]], area, { weight, marked }));
+      .map(({ row, column, weight, marked }) => this.path(visible.kind, [rows[row], columns[column]], area, { weight, marked }));
     replace(/** @type {any} */ (this.picture), ...paths.filter(Boolean));
     return undefined;
   }

@@ -28,15 +28,15 @@ const PICTURES = {
 
 /** The heads of each role in this sentence, the strongest first; roles that no head has are left out. */
 export function headsByRole(translation, kind) {
-  const found = new Map();
+  const roles = new Map();
   for (let layer = 0; layer < translation.layers(kind); layer++) {
     for (let head = 0; head < translation.heads(kind); head++) {
       const [role, share] = translation.roles[kind][layer][head];
-      found.set(role, [...(found.get(role) ?? []), { layer, head, share }]);
+      roles.set(role, [...(roles.get(role) ?? []), { layer, head, share }]);
     }
   }
-  for (const heads of found.values()) heads.sort((one, other) => other.share - one.share);
-  return new Map(Object.keys(PICTURES).flatMap((role) => (found.has(role) ? [[role, found.get(role)]] : [])));
+  for (const heads of roles.values()) heads.sort((one, other) => other.share - one.share);
+  return new Map(Object.keys(PICTURES).flatMap((role) => (roles.has(role) ? [[role, roles.get(role)]] : [])));
 }
 
 /** Which head is open after another press: the next one, or -1 after the last. */
@@ -50,12 +50,12 @@ export class RoleChips {
     this.at = -1;
     /** @type {Map<string, any[]>} */
     this.roles = new Map();
-    this.drawn = null; // the translation whose roles these are
+    this.translation = null; // the translation whose roles these are
     this.kind = '';
     this.name = make('span', { class: 'quiet' });
     this.list = make('span', { class: 'list-of-chips', role: 'group' });
-    this.told = make('span', { class: 'hidden-text', role: 'status' });
-    this.element = make('div', { class: 'head-roles' }, this.name, this.list, this.told);
+    this.status = make('span', { class: 'hidden-text', role: 'status' });
+    this.element = make('div', { class: 'head-roles' }, this.name, this.list, this.status);
     this.list.addEventListener('click', (event) => {
       const chip = event.target.closest('button');
       if (chip) this.press(chip.dataset.role);
@@ -76,7 +76,7 @@ export class RoleChips {
       const { layer, head } = heads[this.at];
       this.view.does.choose({ layer, head });
       const place = { number: this.at + 1, count: heads.length };
-      this.told.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...place });
+      this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...place });
     }
     this.draw();
   }
@@ -89,11 +89,11 @@ export class RoleChips {
   /** Another sentence or kind has other roles. */
   draw() {
     const { translation, kind } = state;
-    if (this.drawn !== translation || this.kind !== kind) {
+    if (this.translation !== translation || this.kind !== kind) {
       this.roles = translation.roles?.[kind] ? headsByRole(translation, kind) : new Map();
       if (!this.roles.has(this.role) || this.kind !== kind) [this.role, this.at] = [null, -1];
       else this.at = Math.min(this.at, this.roles.get(this.role).length - 1);
-      [this.drawn, this.kind] = [translation, kind];
+      [this.translation, this.kind] = [translation, kind];
     }
     this.element.hidden = !this.roles.size;
     this.name.textContent = t('chips_name');

@@ -23,13 +23,13 @@ export function toPythonLiteral(value) {
  * Python code that reproduces the displayed map; options at their defaults are omitted.
  * `asked` is the translation's request with all options; `wayBack` is the reverse model that reranked it, if any.
  */
-export function pythonSnippet({ model, text, ...asked }, { kind, layer, head }, defaults = {}, wayBack = '') {
+export function pythonSnippet({ model, text, ...options }, { kind, layer, head }, defaults = {}, wayBack = '') {
   // A forced translation needs no search options, and `back_weight` without a reverse model is an error.
-  const isSaid = (name) => !(name in defaults && asked.target) && (name !== 'back_weight' || wayBack);
+  const isSaid = (name) => !(name in defaults && options.target) && (name !== 'back_weight' || wayBack);
   const differs = ([name, value]) => value !== null && value !== undefined && value !== '' && value !== defaults[name];
-  const given = Object.entries(asked).filter(([name, value]) => isSaid(name) && differs([name, value]) && String(value));
-  const said = [toPythonLiteral(text), ...given.map(([name, value]) => `${name}=${toPythonLiteral(value)}`)];
-  if (wayBack && !asked.target) said.push(`way_back=Translator.load(${toPythonLiteral(wayBack)})`);
+  const changed = Object.entries(options).filter(([name, value]) => isSaid(name) && differs([name, value]) && String(value));
+  const arguments_ = [toPythonLiteral(text), ...changed.map(([name, value]) => `${name}=${toPythonLiteral(value)}`)];
+  if (wayBack && !options.target) arguments_.push(`way_back=Translator.load(${toPythonLiteral(wayBack)})`);
   const place = [layer, head].filter((each) => typeof each === 'number');
   const map =
     typeof layer === 'number' && (typeof head === 'number' || head === 'mean')
@@ -39,7 +39,7 @@ export function pythonSnippet({ model, text, ...asked }, { kind, layer, head }, 
     'from headlight import Translator',
     '',
     `translator = Translator.load(${toPythonLiteral(model)})`,
-    `result = translator.translate(${said.join(', ')})`,
+    `result = translator.translate(${arguments_.join(', ')})`,
     map,
     '',
   ].join('\n');

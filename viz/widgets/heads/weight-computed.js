@@ -33,10 +33,10 @@ export class WeightComputed extends Question {
     const own = places.map((place) => weights.weights[row * weights.columns + place]);
     const column = places[argMax(own)];
     this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...own) || 0) });
-    const wanted = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
+    const query = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
     this.load(
-      JSON.stringify(wanted),
-      (signal) => callLatest(this.server.explain_row, wanted, null, null, signal),
+      JSON.stringify(query),
+      (signal) => callLatest(this.server.explain_row, query, null, null, signal),
       (answer) => this.show(answer, translation.columns(kind), column),
       t('computed_waits'),
     );

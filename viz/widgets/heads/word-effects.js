@@ -38,19 +38,19 @@ export class WordEffects extends Question {
   }
 
   draw() {
-    const { view: shown, source } = this.view;
+    const { view: visible, source } = this.view;
     const { translation, kind } = state;
-    const cell = shown && kind !== 'encoder' ? markedCell(shown, state) : null;
+    const cell = visible && kind !== 'encoder' ? markedCell(visible, state) : null;
     this.element.hidden = !cell;
     if (!cell) return;
-    const [place] = shown.rows[cell.row].places; // of a whole word, the first token
-    replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, source.name(shown, 'rows', [cell.row])) }));
-    const wanted = { request: translation.requestValues(), place };
-    const key = JSON.stringify(wanted);
+    const [place] = visible.rows[cell.row].places; // of a whole word, the first token
+    replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, source.name(visible, 'rows', [cell.row])) }));
+    const query = { request: translation.requestValues(), place };
+    const key = JSON.stringify(query);
     if (key !== this.latest.shown) this.heads = null;
     this.load(
       key,
-      (signal) => callLatest(this.server.strongest_effects, wanted, null, null, signal),
+      (signal) => callLatest(this.server.strongest_effects, query, null, null, signal),
       (answer) => this.show(answer),
       t('effects_waits'),
     );

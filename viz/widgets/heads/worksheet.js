@@ -8,7 +8,7 @@ import { shownHead } from '../core/store.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { KINDS } from '../core/translation.js';
 import { isShiftedHead, isWord } from '../core/default-head.js';
-import { rowOf, argMax, twoDecimals, view } from '../core/map-view.js';
+import { rowWeights, argMax, twoDecimals, view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { columnClass } from '../parts/column-name.js';
 import { headName } from '../parts/head-names.js';
@@ -24,15 +24,16 @@ const DISPLAY_OPTIONS = { words: true, special: true, rescale: false };
  * `late`, the query is the word above the row.
  */
 export function clearRows({ rows, columns, weights }, late = false) {
-  const found = rows.slice(0, MAX_WORDS).map((query, row) => {
-    const own = [...rowOf({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
+  const exercises = rows.slice(0, MAX_WORDS).map((query, row) => {
+    const own = [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
     const at = argMax(own);
     const second = Math.max(0, ...own.filter((_, column) => column !== at));
-    const asked = rows[row - Number(late)];
-    const tells = isWord(query) && asked && isWord(asked) && columns[at] && isWord(columns[at]) && own[at] - second >= MIN_MARGIN;
-    return tells ? { query: asked.label, late, key: columns[at].label, weight: own[at] } : null;
+    const queryToken = rows[row - Number(late)];
+    const isUseful =
+      isWord(query) && queryToken && isWord(queryToken) && columns[at] && isWord(columns[at]) && own[at] - second >= MIN_MARGIN;
+    return isUseful ? { query: queryToken.label, late, key: columns[at].label, weight: own[at] } : null;
   });
-  return found.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
+  return exercises.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
 }
 
 /** Printing from Heads gives the worksheet; the page is restored afterwards. */
@@ -55,9 +56,9 @@ function buildWorksheet() {
     each === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, each),
   );
   const maps = looks.map((look) => view(translation, look.kind, look.layer, look.head, DISPLAY_OPTIONS));
-  const asked = maps.map((map) => clearRows(map, isShiftedHead(translation, map)));
+  const queryToken = maps.map((map) => clearRows(map, isShiftedHead(translation, map)));
   let number = 0;
-  const numbered = asked.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
+  const numbered = queryToken.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
   const name = make('p', { class: 'pupil' }, t('sheet_name'));
   const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
   const about = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
@@ -71,8 +72,8 @@ function buildWorksheet() {
 
 function worksheetPart(map, questions) {
   const title = make('h2', {}, `${t(`kind_${map.kind}`)} · ${headName(map.layer, map.head)}`);
-  const asks = ({ query, late }) => t(late ? 'sheet_asks_late' : 'sheet_asks', { word: query });
-  const lines = questions.map((question) => make('li', { value: question.number }, asks(question), make('i', {})));
+  const questionText = ({ query, late }) => t(late ? 'sheet_asks_late' : 'sheet_asks', { word: query });
+  const lines = questions.map((question) => make('li', { value: question.number }, questionText(question), make('i', {})));
   return make('section', {}, title, mapTable(map), make('ol', {}, ...lines));
 }
 

@@ -45,18 +45,18 @@ export class Comparison {
   drawCaptions(source, views) {
     const badge = (letter) => make('i', { class: letter === 'A' ? 'first' : 'second' }, letter);
     for (const [number, letter] of ['A', 'B'].entries()) {
-      const [name, says] = this.captions[number];
+      const [name, label] = this.captions[number];
       replace(name, badge(letter), source.headName(views[number]));
-      replace(says, ...source.shownCaption(views[number]));
+      replace(label, ...source.shownCaption(views[number]));
     }
-    const [name, says] = this.captions[2];
+    const [name, description] = this.captions[2];
     replace(name, 'A − B');
-    replace(says, t('difference_says'));
+    replace(description, t('difference_says'));
   }
 
   drawLargest(difference) {
-    const says = make('p', { class: 'sub' }, t('largest_says'));
-    replace(this.largest, make('h3', {}, t('largest_differences')), says, make('div', {}, ...largestDifferences(difference)));
+    const description = make('p', { class: 'sub' }, t('largest_says'));
+    replace(this.largest, make('h3', {}, t('largest_differences')), description, make('div', {}, ...largestDifferences(difference)));
   }
 }
 

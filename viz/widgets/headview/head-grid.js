@@ -26,7 +26,7 @@ export class HeadGrid {
       if (!button) return;
       clearTimeout(timer);
       button.focus({ preventScroll: true }); // before `choose`: focusing forces a layout, which `choose` invalidates
-      choose(headOf(button), event);
+      choose(getHead(button), event);
     });
     this.element.addEventListener('pointerover', (event) => {
       const button = event.target.closest('button');
@@ -35,7 +35,7 @@ export class HeadGrid {
       const isStill = pointer.x === event.clientX && pointer.y === event.clientY;
       pointer = { x: event.clientX, y: event.clientY };
       if (!button || isStill || event.pointerType === 'touch') return;
-      timer = setTimeout(() => preview(headOf(button)), HOVER_DELAY_MS);
+      timer = setTimeout(() => preview(getHead(button)), HOVER_DELAY_MS);
     });
     this.element.addEventListener('pointerleave', () => {
       clearTimeout(timer);
@@ -61,7 +61,7 @@ export class HeadGrid {
   /** Repaints the thumbnails for which `filter(head)` is true. */
   paint(source, kind, showing, filter = (_head) => true) {
     for (const button of this.buttons()) {
-      const head = headOf(button);
+      const head = getHead(button);
       if (filter(head)) paint(button.firstElementChild, source.thumbnailMap(kind, head, showing), showing);
     }
   }
@@ -94,7 +94,7 @@ export class HeadGrid {
    */
   updateMarks(chosen, pin = () => '') {
     for (const button of this.buttons()) {
-      const here = headOf(button);
+      const here = getHead(button);
       button.setAttribute('aria-selected', String(sameHead(here, chosen)));
       button.tabIndex = sameHead(here, chosen) ? 0 : -1;
       button.dataset.pin = pin(here);
@@ -125,7 +125,7 @@ function flowLayout(source, heads) {
 }
 
 const number = (text) => (/^\d+$/.test(text) ? Number(text) : text);
-const headOf = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
+const getHead = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
 
 /** Paints the square root of each weight, so that thumbnails show faint patterns. */
 function paint(canvas, { weights, rows, columns }, { scale, palette }) {
@@ -165,15 +165,15 @@ function maxPool(levels, [tall, wide], [height, width]) {
   return maxima;
 }
 
-const pixelsOf = new WeakMap(); // colour table → 256 RGBA pixels
+const pixelsByScale = new WeakMap(); // colour table → 256 RGBA pixels
 
 /** The 256 colours of a palette as RGBA pixels. */
 function palettePixels(palette) {
   const levels = colourTable(palette);
-  if (!pixelsOf.has(levels)) {
+  if (!pixelsByScale.has(levels)) {
     const bytes = new Uint8Array(4 * 256).fill(255);
     for (let level = 0; level < 256; level++) bytes.set(levels.subarray(3 * level, 3 * level + 3), 4 * level);
-    pixelsOf.set(levels, new Uint32Array(bytes.buffer));
+    pixelsByScale.set(levels, new Uint32Array(bytes.buffer));
   }
-  return pixelsOf.get(levels);
+  return pixelsByScale.get(levels);
 }

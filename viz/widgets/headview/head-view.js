@@ -14,7 +14,7 @@ import { viewMode, mountViewModes } from './view-modes.js';
 import { mountStrongestList } from './strongest-list.js';
 import { defaultActions } from './default-actions.js';
 import { MapArea } from './map-area.js';
-import { NO_HIGHLIGHT, highlightOf, effectiveHighlight } from './highlights.js';
+import { NO_HIGHLIGHT, getHighlight, effectiveHighlight } from './highlights.js';
 import { headBelow, nextHead } from './head-navigation.js';
 import { mountPointer, cellOfElement } from './pointer.js';
 import { mountReadout } from './readout.js';
@@ -111,10 +111,10 @@ class HeadView {
     this.end = make('div', { class: 'end' }, forms); // hosts may append buttons
     const turn = make('div', { class: 'turn' }, previous, next, this.title);
     this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
-    this.says = make('p', { class: 'says' });
+    this.description = make('p', { class: 'says' });
     const named = this.names.named ? (axis, places) => this.source.words(this.view, axis, places) : null;
     const maps = new MapArea(canvasPlotly(), store.state, { legend, options: { named } });
-    const texts = sentence ? make('div', { class: 'told' }, sentence, this.says) : this.says;
+    const texts = sentence ? make('div', { class: 'told' }, sentence, this.description) : this.description;
     const top = make('div', { class: 'heading' }, this.topline, this.announced, texts);
     this.head = make('div', { class: 'head' }, top, strips, readout, maps.element, legend);
     this.hints = make('p', { class: 'keys' });
@@ -202,12 +202,12 @@ class HeadView {
   drawStatus() {
     const form = viewMode(this.forms, this.store.state);
     const now = effectiveHighlight(this.currentMarks());
-    replace(this.says, ...(this.other ? [differenceText(this.other, this.view, form)] : this.source.shownCaption(this.view, now)));
+    replace(this.description, ...(this.other ? [differenceText(this.other, this.view, form)] : this.source.shownCaption(this.view, now)));
   }
 
   /** Current highlight: set by the host, else from the store. */
   currentMarks() {
-    return this.marks ?? highlightOf(this.store.state);
+    return this.marks ?? getHighlight(this.store.state);
   }
 
   /** Highlights the hovered or pinned words in strips, labels, read-out and list. */

@@ -18,10 +18,10 @@ const KEY_HINTS = [
 /** `does`: callbacks of `HeadGrid`; `keys`: element for key hints; with it, the wall has a title and instructions. */
 export function mountHeadWall(element, does, keys = null) {
   const title = make('h2', { class: 'hidden-text' });
-  const says = make('p', { class: 'quiet' });
+  const description = make('p', { class: 'quiet' });
   const grid = new HeadGrid(does);
   element.classList.add('wall');
-  element.append(...(keys ? [title, says, grid.element] : [grid.element]));
+  element.append(...(keys ? [title, description, grid.element] : [grid.element]));
 
   /** `name`: the wall's label. */
   function draw(source, state, name) {
@@ -35,7 +35,7 @@ export function mountHeadWall(element, does, keys = null) {
   /** Updates the marks after a change of the selection or the comparison. */
   function mark({ pinned }, chosen) {
     const waiting = pinned && sameHead(pinned, chosen);
-    says.textContent = t(pinned ? (waiting ? 'compare_choose' : 'compare_follows') : isTouch() ? 'wall_tap' : 'wall_says');
+    description.textContent = t(pinned ? (waiting ? 'compare_choose' : 'compare_follows') : isTouch() ? 'wall_tap' : 'wall_says');
     grid.updateMarks(chosen, (here) => (sameHead(here, pinned) ? 'A' : sameHead(here, chosen) && pinned ? 'B' : ''));
   }
 

@@ -38,7 +38,7 @@ export class Heatmap {
     this.view = EMPTY_VIEW; // until `show`
     this.cellWidth = 0;
     this.cellHeight = 0;
-    this.kept = null; // sizes that stay fixed during live translation
+    this.fixedSizes = null; // sizes that stay fixed during live translation
     /** @type {ReturnType<typeof classRoom> | null} */
     this.forClass = null; // sizes in presentation mode
     this.shape = '';
@@ -76,7 +76,7 @@ export class Heatmap {
 
   labelWidth() {
     if (this.forClass) return this.forClass.label;
-    return this.rowLabels ? (this.kept?.label ?? rowLabelWidth(this.view, this.showing.fit)) : 0;
+    return this.rowLabels ? (this.fixedSizes?.label ?? rowLabelWidth(this.view, this.showing.fit)) : 0;
   }
 
   measure(width, tall) {
@@ -94,8 +94,8 @@ export class Heatmap {
     const tooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.showing.fit)) / columns.length < MIN_TOUCH_WIDTH;
     const many = rows.length > DENSE_FROM || columns.length > DENSE_FROM || tooNarrow;
     const own = { columns: columns.length, label: rowLabelWidth(this.view, this.showing.fit), above: columnLabelHeight(columns) };
-    this.kept = this.showing.still ? stableSizes(this.kept, own) : null;
-    const { columns: across, above } = this.kept ?? own;
+    this.fixedSizes = this.showing.still ? stableSizes(this.fixedSizes, own) : null;
+    const { columns: across, above } = this.fixedSizes ?? own;
     const grown = Math.max(1, Math.min(1.5, width / GROW_FROM_WIDTH));
     let cell = Math.min(MAX_CELL_WIDTH * grown, (width - this.labelWidth() - 2) / across);
     if (many && !this.showing.fit) cell = 20;

@@ -14,7 +14,7 @@ export const hasAny = ({ rows, columns }) => Boolean(rows?.length || columns?.le
 const toList = (place) => (place === null ? null : [place]);
 
 /** The highlight of a store, with at most one row and one column. */
-export const highlightOf = ({ row, column, hoverRow, hoverColumn }) => ({
+export const getHighlight = ({ row, column, hoverRow, hoverColumn }) => ({
   hover: { rows: toList(hoverRow), columns: toList(hoverColumn) },
   pinned: { rows: toList(row), columns: toList(column) },
   missing: '',

@@ -17,7 +17,7 @@ function tickPlace(centre, width) {
   return `bottom:4px;width:${TICK_WIDTH}px;${beyond ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
 }
 
-const titleOf = (item) => (item.read ? rowText(item) : item.label === SPACE ? t('token_space') : item.full);
+const getTitle = (item) => (item.read ? rowText(item) : item.label === SPACE ? t('token_space') : item.full);
 
 export class MapLabels {
   constructor(showing, { named, shades }) {
@@ -65,7 +65,7 @@ export class MapLabels {
     const above = isRow ? '' : ` ${columnClass(item.label)}`;
     // A single label above many columns extends to the side with more space.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
-    return make('div', { class: `label${above}${end}`, data, style, title: titleOf(item) }, text);
+    return make('div', { class: `label${above}${end}`, data, style, title: getTitle(item) }, text);
   }
 
   /** `now`: highlighted rows and columns; `lit`: levels from 0 to 1 of the other axis. */

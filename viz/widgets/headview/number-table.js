@@ -46,8 +46,8 @@ export class NumberTable {
     if (this.filled === `${first} ${last}`) return;
     this.filled = `${first} ${last}`;
     const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });
-    const shown = rows.slice(first, last).map((item, place) => this.row(item, first + place));
-    replace(this.body, first ? space(first) : null, ...shown, last < rows.length ? space(rows.length - last) : null);
+    const visibleRows = rows.slice(first, last).map((item, place) => this.row(item, first + place));
+    replace(this.body, first ? space(first) : null, ...visibleRows, last < rows.length ? space(rows.length - last) : null);
     this.highlight(this.marks);
     if (this.there) this.hideUnwritten(this.there);
   }

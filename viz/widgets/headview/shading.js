@@ -34,12 +34,12 @@ export function tokenStrengths(source, view, now, scale) {
 
 /** Shades the tokens of the sentences and frames the highlighted ones. */
 export function shadeStrips(strips, source, view, now, { scale, palette }) {
-  const strengthOf = tokenStrengths(source, view, now, scale);
+  const strengths = tokenStrengths(source, view, now, scale);
   const axis = now.rows ? 'rows' : 'columns';
   const chosen = new Set((now[axis] ?? []).flatMap((place) => source.keys(view.kind, axis, view[axis][place])));
   for (const token of strips.elements()) {
     const keys = token.dataset.keys.split(' ');
-    paint(token, strengthOf(keys), palette);
+    paint(token, strengths(keys), palette);
     token.classList.toggle(
       'chosen',
       keys.some((key) => chosen.has(key)),

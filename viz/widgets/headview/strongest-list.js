@@ -13,7 +13,7 @@ export function mountStrongestList(element, { sums = false } = {}) {
 
   /** `now`: highlighted rows and columns; `comparing`: whether the listed head is B of a comparison. */
   return function list(source, view, now, comparing = false) {
-    const { title, entries } = entriesOf(source, view, now);
+    const { title, entries } = listEntries(source, view, now);
     const best = entries.filter(([, weight]) => weight === weight).sort((one, two) => two[1] - one[1]);
     const whole = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
@@ -30,20 +30,20 @@ export function mountStrongestList(element, { sums = false } = {}) {
 
 const sumOf = (weights) => weights.reduce((all, each) => all + (each || 0), 0); // without masked cells
 
-function entriesOf(source, view, now) {
+function listEntries(source, view, now) {
   const rest = source.rest?.(view);
   const lit = highlightWeights(view, now);
   const weights = lit.columns ?? lit.rows ?? rest;
   if (!weights) {
     const wide = view.columns.length;
     const name = (cell) => make('bdi', {}, `${view.rows[Math.floor(cell / wide)].label} → ${view.columns[cell % wide].label}`);
-    const textOf = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / wide)], [cell % wide]);
-    const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, textOf(cell)]);
+    const markText = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / wide)], [cell % wide]);
+    const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, markText(cell)]);
     return { title: source.listTitle(view, now), entries };
   }
   const axis = lit.rows ? 'rows' : 'columns';
   const both = now.rows ? now.columns : null; // if a cell is highlighted, its column is marked
-  const textOf = (place) => {
+  const cellText = (place) => {
     if (!lit.columns && !lit.rows) return fourDecimals(rest[place]); // not quantised
     return formatWeight(view, weights[place], lit.rows ? [place] : now.rows, lit.rows ? now.columns : [place]);
   };
@@ -51,7 +51,7 @@ function entriesOf(source, view, now) {
     source.longName?.(view, axis, [place]) ?? source.name(view, axis, [place]),
     weights[place],
     both?.includes(place),
-    textOf(place),
+    cellText(place),
   ]);
   return { title: source.listTitle(view, now), entries };
 }

@@ -45,21 +45,21 @@ export function mountTokenStrips(element) {
 
 /** Token elements with the sentence's spaces between them. Byte pieces of one character share an element. */
 export function tokenElements(tokens, text) {
-  const shown = [];
+  const spans = [];
   let end = null;
   for (const [place, token] of tokens.entries()) {
     if (token.piece > 0 && place > 0 && tokens[place - 1].start === token.start) {
-      shown.at(-1).dataset.keys += ` ${token.key}`;
+      spans.at(-1).dataset.keys += ` ${token.key}`;
       continue;
     }
     const next = tokens.slice(place + 1).find(({ piece }) => !piece);
     const touches = !token.special && end === token.start;
     const touched = next && !next.special && !token.special && next.start === token.end;
-    if (end !== null && !touches) shown.push(' ');
+    if (end !== null && !touches) spans.push(' ');
     const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', touched && 'joined'];
     const reads = readsAs(token, text);
-    shown.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reads));
+    spans.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reads));
     end = token.special ? NaN : token.end;
   }
-  return shown;
+  return spans;
 }

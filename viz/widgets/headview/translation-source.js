@@ -1,6 +1,6 @@
 // The source of a head view for a translation. `sentiment/review-source.js` has the same interface.
 
-import { KINDS, sideOf } from '../core/translation.js';
+import { KINDS, axisSide } from '../core/translation.js';
 import { isShiftedHead } from '../core/default-head.js';
 import { make, fillElements } from '../core/dom.js';
 import { nearestHead, view } from '../core/map-view.js';
@@ -62,12 +62,12 @@ export class TranslationSource {
 
   sentences(kind, { special }) {
     const { translation } = this;
-    const shown = (tokens) => tokens.filter((token) => special || !token.special);
+    const visible = (tokens) => tokens.filter((token) => special || !token.special);
     return [
       {
         side: 'source',
         language: translation.model.source,
-        tokens: shown(translation.source),
+        tokens: visible(translation.source),
         text: translation.source_text,
         named: true,
         idle: kind === 'decoder',
@@ -75,7 +75,7 @@ export class TranslationSource {
       {
         side: 'target',
         language: translation.model.target,
-        tokens: shown([translation.start, ...translation.target]),
+        tokens: visible([translation.start, ...translation.target]),
         text: translation.text,
         named: true,
         idle: kind === 'encoder',
@@ -91,7 +91,7 @@ export class TranslationSource {
   /** A masked word keeps its row in the encoder, but no word attends to it. */
   isMasked(view, axis, places) {
     const { hidden = [] } = this.translation;
-    if (sideOf(view.kind, axis) !== 'source') return false;
+    if (axisSide(view.kind, axis) !== 'source') return false;
     return places.every((place) => view[axis][place].places.every((token) => hidden.includes(token)));
   }
 
@@ -119,12 +119,12 @@ export class TranslationSource {
     const items = places.map((place) => view[axis][place]);
     if (items.length === 1) return items[0].label;
     const { source_text: sourceText, text } = this.translation;
-    const own = sideOf(view.kind, axis) === 'source' ? sourceText : text;
+    const own = axisSide(view.kind, axis) === 'source' ? sourceText : text;
     return own.slice(items[0].start, items.at(-1).end) || items[0].label;
   }
 
   name(view, axis, places) {
-    return make('bdi', { lang: this.translation.model[sideOf(view.kind, axis)] || null }, this.words(view, axis, places));
+    return make('bdi', { lang: this.translation.model[axisSide(view.kind, axis)] || null }, this.words(view, axis, places));
   }
 
   /** The name of an item; the name of a decoder row has its input word, too. */

@@ -27,7 +27,7 @@ export function hideUnwrittenLabels(element, size) {
 }
 
 /** Hides tokens of the strips that are not written yet. */
-export function hideUnwrittenTokens(tokens, target, written) {
-  const later = new Set(written === null ? [] : target.slice(written).map(({ key }) => key));
+export function hideUnwrittenTokens(tokens, target, count) {
+  const later = new Set(count === null ? [] : target.slice(count).map(({ key }) => key));
   for (const token of tokens) token.classList.toggle('unwritten', later.has(token.dataset.keys.split(' ')[0]));
 }

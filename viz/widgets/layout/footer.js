@@ -2,7 +2,7 @@
 
 import { hasServer } from '../core/server.js';
 import { make } from '../core/dom.js';
-import { urlOf, isEmbedded } from '../core/embed.js';
+import { embedUrl, isEmbedded } from '../core/embed.js';
 import { formatPermalink } from '../core/permalink.js';
 import { ready } from '../core/page.js';
 import { on, set } from '../core/state.js';
@@ -30,7 +30,7 @@ export async function mount({ element, props }) {
   if (hasServer()) element.append(apiLink); // not on a saved page
   element.append(comparisonLink);
   const fullPageLink = make('a', { class: 'link whole', target: '_blank', rel: 'noopener' });
-  const updateLink = () => fullPageLink.setAttribute('href', urlOf(formatPermalink(), { alone: false }));
+  const updateLink = () => fullPageLink.setAttribute('href', embedUrl(formatPermalink(), { alone: false }));
   for (const event of ['pointerdown', 'focus', 'pointerover']) fullPageLink.addEventListener(event, updateLink);
   if (isEmbedded()) {
     element.append(fullPageLink);

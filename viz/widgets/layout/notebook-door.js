@@ -16,12 +16,12 @@ const PICTURE = { tile: 34, gap: 3, columns: 8, rows: 3 };
 export function notebookDoor() {
   const name = make('summary', {});
   const title = make('h2', {});
-  const says = make('p', {});
+  const description = make('p', {});
   const picture = make('canvas', { 'aria-hidden': 'true' });
   const code = make('pre', { dir: 'ltr' }, CODE);
   const copy = make('button', { type: 'button', class: 'link' });
   const status = make('span', { class: 'quiet', role: 'status' });
-  const panel = make('div', { class: 'notebook-panel' }, title, says, picture, code, make('p', {}, copy, ' ', status));
+  const panel = make('div', { class: 'notebook-panel' }, title, description, picture, code, make('p', {}, copy, ' ', status));
   const element = make('details', { class: 'notebook-door' }, name, panel);
   copy.addEventListener('click', async () => {
     try {
@@ -47,7 +47,7 @@ export function notebookDoor() {
   const draw = () => {
     name.textContent = t('notebook');
     title.textContent = t('notebook_title');
-    says.textContent = t('notebook_says');
+    description.textContent = t('notebook_says');
     copy.textContent = t('notebook_copy');
   };
   on(['language'], draw);

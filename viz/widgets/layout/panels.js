@@ -3,7 +3,7 @@
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-import { mountTabs, viewOf } from './views.js';
+import { mountTabs, findView } from './views.js';
 
 const OPENED_ELSEWHERE = 'heads'; // the model menu opens the other panel of this view
 
@@ -12,7 +12,7 @@ export async function mount({ element, props }) {
   const views = JSON.parse(props.value);
   const panels = Object.values(views).flat();
   if (!panels.includes(state.tab)) set({ tab: panels[0] });
-  const siblings = () => views[viewOf(views, state.tab)];
+  const siblings = () => views[findView(views, state.tab)];
   element.classList.add('subtabs');
   const draw = () => {
     element.hidden = siblings().length < 2 || state.tab === OPENED_ELSEWHERE;
@@ -26,6 +26,6 @@ export async function mount({ element, props }) {
   mountTabs(
     element,
     () => siblings().map((name) => [name, t(`tab_${name}`), name === state.tab]),
-    () => t(`view_${viewOf(views, state.tab)}`),
+    () => t(`view_${findView(views, state.tab)}`),
   );
 }

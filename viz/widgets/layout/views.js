@@ -5,7 +5,7 @@ import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
 /** Name of the view that contains a panel. */
-export const viewOf = (views, panel) => Object.keys(views).find((name) => views[name].includes(panel));
+export const findView = (views, panel) => Object.keys(views).find((name) => views[name].includes(panel));
 
 /**
  * A row of tabs: `entries()` returns [panel to open, name, whether it is selected] for each; `label()` names the row.
@@ -52,7 +52,7 @@ export function mountViews(element, views) {
   element.classList.add('tabs');
   element.addEventListener('click', (event) => {
     const selected = event.target.closest('[aria-selected=true]');
-    if (selected) set({ tab: views[viewOf(views, state.tab)][0] }); // back to the first panel of the view
+    if (selected) set({ tab: views[findView(views, state.tab)][0] }); // back to the first panel of the view
   });
   mountTabs(element, entries, () => t('tabs'));
 }
@@ -60,6 +60,6 @@ export function mountViews(element, views) {
 /** Scrolls the selected tab into view. `scrollIntoView` would also scroll the page if the window is low. */
 function scrollIntoRow(row, tab) {
   if (!tab) return;
-  const [{ left, right }, seen] = [tab.getBoundingClientRect(), row.getBoundingClientRect()];
-  row.scrollLeft += Math.max(0, right - seen.right) - Math.max(0, seen.left - left);
+  const [{ left, right }, rowBox] = [tab.getBoundingClientRect(), row.getBoundingClientRect()];
+  row.scrollLeft += Math.max(0, right - rowBox.right) - Math.max(0, rowBox.left - left);
 }

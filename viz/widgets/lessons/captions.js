@@ -23,7 +23,7 @@ export function figureTitle(text, size = '') {
 }
 
 /** Names and indices of the visible rows of a tensor; a long sentence is truncated around the selected row. */
-export function rowsOf(show, scene, count, all) {
+export function rowNames(show, scene, count, all) {
   const labels = {
     tokens: () => scene.rows.map(({ label }) => label),
     keys: () => scene.columns.map(({ label }) => label),
@@ -36,7 +36,7 @@ export function rowsOf(show, scene, count, all) {
   return { names: indices.map((index) => labels[index]), places: indices };
 }
 
-export function columnsOf(scene, all) {
+export function columnNames(scene, all) {
   const indices = around(scene.columns.length, scene.kind === 'encoder' ? scene.key : scene.row, all);
   return { names: indices.map((index) => scene.columns[index].label), places: indices };
 }
@@ -59,7 +59,7 @@ export function truncatedFrom(scene) {
   return count > SHOW_ALL_UP_TO ? count : 0;
 }
 
-export function shapeOf(show, scene, matrix) {
+export function shapeText(show, scene, matrix) {
   const rows = {
     tokens: scene.kind === 'encoder' ? 'tokens' : 'queries',
     keys: 'keys',

@@ -6,7 +6,7 @@ import { state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
 import { copyText, saveBytes } from '../parts/save.js';
 import { resolveSelection, formatLessonLink } from './lesson-link.js';
-import { valuesOf } from './control-values.js';
+import { resolveValues } from './control-values.js';
 
 const TYPE = 'application/x-ipynb+json';
 
@@ -45,7 +45,7 @@ export class ClassKit {
     const { name, steps } = this.lesson;
     const { set, ...look } = resolveSelection(state.translation, this.choice.chosen);
     const experiments = steps.filter(({ experiment }) => experiment);
-    const controlValues = Object.fromEntries(experiments.map((step) => [step.name, valuesOf(step.experiment.controls, set)]));
+    const controlValues = Object.fromEntries(experiments.map((step) => [step.name, resolveValues(step.experiment.controls, set)]));
     const values = {
       lesson: name,
       language: state.language,
@@ -62,10 +62,10 @@ export class ClassKit {
     }
   }
 
-  async copy(asks) {
+  async copy(withQuestions) {
     try {
-      await copyText(addressOf({ ...this.choice, asks }));
-      this.status.textContent = t(asks ? 'lesson_kit_asks_copied' : 'lesson_kit_link_copied');
+      await copyText(lessonUrl({ ...this.choice, withQuestions }));
+      this.status.textContent = t(withQuestions ? 'lesson_kit_asks_copied' : 'lesson_kit_link_copied');
     } catch (error) {
       console.warn(error);
       this.status.textContent = t('not_saved');
@@ -74,7 +74,7 @@ export class ClassKit {
 }
 
 /** URL of the page with this lesson, step and selection. */
-export function addressOf(choice, hash = formatPermalink()) {
+export function lessonUrl(choice, hash = formatPermalink()) {
   const values = new URLSearchParams(hash.slice(1));
   values.set('lesson', formatLessonLink(choice));
   return new URL(`#${values}`, location.href).href;

@@ -11,19 +11,19 @@ const PARSERS = {
   switch: (text) => ({ 0: false, 1: true })[text],
   slider: (text, { low, high }) => parseInteger(text, low, high),
   button: (text, { max_presses }) => parseInteger(text, 0, max_presses),
-  places: (text, { max_selected }) => placesOf(text, max_selected),
+  places: (text, { max_selected }) => parsePlaces(text, max_selected),
   text: (text, { max_length }) => (text.length <= max_length ? text : undefined),
 };
 const FORMATTERS = { switch: (value) => String(Number(value)), places: (value) => value.join('_') };
 
-function placesOf(text, most) {
+function parsePlaces(text, most) {
   if (!text) return [];
   const indices = text.split('_').map((index) => parseInteger(index, 0, 999));
   return indices.includes(undefined) || indices.length > most ? undefined : indices;
 }
 
 /** All control values of an experiment. `set`: the permalink texts of the changed ones, by name. */
-export function valuesOf(controls, set) {
+export function resolveValues(controls, set) {
   return Object.fromEntries(
     controls.map((control) => {
       const text = set?.[control.name];
@@ -34,7 +34,7 @@ export function valuesOf(controls, set) {
 }
 
 /** Format a value for the permalink; undefined for the default. */
-export function textOf(control, value) {
+export function formatValue(control, value) {
   if (JSON.stringify(value) === JSON.stringify(control.start)) return undefined;
   return (FORMATTERS[control.form] ?? String)(value);
 }

@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { hasPhrase, t } from '../core/i18n.js';
 import { labelText } from './labels.js';
-import { valuesOf } from './control-values.js';
+import { resolveValues } from './control-values.js';
 
 /** @typedef {import('./control-values.js').Control} Control */
 
@@ -12,23 +12,23 @@ export class Controls {
   /** `change(control, value)` is called when the visitor changes a value. */
   constructor(change) {
     this.change = change;
-    this.drawn = '';
+    this.drawnKey = '';
     this.element = make('div', { class: 'lesson-controls', hidden: true });
   }
 
   /** `shown`: the options of `places` controls, by control name. */
-  draw({ lesson, name, experiment }, set, shown) {
+  draw({ lesson, name, experiment }, set, scene) {
     const { controls } = experiment;
     this.element.hidden = !controls.length;
     const focused = this.element.contains(document.activeElement) ? document.activeElement?.getAttribute('data-control') : null;
     const key = JSON.stringify([lesson, name, state.language]);
-    const oldParts = key === this.drawn ? this.parts : [];
-    this.drawn = key;
+    const oldParts = key === this.drawnKey ? this.parts : [];
+    this.drawnKey = key;
     this.parts = controls.map((control, index) => {
-      const labels = JSON.stringify(shown[control.name] ?? []);
+      const labels = JSON.stringify(scene[control.name] ?? []);
       return oldParts[index]?.about === labels
         ? oldParts[index]
-        : { about: labels, ...this.part(lesson, control, shown[control.name] ?? []) };
+        : { about: labels, ...this.part(lesson, control, scene[control.name] ?? []) };
     });
     if (this.parts.some((part, index) => part !== oldParts[index])) {
       for (const [index, { element }] of this.parts.entries()) if (oldParts[index]) oldParts[index].element.replaceWith(element);
@@ -41,7 +41,7 @@ export class Controls {
 
   /** Whether the displayed controls belong to a step. */
   belongsTo({ lesson, name }) {
-    return this.drawn === JSON.stringify([lesson, name, state.language]);
+    return this.drawnKey === JSON.stringify([lesson, name, state.language]);
   }
 
   hide() {
@@ -51,7 +51,7 @@ export class Controls {
   /** Show new values immediately, before the result is available. */
   showPending(set) {
     if (this.element.hidden) return;
-    const values = valuesOf(
+    const values = resolveValues(
       this.parts.map(({ control }) => control),
       set,
     );
@@ -61,16 +61,16 @@ export class Controls {
     }
   }
 
-  part(lesson, control, shown) {
+  part(lesson, control, scene) {
     const change = (value) => this.change(control, value);
-    return { control, ...PARTS[control.form](control, lesson, change, shown) };
+    return { control, ...PARTS[control.form](control, lesson, change, scene) };
   }
 }
 
-const nameOf = (lesson, { name }) => t(`lesson_${lesson}_control_${name}`);
+const controlName = (lesson, { name }) => t(`lesson_${lesson}_control_${name}`);
 
 /** Phrase of an option; options without a phrase, such as numbers, are shown as they are. */
-function optionOf(lesson, { name }, option) {
+function optionName(lesson, { name }, option) {
   const key = `lesson_${lesson}_control_${name}_${option}`;
   return hasPhrase(key) ? t(key) : option;
 }
@@ -79,16 +79,16 @@ const PARTS = {
   /** Single choice, as buttons, a slider or a menu. */
   choice(control, lesson, change) {
     const { options, as_slider, as_menu, name } = control;
-    const label = nameOf(lesson, control);
+    const label = controlName(lesson, control);
     if (as_slider) {
       const { element, input, hold } = sliderControl(label, name, { low: 0, high: options.length - 1, step: 1 }, (index) =>
-        optionOf(lesson, control, options[index]),
+        optionName(lesson, control, options[index]),
       );
       input.addEventListener('input', () => change(options[Number(input.value)]));
       return { element, hold: (value) => hold(options.indexOf(value)) };
     }
     if (as_menu) {
-      const entries = options.map((option) => make('option', { value: option }, optionOf(lesson, control, option)));
+      const entries = options.map((option) => make('option', { value: option }, optionName(lesson, control, option)));
       const select = make('select', { 'aria-label': label, data: { control: name }, onchange: () => change(select.value) }, ...entries);
       return { element: labelled(label, [select]), hold: (value) => Object.assign(select, { value }) };
     }
@@ -96,7 +96,7 @@ const PARTS = {
       make(
         'button',
         { type: 'button', data: { control: `${name} ${option}` }, onclick: () => change(option) },
-        optionOf(lesson, control, option),
+        optionName(lesson, control, option),
       ),
     );
     const group = make('div', { class: 'segments', role: 'group', 'aria-label': label }, ...buttons);
@@ -109,12 +109,12 @@ const PARTS = {
   switch(control, lesson, change) {
     const input = make('input', { type: 'checkbox', role: 'switch', data: { control: control.name } });
     input.addEventListener('change', () => change(input.checked));
-    const element = make('label', { class: 'switched' }, input, make('span', {}, nameOf(lesson, control)));
+    const element = make('label', { class: 'switched' }, input, make('span', {}, controlName(lesson, control)));
     return { element, hold: (value) => Object.assign(input, { checked: value }) };
   },
 
   slider(control, lesson, change) {
-    const { element, input, hold } = sliderControl(nameOf(lesson, control), control.name, control, String);
+    const { element, input, hold } = sliderControl(controlName(lesson, control), control.name, control, String);
     input.addEventListener('input', () => change(Number(input.value)));
     return { element, hold };
   },
@@ -136,14 +136,14 @@ const PARTS = {
   },
 
   /** Multiple choice of words; no button for a null label. */
-  places(control, lesson, change, shown) {
+  places(control, lesson, change, scene) {
     let selected = [];
-    const label = nameOf(lesson, control);
+    const label = controlName(lesson, control);
     const toggle = (index) =>
       change(
         selected.includes(index) ? selected.filter((selectedIndex) => selectedIndex !== index) : [...selected, index].sort((a, b) => a - b),
       );
-    const buttons = shown.map((text, index) => {
+    const buttons = scene.map((text, index) => {
       const attributes = { type: 'button', data: { control: `${control.name} ${index}` }, onclick: () => toggle(index) };
       return text === null ? null : make('button', attributes, make('bdi', {}, labelText(lesson, text)));
     });
@@ -156,7 +156,7 @@ const PARTS = {
   },
 
   text(control, lesson, change) {
-    const label = nameOf(lesson, control);
+    const label = controlName(lesson, control);
     const input = make('input', {
       type: 'text',
       maxlength: control.max_length,

@@ -6,7 +6,7 @@ export class ExperimentCache {
   /** `ask(values)`: the server call for `{ request, lesson, step, set }`. */
   constructor(ask) {
     this.ask = ask;
-    this.kept = new Map();
+    this.cache = new Map();
     this.runs = false;
     this.waiting = null;
   }
@@ -16,7 +16,7 @@ export class ExperimentCache {
   }
 
   find(...about) {
-    return this.kept.get(this.key(...about)) ?? null;
+    return this.cache.get(this.key(...about)) ?? null;
   }
 
   /** Return the result, or null if a newer request replaced this one. */
@@ -29,15 +29,15 @@ export class ExperimentCache {
       });
       if (!isNext) return null;
     }
-    if (this.kept.has(key)) {
+    if (this.cache.has(key)) {
       this.runNext(); // the previous request has loaded the result
-      return this.kept.get(key);
+      return this.cache.get(key);
     }
     this.runs = true;
     try {
       const answer = await this.ask({ request: translation.requestValues(), lesson, step, set });
-      this.kept.set(key, answer);
-      for (const oldKey of [...this.kept.keys()].slice(0, -MAX_RESULTS)) this.kept.delete(oldKey);
+      this.cache.set(key, answer);
+      for (const oldKey of [...this.cache.keys()].slice(0, -MAX_RESULTS)) this.cache.delete(oldKey);
       return answer;
     } finally {
       this.runs = false;

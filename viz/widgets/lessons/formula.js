@@ -18,7 +18,7 @@ function element(name, ...children) {
 
 /** Render a formula as an element. `numbers`: the values of `@name`, as text. */
 export function formula(source, numbers = {}) {
-  const tokens = tokensOf(source, numbers);
+  const tokens = parseFormula(source, numbers);
   const math = element('math', row(tokens, false));
   math.setAttribute('displaystyle', 'true'); // fractions in full size
   if (tokens.length) throw new Error(`${source} has a } too many`);
@@ -26,7 +26,7 @@ export function formula(source, numbers = {}) {
 }
 
 /** Split a formula into items `[kind, text]`. */
-export function tokensOf(source, numbers = {}) {
+export function parseFormula(source, numbers = {}) {
   const items = [];
   for (const [, text, command, name, number, letters, grouping, sign] of source.matchAll(TOKEN)) {
     if (text !== undefined) items.push(['text', text]);
@@ -44,7 +44,7 @@ export function tokensOf(source, numbers = {}) {
 function tokensFor(name, numbers) {
   const value = numbers[name];
   if (value === undefined) return [['unknown', '?']];
-  return value.includes('\\') ? tokensOf(value) : [['number', value]];
+  return value.includes('\\') ? parseFormula(value) : [['number', value]];
 }
 
 /** Parse a row of items, up to the end or the closing brace. */

@@ -15,7 +15,7 @@ const MAX_PEAK = 0.45; // target of a row's largest weight: neither peaked nor u
 export function parseLessonLink(text) {
   const [lesson = '', step = '', part = '0', ...rest] = text.split('.');
   /** @type {any} */
-  const choice = { lesson, step, part: wholeOf(part) ?? 0, chosen: {}, asks: rest.includes(QUESTIONS_FLAG) };
+  const choice = { lesson, step, part: parseWhole(part) ?? 0, chosen: {}, asks: rest.includes(QUESTIONS_FLAG) };
   for (const part of rest) {
     const control = /^set-(\w+)-(.*)$/.exec(part);
     if (control) {
@@ -24,7 +24,7 @@ export function parseLessonLink(text) {
       continue;
     }
     const [name, ...numbers] = part.split('-');
-    const indices = numbers.map(wholeOf);
+    const indices = numbers.map(parseWhole);
     if (indices.some((number) => number === null)) continue;
     if (INDEX_FIELDS.includes(name) && indices.length === 1) choice.chosen[name] = indices[0];
     if (KINDS.includes(name) && indices.length === 2) choice.chosen[name] = { layer: indices[0], head: indices[1] };
@@ -32,7 +32,7 @@ export function parseLessonLink(text) {
   return choice;
 }
 
-const wholeOf = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : null);
+const parseWhole = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : null);
 
 export function formatLessonLink({ lesson, step, part, chosen, asks }) {
   if (!lesson) return '';

@@ -16,14 +16,21 @@ export class LessonList {
   constructor(open) {
     this.open = open;
     this.title = make('h2', {});
-    this.says = make('p', { class: 'lead' });
+    this.description = make('p', { class: 'lead' });
     this.progress = make('p', { class: 'quiet numeric' });
     this.start = make('button', { type: 'button', class: 'go' });
     const startTour = () => dispatchEvent(new CustomEvent('headlight-start'));
     this.first = make('button', { type: 'button', class: 'link', onclick: startTour });
     const openDeck = () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }));
     this.saved = make('button', { type: 'button', class: 'link', onclick: openDeck });
-    const introduction = make('div', {}, this.title, this.says, this.progress, make('div', { class: 'ways-in' }, this.first, this.saved));
+    const introduction = make(
+      'div',
+      {},
+      this.title,
+      this.description,
+      this.progress,
+      make('div', { class: 'ways-in' }, this.first, this.saved),
+    );
     const head = make('div', { class: 'top-line' }, introduction, this.start);
     this.rows = make('div', { class: 'rows' });
     this.glossary = new AllTerms();
@@ -31,12 +38,12 @@ export class LessonList {
   }
 
   /** `pictureOf(lesson)`: a matrix, or null until it is loaded. */
-  draw(lessons, pictureOf) {
+  draw(lessons, drawPicture) {
     const done = lessons.filter(({ name }) => lessonStatus(name) === 'done').length;
     const { right, all } = score();
     const guesses = all ? [t('lesson_guesses', { right, all })] : [];
     this.title.textContent = t('lesson_title');
-    this.says.textContent = t('lesson_says');
+    this.description.textContent = t('lesson_says');
     const storageNote = t(stays() ? 'lesson_stays_here' : 'lesson_stays_for_now');
     this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, storageNote].join(' · ');
     this.first.textContent = t('lesson_first_steps');
@@ -44,7 +51,7 @@ export class LessonList {
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
     this.glossary.draw();
-    replace(this.rows, ...lessons.map((lesson) => this.row(lesson, pictureOf(lesson))));
+    replace(this.rows, ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))));
   }
 
   row(lesson, matrix) {

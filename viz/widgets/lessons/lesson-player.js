@@ -5,7 +5,7 @@ import { parsePermalink } from '../core/permalink.js';
 import { on, set, state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
 import { hideTooltip } from '../parts/tooltip.js';
-import { Answers } from './given-answers.js';
+import { Answers } from './answers.js';
 import { lessonCalls } from './server-calls.js';
 import { parseLessonLink, resolveSelection, formatLessonLink } from './lesson-link.js';
 import { ExperimentCache } from './experiment-cache.js';
@@ -14,7 +14,7 @@ import { ClassKit } from './class-kit.js';
 import { LessonList } from './lesson-list.js';
 import { setLessonStatus } from './progress.js';
 import { StepScene } from './step-scene.js';
-import { textOf, valuesOf } from './control-values.js';
+import { formatValue, resolveValues } from './control-values.js';
 import { StepView } from './step-view.js';
 import { TensorCache } from './tensor-cache.js';
 
@@ -127,7 +127,7 @@ class LessonPlayer {
   /** Set a control of the step's experiment. The permalink omits defaults. */
   set(control, value) {
     const { [control.name]: _, ...otherValues } = this.choice.chosen.set ?? {};
-    const text = textOf(control, value);
+    const text = formatValue(control, value);
     this.pick({ set: text === undefined ? otherValues : { ...otherValues, [control.name]: text } });
   }
 
@@ -216,19 +216,19 @@ class LessonPlayer {
     setLessonStatus(lesson.name, place === lesson.steps.length - 1 ? 'done' : 'begun');
     const look = resolveSelection(translation, this.choice.chosen);
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[place].parts.length - 1));
-    const sceneAt = (index) => this.sceneOf(lesson, index, look, index === place ? part : 0);
+    const sceneAt = (index) => this.getScene(lesson, index, look, index === place ? part : 0);
     const { asks } = this.choice;
     const playing = Boolean(this.timer);
     const options = { lesson, place, part, look, asks, playing, whole: this.whole, ...this.answers.of(this.question()) };
     this.view.frame(options, translation);
     this.kit.draw(lesson, { ...this.choice, step: lesson.steps[place].name, part });
     const { experiment, name } = lesson.steps[place];
-    const set = experiment && valuesOf(experiment.controls, look.set);
+    const set = experiment && resolveValues(experiment.controls, look.set);
     const needs = sceneAt(place).needs();
     // The model's sizes come with tensors or an experiment. A step without both loads the tensors of another step.
     const names = needs.length || experiment ? needs : sceneAt(lesson.steps.findIndex(({ figures }) => figures[0]?.tensors.length)).needs();
     const cached = this.tensors.of(translation);
-    if ((names.length && !cached.has(names)) || (experiment && !sceneAt(place).found)) {
+    if ((names.length && !cached.has(names)) || (experiment && !sceneAt(place).result)) {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
       try {
         if (experiment && !(await this.debounce(turn))) return;
@@ -250,11 +250,11 @@ class LessonPlayer {
   }
 
   /** Scene of a step with the tensors that are loaded. */
-  sceneOf(lesson, at, look, part) {
+  getScene(lesson, at, look, part) {
     const { translation } = state;
     const step = { ...lesson.steps[at], lesson: lesson.name };
     const { experiment, name } = step;
-    const result = experiment ? this.experiments.find(translation, lesson.name, name, valuesOf(experiment.controls, look.set)) : null;
+    const result = experiment ? this.experiments.find(translation, lesson.name, name, resolveValues(experiment.controls, look.set)) : null;
     return new StepScene(step, translation, look, this.tensors.of(translation), part, result);
   }
 
@@ -273,21 +273,21 @@ class LessonPlayer {
   async drawList(turn) {
     const { translation } = state;
     const look = resolveSelection(translation, {});
-    const sceneOf = (lesson) =>
+    const getScene = (lesson) =>
       new StepScene(
         { ...lesson.steps[0], kind: 'encoder', figures: [{ tensors: lesson.picture }], picks: [] },
         translation,
         look,
         this.tensors.of(translation),
       );
-    const pictureOf = (lesson) =>
-      this.tensors.of(translation).has(sceneOf(lesson).needs()) ? sceneOf(lesson).matrix(lesson.picture[0]) : null;
-    this.list.draw(this.lessons, pictureOf);
-    const names = [...new Set(this.lessons.flatMap((lesson) => sceneOf(lesson).needs()))];
+    const drawPicture = (lesson) =>
+      this.tensors.of(translation).has(getScene(lesson).needs()) ? getScene(lesson).matrix(lesson.picture[0]) : null;
+    this.list.draw(this.lessons, drawPicture);
+    const names = [...new Set(this.lessons.flatMap((lesson) => getScene(lesson).needs()))];
     if (this.tensors.of(translation).has(names)) return;
     try {
       await this.tensors.load(translation, names);
-      if (turn === this.turn && !this.lesson) this.list.draw(this.lessons, pictureOf);
+      if (turn === this.turn && !this.lesson) this.list.draw(this.lessons, drawPicture);
     } catch (error) {
       if (!error.fault) console.warn(error); // the list works without pictures
     }

@@ -6,7 +6,7 @@ import { formatSigned, argMax } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { numberTexts } from './labels.js';
 import { recordGuess } from './progress.js';
-import { rowOf, softmax } from './tensor-cache.js';
+import { rowNumbers, softmax } from './tensor-cache.js';
 
 const MIN_MARGIN = 0.1; // minimum difference between the best and the second-best value
 const EQUAL_TOLERANCE = 1e-6; // smaller differences between weights count as equal
@@ -18,12 +18,12 @@ export function makeQuestion(scene) {
   return ask && ANSWER_FUNCTIONS[ask.answer_function](scene, ask.options);
 }
 
-const resultNumbers = ({ step, found }) => numberTexts(step.lesson, found.numbers);
+const resultNumbers = ({ step, result }) => numberTexts(step.lesson, result.numbers);
 
 const ANSWER_FUNCTIONS = {
   /** The experiment returns the correct option; null if its numbers are inconclusive. */
-  found(scene, options) {
-    return scene.found?.right ? phraseOptions(scene, options, scene.found.right, resultNumbers(scene)) : null;
+  experiment(scene, options) {
+    return scene.result?.right ? phraseOptions(scene, options, scene.result.right, resultNumbers(scene)) : null;
   },
 
   /** Number of tokens that the model reads. The wrong options are smaller by one and two. */
@@ -34,8 +34,8 @@ const ANSWER_FUNCTIONS = {
 
   /** Change of the row's largest weight without the division by √d_k. */
   unscaled(scene, options) {
-    const row = rowOf(scene.tensorByName('raw'), scene.row);
-    const [without, scaled] = [softmax(row), softmax(rowOf(scene.tensorByName('scaled'), scene.row))].map((weights) =>
+    const row = rowNumbers(scene.tensorByName('raw'), scene.row);
+    const [without, scaled] = [softmax(row), softmax(rowNumbers(scene.tensorByName('scaled'), scene.row))].map((weights) =>
       Math.max(...weights),
     );
     if (scene.number('divisor') === 1 || Math.abs(without - scaled) < MIN_MARGIN / 10) return null;
@@ -47,7 +47,7 @@ const ANSWER_FUNCTIONS = {
 
   /** Change of the weights if the same amount is added to every score. */
   shifted(scene, options) {
-    const scores = rowOf(scene.serverTensor('scores'), scene.row);
+    const scores = rowNumbers(scene.serverTensor('scores'), scene.row);
     const [before, after] = [softmax(scores), softmax(scores.map((score) => score + 5))];
     const maxChange = Math.max(...before.map((weight, index) => Math.abs(weight - after[index])));
     const growth = Math.max(...after) - Math.max(...before);
@@ -56,7 +56,7 @@ const ANSWER_FUNCTIONS = {
 
   /** Share of the feed-forward network's neurons that are above zero. */
   awake(scene, options) {
-    const hidden = rowOf(scene.tensorByName('feed_forward.hidden'), scene.row);
+    const hidden = rowNumbers(scene.tensorByName('feed_forward.hidden'), scene.row);
     const share = hidden.reduce((count, value) => count + (value > 0 ? 1 : 0), 0) / hidden.length;
     if ([MOST, SOME].some((edge) => Math.abs(share - edge) < 0.02)) return null;
     return phraseOptions(scene, options, share > MOST ? 'most' : share > SOME ? 'some' : 'few', {});
@@ -83,7 +83,7 @@ const ANSWER_FUNCTIONS = {
 
   /** Key that the row attends to most. */
   strongest(scene) {
-    const weights = rowOf(scene.tensorByName('weights'), scene.row);
+    const weights = rowNumbers(scene.tensorByName('weights'), scene.row);
     const best = argMax(weights);
     const ranked = [...weights].sort((a, b) => b - a);
     if (ranked.length < 2 || ranked[0] - ranked[1] < MIN_MARGIN) return null;
@@ -117,18 +117,18 @@ function phraseOptions({ step }, options, right, values) {
   return { options: names, right: options.indexOf(right), values };
 }
 
-/** A question with its options and answer. `given`: the chosen option; −1: revealed without a guess. */
+/** A question with its options and answer. `chosenOption`: the chosen option; −1: revealed without a guess. */
 export class Question {
   constructor(choose) {
     this.choose = choose;
-    this.says = make('p', { class: 'asks' });
+    this.description = make('p', { class: 'asks' });
     this.options = make('div', { class: 'options' });
     this.answer = make('div', { class: 'answer', 'aria-live': 'polite' });
-    this.element = make('section', { class: 'lesson-ask', hidden: true }, this.says, this.options, this.answer);
+    this.element = make('section', { class: 'lesson-ask', hidden: true }, this.description, this.options, this.answer);
   }
 
   /** `content`: the result of `makeQuestion`; `asks`: the answer cannot be revealed without a guess. */
-  draw(base, content, { given, asks }, values) {
+  draw(base, content, { chosenOption, asks }, values) {
     this.element.hidden = !content;
     if (!content) return;
     const allValues = { ...values, ...content.values };
@@ -136,10 +136,10 @@ export class Question {
       Object.entries(allValues).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]),
     );
     const focused = this.options.contains(document.activeElement);
-    replace(this.says, ...fillElements(t(`${base}_ask`), boldValues));
-    const isOpen = given === undefined;
+    replace(this.description, ...fillElements(t(`${base}_ask`), boldValues));
+    const isOpen = chosenOption === undefined;
     const buttons = content.options.map((text, index) => {
-      const result = isOpen ? '' : index === content.right ? ' right' : index === given ? ' wrong' : '';
+      const result = isOpen ? '' : index === content.right ? ' right' : index === chosenOption ? ' wrong' : '';
       const attributes = {
         type: 'button',
         class: `option${result}`,
@@ -154,7 +154,7 @@ export class Question {
       replace(this.answer, asks ? make('span', { class: 'quiet' }, t('lesson_asks_says')) : showButton());
       return;
     }
-    const verdict = given < 0 ? null : make('b', {}, t(given === content.right ? 'lesson_right' : 'lesson_wrong'));
+    const verdict = chosenOption < 0 ? null : make('b', {}, t(chosenOption === content.right ? 'lesson_right' : 'lesson_wrong'));
     const answerValues = Object.fromEntries(
       Object.entries(allValues).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]),
     );

@@ -58,13 +58,13 @@ function drawHeat(
     rows: axisLabels(rows, shape[0]),
     columns: columns.length ? axisLabels(columns, shape[1]) : null,
     ...{ bare, label: bare ? 0 : LABEL_WIDTH },
-    height: heightOf({ rows, digits, bare }, shape, availableWidth),
+    height: figureHeight({ rows, digits, bare }, shape, availableWidth),
   });
   return [figureTitle(name, `${shape[0]} × ${shape[1]}`), map, small ? null : legend(scale, maxValue)];
 }
 
 /** Height of a row in pixels. */
-function heightOf({ rows, digits, bare }, [down, across], room) {
+function figureHeight({ rows, digits, bare }, [down, across], room) {
   if (bare) return down === across ? room / across : BARE_ROW_HEIGHT;
   if (digits) return ROW.read;
   return rows.length ? ROW.named : Math.max(2, Math.min(ROW.bare, Math.round(240 / down)));

@@ -7,7 +7,7 @@ import { t } from '../core/i18n.js';
 import { valueColour } from '../parts/tooltip.js';
 import { heatmap } from './heatmap.js';
 import { headSlice } from './tensor-cache.js';
-import { isRight, verdictOf } from './training-run.js';
+import { isRight, getVerdict } from './training-run.js';
 
 const MAX_CHARACTERS = 44; // maximum length of a translation, because an untrained model never stops
 const CELL = { height: 34, label: 62, widest: 56 };
@@ -45,15 +45,15 @@ export class RunView {
     const [layers, heads, rows, columns] = sentenceResult.cross.shape;
     this.build({ tokens, layers, heads });
     this.written.textContent = readable(sentenceResult.written) || t('lesson_train_nothing');
-    const verdict = verdictOf(beginning, sentence, sentenceResult.written);
-    this.verdict.textContent = run.ended ? says(run.ended) : t(verdict, { count: beginning.accepted_targets[sentence].length });
+    const verdict = getVerdict(beginning, sentence, sentenceResult.written);
+    this.verdict.textContent = run.ended ? errorText(run.ended) : t(verdict, { count: beginning.accepted_targets[sentence].length });
     this.verdict.classList.toggle('right', isRight(beginning, sentence, sentenceResult.written) && !run.ended);
     for (const [number, probability] of sentenceResult.chances.entries()) {
       const [bar, text] = this.bars[number];
       bar.style.width = `${Math.max(1, 44 * probability)}px`;
       text.textContent = twoDecimals(probability);
     }
-    const mapOf = (headIndex) => headSlice({ shape: [layers, heads, rows, columns], numbers: sentenceResult.cross.numbers }, headIndex);
+    const headMap = (headIndex) => headSlice({ shape: [layers, heads, rows, columns], numbers: sentenceResult.cross.numbers }, headIndex);
     const [layerIndex, headIndex] = [Math.min(layer, layers - 1), Math.min(head, heads - 1)];
     const axes = ` [${rows} ${t('lesson_axis_queries')} · ${columns} ${t('lesson_axis_keys')}]`;
     replace(
@@ -63,7 +63,7 @@ export class RunView {
     );
     const indices = (count) => Array.from({ length: count }, (_, number) => number);
     const map = heatmap({
-      matrix: mapOf(layerIndex * heads + headIndex),
+      matrix: headMap(layerIndex * heads + headIndex),
       rows: { names: tokens.map(label), places: indices(rows) },
       columns: { names: source.map(label), places: indices(columns) },
       width,
@@ -76,7 +76,7 @@ export class RunView {
     replace(this.map, map);
     for (const [number, { button, canvas }] of this.small.entries()) {
       button.setAttribute('aria-pressed', String(number === layerIndex * heads + headIndex));
-      paint(canvas, mapOf(number));
+      paint(canvas, headMap(number));
     }
   }
 
@@ -84,7 +84,7 @@ export class RunView {
   showFailure(run) {
     this.built = '';
     this.written.textContent = '';
-    this.verdict.textContent = run.ended ? says(run.ended) : '';
+    this.verdict.textContent = run.ended ? errorText(run.ended) : '';
     for (const element of [this.chances, this.title, this.map, this.heads]) replace(element);
   }
 
@@ -117,7 +117,7 @@ const label = (token) => token.trim() || '␣';
 /** Replace incomplete bytes by dots, and truncate the text. */
 const readable = (text) => [...text.replace(/[\p{C}\uFFFD]+/gu, '·')].slice(0, MAX_CHARACTERS).join('').trim();
 
-const says = ({ why, says: error }) => (why === 'diverged' ? t('lesson_train_diverged') : t('lesson_train_broken', { error }));
+const errorText = ({ why, says: error }) => (why === 'diverged' ? t('lesson_train_diverged') : t('lesson_train_broken', { error }));
 
 function paint(canvas, { rows, columns, numbers }) {
   if (canvas.width !== columns * SMALL || canvas.height !== rows * SMALL)

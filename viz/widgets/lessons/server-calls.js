@@ -22,13 +22,13 @@ export async function lessonCalls(root, server) {
 }
 
 /** Wrap a call to count pending calls in the element's `data-asks`. */
-function countPending(root, asks, ask) {
+function countPending(root, calls, ask) {
   return async (values) => {
-    root.dataset.asks = String(++asks.open);
+    root.dataset.asks = String(++calls.open);
     try {
       return await ask(values);
     } finally {
-      if (--asks.open) root.dataset.asks = String(asks.open);
+      if (--calls.open) root.dataset.asks = String(calls.open);
       else delete root.dataset.asks;
     }
   };

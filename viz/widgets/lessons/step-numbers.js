@@ -2,7 +2,7 @@
 
 import { formatSigned, argMax } from '../core/map-view.js';
 import { numberTexts } from './labels.js';
-import { vectorNorm, mean, rowOf, softmax, standardDeviation, sum } from './tensor-cache.js';
+import { vectorNorm, mean, rowNumbers, softmax, standardDeviation, sum } from './tensor-cache.js';
 
 const LETTERS = ['a', 'b', 'c', 'd'];
 const SHOWN = 2; // number of terms of a sum that fit on a line
@@ -41,8 +41,8 @@ export function stepNumbers(scene) {
   };
   for (const [index, { id }] of translation.source.slice(0, FIRST).entries()) numbers[`id${index + 1}`] = id;
   for (const compute of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(numbers, compute(scene));
-  Object.assign(numbers, partsOf(model));
-  if (scene.found) Object.assign(numbers, numberTexts(scene.step.lesson, scene.found.numbers));
+  Object.assign(numbers, attentionParts(model));
+  if (scene.result) Object.assign(numbers, numberTexts(scene.step.lesson, scene.result.numbers));
   return Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]));
 }
 
@@ -50,7 +50,7 @@ const ACTIVATION_LABELS = { relu: 'ReLU', gelu: 'GELU', gelu_tanh: 'GELU', silu:
 const GATED = new Set(['swiglu', 'geglu', 'reglu']);
 
 /** Parts of formulas that depend on the model: biases, the activation function, scales. */
-export function partsOf(model) {
+export function attentionParts(model) {
   const plus = (isPresent, name) => (isPresent ? `\\, + ${name}` : '\\,');
   const bias = (name) => plus(model.attention_bias, name);
   const wide = (letter) => `x W_${letter} ${plus(model.feed_forward_bias, `b_${letter}`)}`;
@@ -82,7 +82,7 @@ function ofShows(scene) {
     if (['logits', 'stages'].includes(tensor.path)) continue;
     const letter = LETTERS[index];
     const matrix = scene.matrix(tensor);
-    const row = rowOf(matrix, Math.min(scene.row, matrix.rows - 1));
+    const row = rowNumbers(matrix, Math.min(scene.row, matrix.rows - 1));
     Object.assign(numbers, { [letter]: formatNumber(scene.value(tensor)), [`length_${letter}`]: formatNumber(vectorNorm(row), 3) });
     Object.assign(numbers, {
       [`mean_${letter}`]: formatNumber(mean(row), 3),
@@ -107,7 +107,7 @@ function ofAttention(scene) {
     numbers.score = formatNumber(sum(terms) / scene.number('divisor'), 3);
   }
   if (!paths.includes('scores')) return numbers;
-  const scores = rowOf(scene.serverTensor('scores'), scene.row);
+  const scores = rowNumbers(scene.serverTensor('scores'), scene.row);
   const allowed = scene.allowed(scene.row);
   const weights = softmax(scores, allowed);
   const best = argMax(weights);
@@ -139,7 +139,7 @@ function ofAttention(scene) {
 /** Feed-forward network: number and share of the active neurons. */
 function ofNeurons(scene) {
   if (!scene.needs().some((path) => path.endsWith('feed_forward.hidden'))) return {};
-  const hidden = rowOf(scene.tensorByName('feed_forward.hidden'), scene.row);
+  const hidden = rowNumbers(scene.tensorByName('feed_forward.hidden'), scene.row);
   const active = hidden.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
   return { awake: active, awake_share: `${((100 * active) / hidden.length).toFixed(1)} %` };
 }
@@ -149,8 +149,8 @@ function ofStages(scene) {
   if (!scene.step.figures.some(({ tensors }) => tensors.some(({ path }) => path === 'stages'))) return {};
   const stages = scene.tensorByName('stages');
   return {
-    length_first: formatNumber(vectorNorm(rowOf(stages, 0)), 2),
-    length_last: formatNumber(vectorNorm(rowOf(stages, stages.rows - 1)), 2),
+    length_first: formatNumber(vectorNorm(rowNumbers(stages, 0)), 2),
+    length_last: formatNumber(vectorNorm(rowNumbers(stages, stages.rows - 1)), 2),
   };
 }
 

@@ -1,7 +1,7 @@
 // One step with its tensors. The browser derives some of them from queries, keys and values, so that a change of head
 // or token needs no request.
 
-import { LOGITS, valueAt, elementwise, products, rowOf, headSlice, softmax, sum } from './tensor-cache.js';
+import { LOGITS, valueAt, elementwise, products, rowNumbers, headSlice, softmax, sum } from './tensor-cache.js';
 
 const PLACES = {
   encoder: ['encoder.layers.{layer}', 'self_attention'],
@@ -40,7 +40,7 @@ export class StepScene {
     this.look = look;
     this.brought = tensors;
     this.part = part;
-    this.found = result;
+    this.result = result;
     this.kind = step.kind;
     this.model = tensors.model ?? result?.model;
     this.memo = new Map();
@@ -75,7 +75,7 @@ export class StepScene {
   variants() {
     const { norm_first, positions, scale_scores, scale_embedding, activation, beside, closed_waves: closed } = this.model;
     return [
-      ...(this.found?.holds ?? []),
+      ...(this.result?.holds ?? []),
       norm_first ? 'pre' : 'post',
       beside ? 'beside' : 'summed',
       positions,
@@ -158,11 +158,11 @@ export class StepScene {
   }
 
   make_query() {
-    return asRow(rowOf(this.serverTensor('queries'), this.row));
+    return asRow(rowNumbers(this.serverTensor('queries'), this.row));
   }
 
   make_key() {
-    return asRow(rowOf(this.serverTensor('keys'), this.key));
+    return asRow(rowNumbers(this.serverTensor('keys'), this.key));
   }
 
   make_products() {
@@ -179,19 +179,19 @@ export class StepScene {
   make_weights() {
     const scores = this.serverTensor('scores');
     const numbers = new Float32Array(scores.numbers.length);
-    for (let row = 0; row < scores.rows; row++) numbers.set(softmax(rowOf(scores, row), this.allowed(row)), row * scores.columns);
+    for (let row = 0; row < scores.rows; row++) numbers.set(softmax(rowNumbers(scores, row), this.allowed(row)), row * scores.columns);
     return { ...scores, numbers };
   }
 
   make_weighted() {
     const values = this.serverTensor('values');
-    const weights = rowOf(this.tensorByName('weights'), this.row);
+    const weights = rowNumbers(this.tensorByName('weights'), this.row);
     return { ...values, numbers: values.numbers.map((number, index) => number * weights[Math.floor(index / values.columns)]) };
   }
 
   make_mixture() {
     const weighted = this.tensorByName('weighted');
-    return asRow(Float32Array.from({ length: weighted.columns }, (_, column) => sum(columnOf(weighted, column))));
+    return asRow(Float32Array.from({ length: weighted.columns }, (_, column) => sum(columnNumbers(weighted, column))));
   }
 
   /** All heads concatenated, the input of the output matrix. */
@@ -208,7 +208,7 @@ export class StepScene {
 
   /** The selected token before the first and after each layer. */
   make_stages() {
-    const stages = this.paths('stages').map((path) => rowOf(headSlice(this.brought.tensors.get(path), 0), this.look.token));
+    const stages = this.paths('stages').map((path) => rowNumbers(headSlice(this.brought.tensors.get(path), 0), this.look.token));
     const numbers = new Float32Array(stages.length * stages[0].length);
     for (const [stage, vector] of stages.entries()) numbers.set(vector, stage * vector.length);
     return { rows: stages.length, columns: stages[0].length, numbers };
@@ -228,6 +228,6 @@ export class StepScene {
 
 const asRow = (numbers) => ({ rows: 1, columns: numbers.length, numbers });
 
-export function columnOf({ rows, columns, numbers }, column) {
+export function columnNumbers({ rows, columns, numbers }, column) {
   return Float32Array.from({ length: rows }, (_, row) => numbers[row * columns + column]);
 }

@@ -4,7 +4,7 @@ import { make, svg } from '../core/dom.js';
 import { fourDecimals, formatSigned, argMax, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { caption } from './captions.js';
-import { maxAbs, rowOf, softmax, sum } from './tensor-cache.js';
+import { maxAbs, rowNumbers, softmax, sum } from './tensor-cache.js';
 
 export function drawTokens(_, { scene }) {
   const tokenElements = scene.translation.source.map((token) => {
@@ -16,7 +16,7 @@ export function drawTokens(_, { scene }) {
 
 /** Table of one row's softmax: scores, powers, their sum and shares. Each part of the step adds one column. */
 export function drawTable(_, { scene, pick }) {
-  const scores = rowOf(scene.serverTensor('scores'), scene.row);
+  const scores = rowNumbers(scene.serverTensor('scores'), scene.row);
   const allowed = scene.allowed(scene.row);
   const powers = Array.from(scores, (score, index) => (!allowed || allowed[index] ? Math.exp(score) : 0));
   const total = sum(powers);
@@ -81,7 +81,7 @@ const PLOT = { height: 216, floor: 184, top: 40 };
 export function drawHistogram(_, { scene, width }) {
   const { counts, low, high, best } = scene.logits;
   const plotWidth = Math.min(width, 680);
-  const xOf = (value) => ((value - low) / (high - low)) * (plotWidth - 24) + 4;
+  const toX = (value) => ((value - low) / (high - low)) * (plotWidth - 24) + 4;
   const maxRoot = Math.sqrt(Math.max(...counts));
   const plot = svg('svg', {
     viewBox: `0 0 ${plotWidth} ${PLOT.height}`,
@@ -92,7 +92,7 @@ export function drawHistogram(_, { scene, width }) {
   for (const [index, count] of counts.entries()) {
     if (!count) continue;
     const barHeight = Math.max(1.5, (Math.sqrt(count) / maxRoot) * (PLOT.floor - PLOT.top));
-    const left = xOf(low + ((high - low) * index) / counts.length);
+    const left = toX(low + ((high - low) * index) / counts.length);
     plot.append(
       svg('rect', {
         x: left,
@@ -105,9 +105,9 @@ export function drawHistogram(_, { scene, width }) {
   }
   plot.append(svg('line', { x1: 0, x2: plotWidth, y1: PLOT.floor + 0.5, y2: PLOT.floor + 0.5, class: 'rule' }));
   for (const value of ticks(low, high))
-    plot.append(svg('text', { x: xOf(value), y: PLOT.floor + 18, 'text-anchor': 'middle' }, formatSigned(value, 0)));
+    plot.append(svg('text', { x: toX(value), y: PLOT.floor + 18, 'text-anchor': 'middle' }, formatSigned(value, 0)));
   const [label, , logit] = best[0];
-  const x = xOf(logit);
+  const x = toX(logit);
   plot.append(svg('line', { x1: x, x2: x, y1: PLOT.top, y2: PLOT.floor, class: 'best' }));
   plot.append(
     svg(

@@ -25,7 +25,7 @@ export class StepView {
   constructor(does, training) {
     this.does = does;
     this.training = new TrainingView(training);
-    this.drawn = ''; // phrase prefix of the displayed step
+    this.base = ''; // phrase prefix of the displayed step
     this.framed = ''; // phrase prefix of the displayed or pending step
     this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
     this.name = make('span', { class: 'where' });
@@ -77,7 +77,7 @@ export class StepView {
   // ---------------------------------------------------------------- immediate content
 
   /** Draw what needs no tensors: the step in the diagram, the navigation and the title. */
-  frame({ lesson, place, part, playing, look, given }, translation) {
+  frame({ lesson, place, part, playing, look, chosenOption }, translation) {
     const { steps } = lesson;
     const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
     this.back.textContent = t('lesson_back');
@@ -104,8 +104,8 @@ export class StepView {
     this.slider.setAttribute('aria-label', t('lesson_step'));
     this.count.textContent = `${place + 1} / ${steps.length}`;
     const base = `lesson_${lesson.name}_${steps[place].name}`;
-    const isOpen = Boolean(steps[place].ask?.hides_answer) && given === undefined;
-    if (this.drawn !== base) this.setTitle(t(titleKey(base, [], isOpen))); // may depend on the result
+    const isOpen = Boolean(steps[place].ask?.hides_answer) && chosenOption === undefined;
+    if (this.base !== base) this.setTitle(t(titleKey(base, [], isOpen))); // may depend on the result
     if (this.framed !== base && scrollY) scrollToTitle(this.title, this.drawing.element);
     this.framed = base;
     this.controls.showPending(look.set);
@@ -127,7 +127,7 @@ export class StepView {
    * one, hide the old content but keep its space, so that the layout does not shift.
    */
   setBusy(yes, base = '') {
-    const isOtherStep = yes && this.drawn !== base;
+    const isOtherStep = yes && this.base !== base;
     this.element.classList.toggle('waits', yes);
     this.question.element.inert = yes;
     for (const part of [this.words, this.body, this.source]) part.classList.toggle('outdated', isOtherStep);
@@ -139,11 +139,11 @@ export class StepView {
   }
 
   /** @param {import('./step-scene.js').StepScene} scene the failed step; its controls stay visible */
-  showError(says, scene) {
-    this.error.textContent = says;
+  showError(message, scene) {
+    this.error.textContent = message;
     this.again.textContent = t('lesson_again');
     this.again.hidden = false;
-    this.drawn = `lesson_${scene.step.lesson}_${scene.step.name}`;
+    this.base = `lesson_${scene.step.lesson}_${scene.step.name}`;
     replace(this.words);
     if (!this.controls.belongsTo(scene.step)) this.controls.hide();
     this.training.leave();
@@ -158,7 +158,7 @@ export class StepView {
 
   /** @param {import('./step-scene.js').StepScene} scene */
   draw(scene, about) {
-    const { lesson, place, part, whole, given } = about;
+    const { lesson, place, part, whole, chosenOption } = about;
     const { step, translation } = scene;
     const base = `lesson_${lesson.name}_${step.name}`;
     this.error.textContent = '';
@@ -167,9 +167,9 @@ export class StepView {
     this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = stepNumbers(scene);
     const values = { ...numbers, ...phraseValues(scene) };
-    const question = makeQuestion(about.asked ?? scene); // an answered question keeps its settings
-    const hidesAnswer = Boolean(question) && step.ask.hides_answer && given === undefined;
-    this.drawn = base;
+    const question = makeQuestion(about.answeredScene ?? scene); // an answered question keeps its settings
+    const hidesAnswer = Boolean(question) && step.ask.hides_answer && chosenOption === undefined;
+    this.base = base;
     this.setTitle(t(titleKey(base, scene.variants(), hidesAnswer)));
     this.drawWords(base, values, scene, hidesAnswer);
     this.drawTokens(scene, hidesAnswer);
@@ -247,15 +247,15 @@ export class StepView {
     if (focused) this.parts.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
   }
 
-  drawControls({ step, look, found }, hides) {
+  drawControls({ step, look, result }, hides) {
     if (hides || !step.experiment) this.controls.hide();
-    else this.controls.draw(step, look.set, found?.shown ?? {});
+    else this.controls.draw(step, look.set, result?.shown ?? {});
   }
 
   /** Draw the figures. Figures that reveal the answer are omitted until the visitor answers. */
   drawFigure(scene, { whole, hides }) {
     this.figure.classList.toggle('hides', hides);
-    const trains = !hides && Boolean(scene.found?.figures.some(({ form }) => form === 'trains'));
+    const trains = !hides && Boolean(scene.result?.figures.some(({ form }) => form === 'trains'));
     this.element.classList.toggle('trains', trains);
     if (!trains) this.training.leave();
     if (hides) {

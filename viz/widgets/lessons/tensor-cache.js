@@ -78,7 +78,7 @@ export function headSlice({ shape, numbers }, head) {
   return { rows, columns, numbers: numbers.subarray(start, start + size) };
 }
 
-export const rowOf = ({ columns, numbers }, row) => numbers.subarray(row * columns, (row + 1) * columns);
+export const rowNumbers = ({ columns, numbers }, row) => numbers.subarray(row * columns, (row + 1) * columns);
 export const valueAt = (matrix, row, column) => matrix.numbers[row * matrix.columns + column];
 export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 export const maxAbs = (numbers) => numbers.reduce((largest, number) => Math.max(largest, Math.abs(number)), 0);
@@ -99,7 +99,8 @@ export function elementwise(one, other, act) {
 export function products(one, other) {
   const numbers = new Float32Array(one.rows * other.rows);
   for (let row = 0; row < one.rows; row++) {
-    for (let column = 0; column < other.rows; column++) numbers[row * other.rows + column] = dot(rowOf(one, row), rowOf(other, column));
+    for (let column = 0; column < other.rows; column++)
+      numbers[row * other.rows + column] = dot(rowNumbers(one, row), rowNumbers(other, column));
   }
   return { rows: one.rows, columns: other.rows, numbers };
 }

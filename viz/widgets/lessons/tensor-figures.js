@@ -3,11 +3,11 @@
 import { make } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { caption, columnsOf, legend, clickToPick, colourLimit, rowsOf, shapeOf } from './captions.js';
+import { caption, columnNames, legend, clickToPick, colourLimit, rowNames, shapeText } from './captions.js';
 import { drawResult } from './result-figures.js';
 import { heatmap } from './heatmap.js';
 import { drawBars, drawCurve, drawHistogram, drawTable, drawTokens } from './step-tables.js';
-import { maxAbs, rowOf } from './tensor-cache.js';
+import { maxAbs, rowNumbers } from './tensor-cache.js';
 
 const THICK = 22; // pixels per row in figures of one or two tensors
 const THIN = 15; // pixels per row in stacks of three or more tensors
@@ -17,7 +17,7 @@ const THIN = 15; // pixels per row in stacks of three or more tensors
 
 /** Figures of a step: first of its tensors, then of its experiment. */
 export function drawFigures(drawing) {
-  const { step, found: result } = drawing.scene;
+  const { step, result } = drawing.scene;
   const figures = step.figures.flatMap((figure) => FORMS[figure.form](figure, drawing).filter(Boolean));
   return result ? [...figures, ...drawResult(result, { lesson: step.lesson, width: drawing.width, training: drawing.training })] : figures;
 }
@@ -39,9 +39,9 @@ const FORMS = {
 function drawHeat(figure, { scene, width, pick, all }) {
   const [tensor] = scene.visibleTensors(figure);
   const matrix = scene.matrix(tensor);
-  if (figure.square) return [...square(figure, tensor, matrix, { scene, width, pick, all }), legendOf(figure, matrix)];
+  if (figure.square) return [...square(figure, tensor, matrix, { scene, width, pick, all }), makeLegend(figure, matrix)];
   const maxValue = figure.scale === 'share' ? 1 : colourLimit(matrix.numbers);
-  const rows = rowsOf(tensor, scene, matrix.rows, all);
+  const rows = rowNames(tensor, scene, matrix.rows, all);
   const selectedRow = ['stages', 'one'].includes(tensor.rows) ? null : scene.row;
   const options = {
     matrix,
@@ -58,7 +58,7 @@ function drawHeat(figure, { scene, width, pick, all }) {
   const band = figure.heads ? /** @type {[number, number]} */ ([head, head + scene.model.head_width]) : null;
   const headButtons = figure.heads ? headNames(scene, pick) : null;
   return [
-    caption(tensor, shapeOf(tensor, scene, matrix)),
+    caption(tensor, shapeText(tensor, scene, matrix)),
     headButtons,
     heatmap({ ...options, row: band ? null : selectedRow, band, label: tensor.rows === 'stages' ? 108 : 76 }),
     legend(figure.scale, maxValue),
@@ -75,7 +75,7 @@ function headNames(scene, pick) {
 }
 
 function square(figure, show, matrix, { scene, width, pick, all }) {
-  const [rows, columns] = [rowsOf(show, scene, matrix.rows, all), columnsOf(scene, all)];
+  const [rows, columns] = [rowNames(show, scene, matrix.rows, all), columnNames(scene, all)];
   const masked = figure.masked && scene.part === 0 ? (row, column) => column > row : null;
   const selectedKey = scene.kind === 'encoder' ? scene.key : null;
   const shape = [
@@ -83,7 +83,16 @@ function square(figure, show, matrix, { scene, width, pick, all }) {
     [matrix.rows, 'queries'],
     [matrix.columns, 'keys'],
   ];
-  const options = { matrix, rows, columns, scale: figure.scale, most: mostOf(figure, matrix), row: scene.row, column: selectedKey, masked };
+  const options = {
+    matrix,
+    rows,
+    columns,
+    scale: figure.scale,
+    most: maxValue(figure, matrix),
+    row: scene.row,
+    column: selectedKey,
+    masked,
+  };
   const size = {
     width: Math.min(width, 84 + 54 * columns.places.length),
     height: 34,
@@ -96,9 +105,9 @@ function square(figure, show, matrix, { scene, width, pick, all }) {
   ];
 }
 
-const mostOf = (figure, matrix) => (figure.scale === 'share' ? 1 : maxAbs(matrix.numbers) || 1);
-const legendOf = (figure, matrix) => {
-  const element = legend(figure.scale, mostOf(figure, matrix));
+const maxValue = (figure, matrix) => (figure.scale === 'share' ? 1 : maxAbs(matrix.numbers) || 1);
+const makeLegend = (figure, matrix) => {
+  const element = legend(figure.scale, maxValue(figure, matrix));
   if (figure.masked) element.append(make('span', { class: 'sample' }, make('i', { class: 'hatch' }), t('cannot_look')));
   return element;
 };
@@ -125,9 +134,9 @@ function drawStack(figure, { scene, width, pick, all }) {
     const matrix = matrices[index];
     const sign = index ? figure.signs[index - 1] : null;
     const row = tensor.rows === 'one' ? 0 : tensor.rows === 'keys' ? null : scene.row;
-    const rows = rowsOf(tensor, scene, matrix.rows, all);
+    const rows = rowNames(tensor, scene, matrix.rows, all);
     if (tensor.name === 'weighted') {
-      const weights = rowOf(scene.tensorByName('weights'), scene.row);
+      const weights = rowNumbers(scene.tensorByName('weights'), scene.row);
       rows.names = rows.names.map((name, index) => `${formatSigned(weights[rows.places[index]], 2)} × ${name}`);
     }
     const options = {
@@ -144,7 +153,7 @@ function drawStack(figure, { scene, width, pick, all }) {
       tensor.rows === 'keys' ? (_, column) => pick({ dimension: column ?? scene.look.dimension }) : clickToPick(pick, scene, false);
     return [
       index ? make('div', { class: sign ? 'lesson-sign' : 'lesson-gap' }, sign ? t(`lesson_sign_${SIGNS[sign]}`) : '') : null,
-      caption(tensor, shapeOf(tensor, scene, matrix)),
+      caption(tensor, shapeText(tensor, scene, matrix)),
       heatmap({ ...options, label, name: t(`lesson_tensor_${tensor.name}`), pick: onPick }),
     ];
   });
@@ -159,11 +168,11 @@ function drawPair(figure, { scene, width, pick, all }) {
   const matrices = tensors.map((tensor) => scene.matrix(tensor));
   const maxValue = Math.max(...matrices.map(({ numbers }) => maxAbs(numbers)));
   const sides = tensors.map((tensor, index) => {
-    const columns = columnsOf(scene, all);
+    const columns = columnNames(scene, all);
     const availableWidth = width > 560 ? (width - 24) / 2 : width;
     const options = {
       matrix: matrices[index],
-      rows: rowsOf(tensor, scene, matrices[index].rows, all),
+      rows: rowNames(tensor, scene, matrices[index].rows, all),
       columns,
       most: maxValue,
       width: Math.min(availableWidth, 84 + 44 * columns.places.length),

@@ -14,9 +14,9 @@ const ERROR_PHRASES = { failed: 'lesson_train_failed', no_process: 'lesson_train
  */
 
 export class TrainingRun {
-  /** `asks`: the server calls `begin`, `more` and `stop`; `changed` is called after each reply. */
-  constructor(asks, changed) {
-    this.asks = asks;
+  /** `calls`: the server calls `begin`, `more` and `stop`; `changed` is called after each reply. */
+  constructor(calls, changed) {
+    this.calls = calls;
     this.changed = changed;
     this.turn = 0;
     this.name = ''; // the server's name of the current run
@@ -57,7 +57,7 @@ export class TrainingRun {
       this.full = '';
       this.name = run;
       for (let seen = 0; ; ) {
-        const { before, messages, over } = await this.asks.more({ run, seen });
+        const { before, messages, over } = await this.calls.more({ run, seen });
         if (turn !== this.turn) return;
         seen += messages.length;
         this.before = before;
@@ -84,7 +84,7 @@ export class TrainingRun {
       this.full = errorText(answer);
       this.changed();
     };
-    const started = this.begun.then(async () => (isCurrent() ? ((await this.asks.begin(about, isCurrent, onFull))?.run ?? '') : ''));
+    const started = this.begun.then(async () => (isCurrent() ? ((await this.calls.begin(about, isCurrent, onFull))?.run ?? '') : ''));
     this.begun = started.catch(() => {});
     return started;
   }
@@ -100,7 +100,7 @@ export class TrainingRun {
   }
 
   leave(run) {
-    this.asks.stop({ run }).catch(() => {}); // the server also stops abandoned runs
+    this.calls.stop({ run }).catch(() => {}); // the server also stops abandoned runs
   }
 
   receive(message) {
@@ -123,10 +123,10 @@ export class TrainingRun {
 }
 
 /** Whether the output is a translation of the sentence. */
-export const isRight = ({ accepted_targets: accepted }, sentence, written) => accepted[sentence].includes(written);
+export const isRight = ({ accepted_targets: accepted }, sentence, text) => accepted[sentence].includes(text);
 
 /** Key of the phrase for the result; a sentence may have several correct translations. */
-export function verdictOf(beginning, sentence, written) {
-  const word = isRight(beginning, sentence, written) ? 'right' : 'wrong';
+export function getVerdict(beginning, sentence, text) {
+  const word = isRight(beginning, sentence, text) ? 'right' : 'wrong';
   return `lesson_train_${word}${beginning.accepted_targets[sentence].length > 1 ? '_of' : ''}`;
 }

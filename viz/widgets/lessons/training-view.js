@@ -11,10 +11,10 @@ const FRAME = 150; // milliseconds per snapshot
 const QUEUE_PHRASES = ['lesson_train_begins', 'lesson_train_waits_one']; // by the number of runs ahead in the queue
 
 export class TrainingView {
-  /** `asks`: server calls (training-run.js). */
-  constructor(asks) {
-    this.run = new TrainingRun(asks, () => this.onMessages());
-    this.asked = []; // settings of the runs
+  /** `calls`: server calls (training-run.js). */
+  constructor(calls) {
+    this.run = new TrainingRun(calls, () => this.onMessages());
+    this.settings = []; // settings of the runs
     this.key = '';
     this.shown = false;
     this.place = 0; // index of the displayed snapshot
@@ -42,7 +42,7 @@ export class TrainingView {
     if (key !== this.key) {
       this.stop();
       this.key = key;
-      this.asked = runs;
+      this.settings = runs;
       this.place = 0;
       this.look = { sentence, layer: -1, head: -1 };
       this.run.clear(messages);
@@ -76,7 +76,7 @@ export class TrainingView {
       return;
     }
     this.place = 0;
-    this.run.begin({ runs: this.asked });
+    this.run.begin({ runs: this.settings });
   }
 
   /** Stop playback, and the run on the server. */
@@ -163,7 +163,7 @@ export class TrainingView {
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
     this.curve.element.hidden = this.sentences.hidden = this.pairs.hidden = !runs.length;
     if (!runs.length) return;
-    const names = runs.length > 1 ? runs.map(({ beginning }) => nameOf(beginning.run, runs)) : [''];
+    const names = runs.length > 1 ? runs.map(({ beginning }) => runName(beginning.run, runs)) : [''];
     this.curve.draw({ runs, names, step: currentStep });
     this.drawSentences(runs[0].beginning);
     const { layer, head } = this.chosen(runs[0].beginning.run);
@@ -212,7 +212,7 @@ export class TrainingView {
 }
 
 /** Name of a run: the field in which two runs differ. */
-function nameOf(own, runs) {
+function runName(own, runs) {
   const [first, second] = runs.map(({ beginning }) => beginning.run);
   const field = Object.keys(first).find((name) => first[name] !== second[name]);
   if (!field) return '';

@@ -27,16 +27,16 @@ export function plainSentencesBar(plain) {
 export function scoresChart(scores) {
   if (!scores) return null;
   const highest = Math.max(...scores.tests.flatMap(({ score, goal }) => [score, goal ?? 0]));
-  const percentOf = (value) => `${(100 * value) / highest}%`;
+  const toPercent = (value) => `${(100 * value) / highest}%`;
   const row = ({ test, score, goal }) => {
     const goalMark =
-      goal === null ? null : make('span', { class: 'goal', style: `left:${percentOf(goal)}`, title: t('models_goal', { goal }) });
+      goal === null ? null : make('span', { class: 'goal', style: `left:${toPercent(goal)}`, title: t('models_goal', { goal }) });
     return [
       make('dt', { lang: 'en' }, test),
       make(
         'dd',
         {},
-        make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${percentOf(score)}` }), goalMark),
+        make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${toPercent(score)}` }), goalMark),
         make('b', { class: 'numeric' }, score.toLocaleString(state.language, { minimumFractionDigits: 1 })),
         goal === null ? null : make('span', { class: 'quiet numeric' }, t('models_goal', { goal })),
       ),

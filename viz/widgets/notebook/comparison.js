@@ -5,7 +5,7 @@ import { on as onPage } from '../core/state.js';
 import { axes, nearestHead, view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { Comparison, differenceText } from '../headview/comparison.js';
-import { highlightOf } from '../headview/highlights.js';
+import { getHighlight } from '../headview/highlights.js';
 import { mountPointer, cellOfElement } from '../headview/pointer.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { RecordingSource } from '../recording/recording-source.js';
@@ -20,9 +20,9 @@ export class RecordingComparison {
     this.recordings = recordings;
     this.store = store;
     this.title = make('h2', {});
-    this.says = make('p', { class: 'says' });
+    this.description = make('p', { class: 'says' });
     this.maps = make('div', { class: 'maps compare' });
-    this.head = make('div', { class: 'head' }, this.title, this.says, this.maps);
+    this.head = make('div', { class: 'head' }, this.title, this.description, this.maps);
     element.append(this.head);
     this.sources = recordings.map((recording) => new RecordingSource(recording));
     // The source serves both recordings; `of` in a view is the recording's index.
@@ -57,7 +57,7 @@ export class RecordingComparison {
       haveKind && this.recordings.map((recording) => JSON.stringify(Object.values(axes(recording, kind, state)).map(labels)));
     this.views = null;
     this.maps.hidden = !haveKind || labelTexts[0] !== labelTexts[1];
-    this.says.textContent = this.maps.hidden ? t('compare_other_tokens') : '';
+    this.description.textContent = this.maps.hidden ? t('compare_other_tokens') : '';
     this.alike(!this.maps.hidden);
     if (this.maps.hidden) return;
     const visibleHead = state.preview ?? state;
@@ -67,12 +67,12 @@ export class RecordingComparison {
     });
     const [first, second] = this.views;
     this.maps.style.setProperty('--plane', `${this.comparison.show(this.source, first, second, this.width || 780)}px`);
-    this.says.textContent = differenceText(first, second, 'matrix');
+    this.description.textContent = differenceText(first, second, 'matrix');
     this.light();
   }
 
   light() {
-    if (this.views) for (const map of this.comparison.maps) map.highlight(highlightOf(this.store.state));
+    if (this.views) for (const map of this.comparison.maps) map.highlight(getHighlight(this.store.state));
   }
 }
 

@@ -3,7 +3,7 @@
 import { make } from '../core/dom.js';
 
 /** The iframe element in the notebook's page, or null if the page has another origin. */
-export function frameOf() {
+export function findFrame() {
   try {
     return window.frameElement;
   } catch {
@@ -14,14 +14,14 @@ export function frameOf() {
 /** Whether the notebook is dark, by the first opaque background behind the iframe, else by the theme's name. */
 export function isDark(frame, preferred) {
   for (let element = frame; element; element = element.parentElement ?? element.getRootNode?.().host) {
-    const [red, green, blue, opacity] = pixelOf(getComputedStyle(element).backgroundColor);
+    const [red, green, blue, opacity] = toPixel(getComputedStyle(element).backgroundColor);
     if (opacity > 127) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
   }
   return themeByName(frame?.ownerDocument) ?? preferred;
 }
 
 /** A CSS colour as [red, green, blue, opacity], each from 0 to 255. */
-function pixelOf(colour) {
+function toPixel(colour) {
   const [, numbers] = /^rgba?\((.*)\)$/.exec(colour) ?? [];
   if (numbers) {
     const [red, green, blue, opacity = 1] = (numbers.match(/[\d.]+/g) ?? []).map(Number);

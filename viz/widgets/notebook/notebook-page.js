@@ -7,13 +7,13 @@ import { browserLanguage, setLanguage } from '../core/i18n.js';
 import { LEVEL_OF_ONE, Recording, RecordingView, inflated, initialState } from '../recording/recording-view.js';
 import { RecordingComparison } from './comparison.js';
 import { syncSelection, parseSelection } from './selection-sync.js';
-import { followNotebook, frameOf } from './environment.js';
+import { followNotebook, findFrame } from './environment.js';
 
 /** @type {any} standalone host: no messages in either direction */
 const STANDALONE_HOST = {
   shown: () => globalThis.headlightShown,
   look: () => globalThis.headlightShown.look,
-  maps: () => Object.fromEntries(Object.entries(globalThis.headlightShown.maps).map(([name, text]) => [name, bytesOf(text)])),
+  maps: () => Object.fromEntries(Object.entries(globalThis.headlightShown.maps).map(([name, text]) => [name, toBytes(text)])),
   tell: () => {},
   hear: () => {},
   ask: null,
@@ -23,7 +23,7 @@ const STANDALONE_HOST = {
 
 /** @param {HTMLElement} root */
 export async function open(root) {
-  const frame = frameOf();
+  const frame = findFrame();
   const host = /** @type {any} */ (frame)?.headlight?.() ?? STANDALONE_HOST;
   addEventListener('pagehide', host.leave);
   /** @type {any} */ (frame?.previousElementSibling)?.matches('.headlight-still') && frame.previousElementSibling.remove();
@@ -91,6 +91,6 @@ function requestHeads(host, { place, kind, heads, small }) {
   waiting.get(key).push(...heads);
 }
 
-const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+const toBytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const bytesIn = (view) =>
   view instanceof ArrayBuffer ? new Uint8Array(view) : new Uint8Array(view.buffer, view.byteOffset, view.byteLength);

@@ -6,15 +6,15 @@ import { axes, nearestHead } from '../core/map-view.js';
 const LOOK = ['kind', 'layer', 'head', 'row', 'column'];
 
 /** The selection as token indices, independent of merged words and hidden special tokens. */
-function selectionOf(recording, { kind, layer, head, row, column, words, special }) {
+function getSelection(recording, { kind, layer, head, row, column, words, special }) {
   const items = axes(recording, kind, { words, special });
   const token = (axis, index) => (index === null ? null : (items[axis][index]?.places[0] ?? null));
   return { kind, layer, head, row: token('rows', row), column: token('columns', column) };
 }
 
 /** Store changes for a selection as token indices. Fields missing in the recording stay unchanged or become null. */
-function storeChanges(recording, state, wanted) {
-  const selection = { ...selectionOf(recording, state), ...wanted };
+function storeChanges(recording, state, changes) {
+  const selection = { ...getSelection(recording, state), ...changes };
   const kind = recording.kinds?.includes(selection.kind) === false ? state.kind : selection.kind;
   const items = axes(recording, kind, state);
   const item = (axis, token) => {
@@ -25,8 +25,8 @@ function storeChanges(recording, state, wanted) {
 }
 
 /** Initial changes of the store for the selection from Python. Null keeps the current value. */
-export function parseSelection(recording, look, asked) {
-  const values = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null));
+export function parseSelection(recording, look, selection) {
+  const values = Object.fromEntries(Object.entries(selection).filter(([, value]) => value !== null));
   const changes = storeChanges(recording, { ...look, kind: values.kind ?? look.kind }, values);
   return { ...NO_SELECTION, ...changes, ...nearestHead(recording, changes.kind, changes) };
 }
@@ -35,7 +35,7 @@ export function parseSelection(recording, look, asked) {
 export function syncSelection(store, recording, host) {
   let lastSent = '';
   const sendSelection = () => {
-    const selection = selectionOf(recording, store.state);
+    const selection = getSelection(recording, store.state);
     const text = JSON.stringify(selection);
     if (text === lastSent) return;
     lastSent = text;

@@ -6,7 +6,7 @@ const PAGE = ''; // HTML of the iframe, inserted by `viz/notebook/iframe.py`
 const SYNCED = ['kind', 'layer', 'head', 'row', 'column'];
 
 /** The host interface of the view in the iframe, backed by the widget's model. */
-function hostOf(model) {
+function createHost(model) {
   const abortController = new AbortController();
   const listen = (name, listener) => {
     model.on(name, listener);
@@ -35,7 +35,7 @@ function render({ model, el }) {
   const frame = document.createElement('iframe');
   frame.title = 'Headlight';
   frame.style.cssText = 'display:block;width:100%;height:640px;border:0;background:transparent';
-  Object.assign(frame, { headlight: () => hostOf(model), srcdoc: PAGE });
+  Object.assign(frame, { headlight: () => createHost(model), srcdoc: PAGE });
   el.append(frame);
   return () => frame.remove();
 }

@@ -36,28 +36,28 @@ function purge(element) {
 function show(element, figure) {
   last.set(element, figure);
   element.data = figure.traces;
-  const drawn = pending.get(element) ?? overlayCanvas(element);
-  Object.assign(drawn, figure);
-  draw(drawn);
-  clearTimeout(drawn.timer);
-  if (globalThis.Plotly && !drawn.loading) drawn.timer = setTimeout(() => handOver(element), IDLE_MS);
+  const drawing = pending.get(element) ?? overlayCanvas(element);
+  Object.assign(drawing, figure);
+  draw(drawing);
+  clearTimeout(drawing.timer);
+  if (globalThis.Plotly && !drawing.loading) drawing.timer = setTimeout(() => handOver(element), IDLE_MS);
 }
 
 /** Covers an element with a canvas and hides its children. */
 function overlayCanvas(element) {
-  const drawn = { canvas: document.createElement('canvas'), loading: false, timer: 0 };
-  drawn.canvas.style.cssText = 'position:absolute;inset:0';
+  const drawing = { canvas: document.createElement('canvas'), loading: false, timer: 0 };
+  drawing.canvas.style.cssText = 'position:absolute;inset:0';
   for (const child of element.children) child.style.display = 'none';
-  element.append(drawn.canvas);
-  pending.set(element, drawn);
+  element.append(drawing.canvas);
+  pending.set(element, drawing);
   // Without Plotly, as in a notebook, the canvas stays.
   if (!globalThis.Plotly && tables.versions['plotly.js']) {
-    drawn.loading = true;
+    drawing.loading = true;
     nextFrame()
       .then(loadPlotly)
       .then(() => handOver(element), console.warn);
   }
-  return drawn;
+  return drawing;
 }
 
 /** Resolves after the next frame, so that the page is painted before the browser parses Plotly. */
@@ -95,7 +95,7 @@ export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width
   const edges = (count, size) => Int32Array.from({ length: count + 1 }, (_, edge) => Math.round((edge * size) / count));
   const [across, down] = [edges(z[0].length, width), edges(z.length, height)];
   const [before, above] = [xgap, ygap].map((gap) => Math.floor(gap / 2));
-  const colourOf = coloursOf(colorscale);
+  const getColour = colourLookup(colorscale);
   for (let row = 0; row < z.length; row++) {
     const weights = z[row];
     const top = width * (down[row] + above);
@@ -104,7 +104,7 @@ export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width
     for (let column = 0; column < weights.length; column++) {
       if (weights[column] === null) continue;
       const from = top + across[column] + before;
-      const colour = colourOf((weights[column] - zmin) / (zmax - zmin));
+      const colour = getColour((weights[column] - zmin) / (zmax - zmin));
       pixels.fill(colour, from, from + across[column + 1] - across[column] - xgap);
     }
     for (let line = top + width; line < bottom; line += width) pixels.copyWithin(line, top, top + width);
@@ -112,7 +112,7 @@ export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width
 }
 
 /** Function from a value to an RGBA pixel, by a colour scale of `[place, '#rrggbb']`. Values are clamped to [0, 1]. */
-export function coloursOf(scale) {
+export function colourLookup(scale) {
   const places = scale.map(([place]) => place);
   const channels = scale.map(([, hex]) => [1, 3, 5].map((start) => Number.parseInt(hex.slice(start, start + 2), 16)));
   const pixel = new Uint32Array(1);

@@ -37,8 +37,8 @@ const WORDS = '[data-keys]';
 /** All words of both sentences, each with the keys of its tokens. */
 export function deskWords() {
   const { source, target } = desk().sentences;
-  const wordsOf = (sentence) => /** @type {HTMLElement[]} */ ([...(sentence?.querySelectorAll(WORDS) ?? [])]);
-  return [...wordsOf(source), ...wordsOf(target)];
+  const getWords = (sentence) => /** @type {HTMLElement[]} */ ([...(sentence?.querySelectorAll(WORDS) ?? [])]);
+  return [...getWords(source), ...getWords(target)];
 }
 
 /**

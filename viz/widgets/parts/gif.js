@@ -6,7 +6,7 @@ const LONGEST = 4096; // number of LZW codes at which the dictionary is reset
 
 /** Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
 export function encodeGif(frames, width, height) {
-  const { colours, indexOf } = tableOf(frames);
+  const { colours, indexOf } = colourTable(frames);
   const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
   for (let place = 0; place < MOST; place++) out.push(...channels(colours[place] ?? 0));
   out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
@@ -25,7 +25,7 @@ const channels = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
 const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
 
 /** Table of the most frequent colours of all frames, and a function that returns the index of the nearest one. */
-function tableOf(frames) {
+function colourTable(frames) {
   const counts = new Map();
   for (const { pixels } of frames) {
     for (let at = 0; at < pixels.length; at += 4) {

@@ -6,14 +6,14 @@ import { t } from '../core/i18n.js';
 
 export class HubAway {
   constructor() {
-    this.says = make('p', { role: 'status' });
+    this.description = make('p', { role: 'status' });
     this.again = make('button', { type: 'button', class: 'link', onclick: () => look(true) });
-    this.element = make('div', { class: 'hub-away', hidden: true }, this.says, this.again);
+    this.element = make('div', { class: 'hub-away', hidden: true }, this.description, this.again);
   }
 
   draw() {
     this.element.hidden = !state.hubAway;
-    this.says.textContent = state.hubAway ? t('hub_away', { host: state.hubAway }) : '';
+    this.description.textContent = state.hubAway ? t('hub_away', { host: state.hubAway }) : '';
     this.again.textContent = t('offer_again');
   }
 }

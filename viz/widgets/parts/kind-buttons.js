@@ -32,9 +32,9 @@ export function chooseKind({ state, set }, translation, kind) {
 export function mountKinds(element, store, source, short = () => false) {
   const { state } = store;
   const choices = make('div', { class: 'choices', role: 'radiogroup' });
-  const says = make('p', { class: 'kind-says' });
+  const caption = make('p', { class: 'kind-says' });
   element.classList.add('kinds');
-  element.append(choices, says);
+  element.append(choices, caption);
   element.addEventListener('click', (event) => {
     const button = event.target.closest('[data-kind]');
     if (button) pick(button.dataset.kind);
@@ -69,6 +69,6 @@ export function mountKinds(element, store, source, short = () => false) {
       return button;
     });
     reconcile(choices, ...buttons);
-    says.textContent = source().kindText(state.kind);
+    caption.textContent = source().kindText(state.kind);
   };
 }

@@ -7,15 +7,15 @@ const SEARCH_FROM_ITEMS = 24; // longer lists get a search field
 const EDGE = 16; // pixels between the list and the window's edge
 const TYPEAHEAD_MS = 800; // maximum pause between letters of one type-ahead query
 
-let made = 0;
+let count = 0;
 
 const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
 export class ListBox {
   /** `choose(value)`: called on a selection; `opened()`: called on opening; `end`: element below the list. */
   constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
-    made += 1;
-    const id = `picker-${made}`;
+    count += 1;
+    const id = `picker-${count}`;
     this.choose = choose;
     this.opened = opened;
     this.id = id;

@@ -12,7 +12,7 @@ export const measureNames = (translation, kind) => Object.keys(translation?.meas
 const decoded = new WeakMap();
 
 /** The measures of all heads of a kind, `[layer][head]`, each a record by name. Undefined measures are NaN. */
-export function measuresOf(translation, kind) {
+export function listMeasures(translation, kind) {
   const known = decoded.get(translation) ?? decoded.set(translation, {}).get(translation);
   known[kind] ??= decodeMeasures(translation, kind);
   return known[kind];
@@ -34,9 +34,9 @@ function decodeValues([, scale, letters]) {
 }
 
 /** Scale of a measure: shares range from 0 to 1, other measures up to the maximum of the kind. */
-export function scaleOf(translation, kind, name) {
+export function measureScale(translation, kind, name) {
   const [unit] = translation.measures[kind][name];
-  const values = measuresOf(translation, kind)
+  const values = listMeasures(translation, kind)
     .flat()
     .map((head) => head[name]);
   const high = unit === 'share' ? 1 : Math.max(1e-9, ...values.filter((value) => value === value));

@@ -16,8 +16,8 @@ export function reliabilityLine(reliability) {
   const items = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
   const whole = !items.length && grade !== 'right' && probability !== null;
   if (whole) items.push(make('span', { class: 'reason' }, t('reliable_whole')));
-  const shown = make('b', { class: 'grade', data: { grade } }, t(GRADES[grade]));
-  return [shown, ...(about ? [' ', make('span', { class: 'of-100' }, about)] : []), ...items.flatMap((reason) => [' · ', reason])];
+  const verdict = make('b', { class: 'grade', data: { grade } }, t(GRADES[grade]));
+  return [verdict, ...(about ? [' ', make('span', { class: 'of-100' }, about)] : []), ...items.flatMap((reason) => [' · ', reason])];
 }
 
 /** Spans of the sentence that the reasons refer to, `[start, end]` each, in order. */

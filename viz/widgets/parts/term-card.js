@@ -46,9 +46,9 @@ export class TermCard {
   }
 
   /** Adds the accessible description of a term. */
-  describe(term, says) {
+  describe(term, description) {
     const id = `term-${term}`;
-    if (!document.getElementById(id)) this.meanings.append(make('span', { id }, says));
+    if (!document.getElementById(id)) this.meanings.append(make('span', { id }, description));
   }
 
   schedule(act, pause) {
@@ -71,11 +71,11 @@ export class TermCard {
     event.stopImmediatePropagation();
   }
 
-  open(over, held) {
+  open(over, isPinned) {
     clearTimeout(this.timer);
     if (!over.isConnected) return;
     this.term = over;
-    this.held = held;
+    this.held = isPinned;
     const term = over.dataset.term ?? over.dataset.explains;
     replace(this.element, make('b', {}, t(`term_${term}`)), make('p', {}, t(`term_${term}_says`)));
     this.element.hidden = false;
@@ -96,8 +96,8 @@ export class TermCard {
       this.close();
       return;
     }
-    const seen = this.term.getClientRects()[0] ?? { left: 0, top: -1, bottom: -1 };
-    const [left, top, bottom, room] = [seen.left, seen.top, seen.bottom, innerHeight].map((each) => each / pageZoom());
+    const box = this.term.getClientRects()[0] ?? { left: 0, top: -1, bottom: -1 };
+    const [left, top, bottom, room] = [box.left, box.top, box.bottom, innerHeight].map((each) => each / pageZoom());
     if (bottom < 0 || top > room) {
       this.close();
       return;

@@ -37,19 +37,19 @@ export class TranslatedText {
     const before = this.tokens.map((token) => token.id);
     this.tokens = tokens;
     this.element.lang = language;
-    const shown = [];
+    const nodes = [];
     let end = 0;
     for (const [place, token] of tokens.entries()) {
       if (token.special || token.piece > 0) continue;
       const last = token.pieces > 1 ? (tokens[place + token.pieces - 1] ?? token) : token;
-      const apart = token.start > end && shown.length > 0;
-      if (apart) shown.push(text.slice(end, token.start));
-      const joins = shown.length > 0 && !apart; // pieces of one word share an edge
-      if (joins) shown.at(-1).classList.add('joined');
+      const apart = token.start > end && nodes.length > 0;
+      if (apart) nodes.push(text.slice(end, token.start));
+      const joins = nodes.length > 0 && !apart; // pieces of one word share an edge
+      if (joins) nodes.at(-1).classList.add('joined');
       end = Math.max(end, last.end);
       const keys = tokens.slice(place, place + (token.pieces || 1)).map(({ key }) => key);
       const data = { place, ...(token.key ? { keys: keys.join(' ') } : {}) };
-      const word = make('span', { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data }, readsAs(token, text));
+      const word = make('span', { class: 'word', role: 'button', tabindex: nodes.length ? -1 : 0, data }, readsAs(token, text));
       word.style.setProperty('--doubt', doubtShade(token.probability) || 'transparent');
       word.classList.toggle('joins', joins);
       word.classList.toggle('forced', forced === place);
@@ -59,9 +59,9 @@ export class TranslatedText {
           'aria-label',
           t('token_probability', { token: word.textContent.trim() || token.label, probability: twoDecimals(token.probability) }),
         );
-      shown.push(word);
+      nodes.push(word);
     }
-    replace(this.element, ...shown);
+    replace(this.element, ...nodes);
     this.hideUnwritten();
   }
 

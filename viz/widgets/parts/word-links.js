@@ -21,13 +21,13 @@ export function linkUnits(tokens, text, byWords) {
 export function attentionLinks(map, targets, sources, shift) {
   if (!sources.length) return [];
   return targets.map((unit, target) => {
-    const own = sources.map((source) => weightOf(map, unit, source, shift));
+    const own = sources.map((source) => linkWeight(map, unit, source, shift));
     return [own.indexOf(Math.max(...own)), target];
   });
 }
 
 /** Sum of the weights from a target unit to a source unit. */
-function weightOf({ weights, rows, columns }, { places }, source, shift) {
+function linkWeight({ weights, rows, columns }, { places }, source, shift) {
   let sum = 0;
   for (const place of places) {
     const row = Math.min(place + shift, rows - 1);
@@ -41,7 +41,7 @@ function weightOn(map, targets, sources, shift, gold) {
   let sum = 0;
   for (const name of gold.keys()) {
     const [source, target] = name.split('-').map(Number);
-    sum += weightOf(map, targets[target], sources[source], shift) / targets[target].places.length;
+    sum += linkWeight(map, targets[target], sources[source], shift) / targets[target].places.length;
   }
   return gold.size ? sum / gold.size : 0;
 }

@@ -6,7 +6,7 @@ import { make, replace } from '../core/dom.js';
 export class FigureBlock {
   constructor() {
     this.title = make('h3', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.head = make('div', { class: 'block-head' }, this.title);
     this.plot = make('div', { class: 'plot' });
     this.picture = make('div', { role: 'img' }, this.plot);
@@ -15,12 +15,12 @@ export class FigureBlock {
     this.inside = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
     this.numbers = make('details', {}, this.summary, this.inside);
     this.numbers.addEventListener('toggle', () => this.fill());
-    this.element = make('div', { class: 'block' }, this.head, this.says, this.picture, this.legend, this.numbers);
+    this.element = make('div', { class: 'block' }, this.head, this.description, this.picture, this.legend, this.numbers);
   }
 
-  name(title, says) {
+  name(title, caption) {
     this.title.textContent = title;
-    this.says.textContent = says;
+    this.description.textContent = caption;
   }
 
   /** Sets the contents of the table; `rows` may be a function, which is called when the table is rendered. */
@@ -44,7 +44,7 @@ export class FigureBlock {
 const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array };
 
 /** Decodes the data of a Plotly trace, which are typed arrays in base64 or plain lists. */
-export function numbersOf(data) {
+export function toNumbers(data) {
   if (!data.bdata) {
     const values = Float32Array.from(data.flat());
     return { values, rows: data.length, columns: data[0]?.length ?? 1 };

@@ -5,7 +5,7 @@ import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { fourDecimals, signed } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { FigureBlock, numbersOf } from './figure-block.js';
+import { FigureBlock, toNumbers } from './figure-block.js';
 import { drawMap, drawPlot } from './plots.js';
 
 const MAX_HEIGHT = 440; // of a map, in pixels
@@ -47,7 +47,7 @@ export class EncodingFigures {
     const { form, figure } = this.answer;
     const { data, layout } = figure;
     const table = data[1].type === 'heatmap';
-    this.map = numbersOf(data[0].z);
+    this.map = toNumbers(data[0].z);
     const count = table ? this.map.columns : data.length - 1;
     this.chosen = Math.min(this.chosen, count - 1);
     Object.assign(this.picker, { min: 0, max: count - 1, value: this.chosen });
@@ -93,8 +93,8 @@ export class EncodingFigures {
     const column = Array.from({ length: rows }, (_, row) => values[row * columns + number]);
     this.showMap(this.first, data[0], layout.xaxis, layout.yaxis, number);
     const period = periods?.[number];
-    const says = period ? t('positions_wave_period', { period: readable(period) }) : t('positions_wave_says');
-    this.wave.name(t('positions_wave', { number }), says);
+    const caption = period ? t('positions_wave_period', { period: readable(period) }) : t('positions_wave_says');
+    this.wave.name(t('positions_wave', { number }), caption);
     const wave = {
       ...data[2],
       y: column,
@@ -125,13 +125,13 @@ export class EncodingFigures {
     }
     this.showMap(this.first, { ...pairs, ...spread(heads[number], this.map.rows) }, layout.xaxis, layout.yaxis);
     replace(this.second.legend);
-    const lines = heads.map((line, head) => lineOf(line, head === number, form === 'buckets'));
+    const lines = heads.map((line, head) => drawLine(line, head === number, form === 'buckets'));
     this.show(this.second, lines, { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 6 }, height: this.tall() });
     this.listDistances(heads, layout.xaxis3.title.text);
   }
 
   listDistances(heads, title) {
-    const [distances, values] = [numbersOf(heads[0].x).values, heads.map((line) => numbersOf(line.y).values)];
+    const [distances, values] = [toNumbers(heads[0].x).values, heads.map((line) => toNumbers(line.y).values)];
     const names =
       heads.length > 1 ? heads.map((_, head) => t('positions_pick_head_number', { number: head + 1 })) : [t('positions_map_buckets')];
     const formatValue = (value) => (this.answer.form === 'buckets' ? value : signed(value, 4));
@@ -157,7 +157,7 @@ export class EncodingFigures {
 
 /** Expands one value per distance to a map of all queries and keys. */
 function spread(line, positions) {
-  const { values } = numbersOf(line.y);
+  const { values } = toNumbers(line.y);
   const z = Array.from({ length: positions }, (_, query) =>
     Array.from({ length: positions }, (_, key) => values[key - query + positions - 1]),
   );
@@ -166,7 +166,7 @@ function spread(line, positions) {
 }
 
 /** Line of one head by distance; the selected head is emphasised. Buckets are steps, since distances are integers. */
-function lineOf(line, strong, buckets) {
+function drawLine(line, strong, buckets) {
   const steps = buckets ? { mode: 'lines+markers', marker: { size: 5 } } : {};
   const look = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: strong && !buckets ? 3 : 1.5 };
   return { ...line, ...steps, xaxis: 'x', yaxis: 'y', opacity: strong ? 1 : 0.45, line: look };

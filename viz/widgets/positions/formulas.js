@@ -16,14 +16,14 @@ const FORMULAS = {
 };
 
 /** The formula of an encoding as lines of text; `offset`: table row of the first position. */
-export function formulasOf({ encoding, base, offset, closed }) {
+export function listFormulas({ encoding, base, offset, closed }) {
   const place = offset ? `(p + ${offset})` : 'p';
   const lines = FORMULAS[closed ? 'closed_waves' : encoding] ?? [];
   return lines.map((line) => line.replace('BASE', base).replace('PLACE', place));
 }
 
 /** The formula of an encoding as elements. */
-export const formulaLines = (answer) => formulasOf(answer).map((line) => make('div', {}, ...withScripts(line)));
+export const formulaLines = (answer) => listFormulas(answer).map((line) => make('div', {}, ...withScripts(line)));
 
 /** Converts a line to text and elements for sub- and superscripts. */
 function withScripts(text) {

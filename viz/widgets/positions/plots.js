@@ -4,7 +4,7 @@ import { replace } from '../core/dom.js';
 import { fourDecimals, formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
-import { numbersOf } from './figure-block.js';
+import { toNumbers } from './figure-block.js';
 
 const FIXED = { showlegend: false, dragmode: false, autosize: true, margin: { l: 52, r: 8, t: 8, b: 44 }, hovermode: 'closest' };
 
@@ -13,19 +13,19 @@ export function drawPlot(plotly, block, traces, layout) {
   const fixed = (axis) => ({ ...axis, fixedrange: true });
   const whole = { ...FIXED, ...layout, xaxis: fixed(layout.xaxis), yaxis: fixed(layout.yaxis) };
   plotly.react(block.plot, traces, whole, { displayModeBar: false, responsive: true });
-  block.picture.setAttribute('aria-label', `${block.title.textContent}. ${block.says.textContent}`);
+  block.picture.setAttribute('aria-label', `${block.title.textContent}. ${block.description.textContent}`);
 }
 
 /** Draws a heatmap. `marked`: column to frame, or null; `buckets`: whether the cells are indices of buckets. */
 export function drawMap(plotly, block, trace, { xaxis, yaxis, marked, template, height, buckets }) {
-  const { rows, columns, values } = numbersOf(trace.z);
+  const { rows, columns, values } = toNumbers(trace.z);
   const formatValue = (number) => (buckets ? String(number) : formatSigned(number, Math.abs(number) >= 100 ? 0 : 2));
   const [low, high] = [formatValue(buckets ? 0 : trace.zmin), formatValue(trace.zmax)];
-  const shown = { ...trace, ...(buckets ? { zmin: -trace.zmax } : {}), xaxis: 'x', yaxis: 'y' };
+  const heatmap = { ...trace, ...(buckets ? { zmin: -trace.zmax } : {}), xaxis: 'x', yaxis: 'y' };
   const title = (axis) => ({ title: axis.title, nticks: 8 });
   const axes = { xaxis: title(xaxis), yaxis: { ...title(yaxis), autorange: 'reversed' } };
   const shapes = marked === null ? [] : [frame(marked, rows)];
-  drawPlot(plotly, block, [shown], { template, ...axes, height, shapes });
+  drawPlot(plotly, block, [heatmap], { template, ...axes, height, shapes });
   replace(block.legend, buckets ? null : colourRamp(trace.zmin < 0 ? 'difference' : 'headlight', low, high));
   block.picture.setAttribute('aria-label', t('positions_alt_map', { name: block.title.textContent, rows, columns, low, high }));
   const head = ['', ...Array.from({ length: columns }, (_, column) => column)];

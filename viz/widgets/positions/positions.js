@@ -25,7 +25,7 @@ class PositionsTab {
     this.encoding = null;
     this.length = null;
     this.turn = 0;
-    this.kept = new Map();
+    this.cache = new Map();
     this.answer = null;
     this.build();
     this.listen();
@@ -39,7 +39,7 @@ class PositionsTab {
     this.list = make('div', { class: 'encodings', role: 'radiogroup' });
     this.title = make('h2', {});
     this.own = make('span', { class: 'own' });
-    this.says = make('p', { class: 'explains' });
+    this.description = make('p', { class: 'explains' });
     this.formula = make('div', { class: 'formula' });
     this.where = make('p', { class: 'quiet' });
     this.note = make('p', { class: 'says-so', role: 'status' });
@@ -52,7 +52,7 @@ class PositionsTab {
     this.controls = make('div', { class: 'controls' }, length, this.follow);
     this.figures = new EncodingFigures();
     const head = make('div', { class: 'headline' }, this.title, this.own);
-    const texts = make('div', { class: 'told' }, head, this.says, this.formula, this.where);
+    const texts = make('div', { class: 'told' }, head, this.description, this.formula, this.where);
     const detail = make('div', { class: 'detail' }, texts, this.controls, this.note, this.error, this.figures.element);
     this.root.append(make('div', { class: 'lead' }, this.lead, this.lesson), make('div', { class: 'two' }, this.list, detail));
   }
@@ -105,9 +105,9 @@ class PositionsTab {
     const key = JSON.stringify(request);
     this.root.setAttribute('aria-busy', 'true');
     try {
-      const [answer, plotly] = await Promise.all([this.kept.get(key) ?? callLatest(this.ask, request), loadPlotly()]);
-      if (this.kept.size >= MAX_CACHED) this.kept.delete(this.kept.keys().next().value);
-      this.kept.set(key, answer);
+      const [answer, plotly] = await Promise.all([this.cache.get(key) ?? callLatest(this.ask, request), loadPlotly()]);
+      if (this.cache.size >= MAX_CACHED) this.cache.delete(this.cache.keys().next().value);
+      this.cache.set(key, answer);
       if (turn !== this.turn) return;
       this.error.textContent = '';
       this.draw(plotly, answer);
@@ -127,7 +127,7 @@ class PositionsTab {
     this.lesson.textContent = t('positions_lesson');
     this.title.textContent = t(`positions_name_${encoding}`);
     this.own.textContent = encoding === own ? t('positions_own', { model: this.model }) : '';
-    this.says.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');
+    this.description.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');
     const like = encoding === 'sinusoidal_halves' ? 'sinusoidal' : encoding;
     replace(this.formula, ...formulaLines(answer));
     this.where.textContent = t(`positions_where_${like}`, answer);

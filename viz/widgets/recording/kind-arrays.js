@@ -20,7 +20,7 @@ const LAYER = /^(?:(.*?\D)[_.-]?)?(\d+)$/; // attentions_0, layer.0, or arr_0 of
 const OF_LAYERS = { ...KIND_OF, layer: 'self', layers: 'self', arr: 'self' };
 
 /** Kind of an array by its name, and its layer if the array has a single layer; null for other names. */
-export function kindOf(name) {
+export function parseKind(name) {
   if (Object.hasOwn(KIND_OF, name)) return { kind: KIND_OF[name], layer: null };
   const [, base = 'layer', layer] = name.match(LAYER) ?? [];
   return layer !== undefined && Object.hasOwn(OF_LAYERS, base) ? { kind: OF_LAYERS[base], layer: Number(layer) } : null;
@@ -32,12 +32,12 @@ export function kindOf(name) {
  * @returns {Record<string, NumberArray>}
  */
 export function kindArrays(arrays) {
-  const names = Object.keys(arrays).filter((name) => kindOf(name) && arrays[name].numbers.length);
+  const names = Object.keys(arrays).filter((name) => parseKind(name) && arrays[name].numbers.length);
   const arraysByKind = {};
   for (const kind of new Set(Object.values(KIND_OF))) {
     const whole = Object.keys(KIND_OF).find((name) => KIND_OF[name] === kind && names.includes(name));
-    const layers = names.filter((name) => kindOf(name).kind === kind && kindOf(name).layer !== null);
-    layers.sort((one, other) => kindOf(one).layer - kindOf(other).layer);
+    const layers = names.filter((name) => parseKind(name).kind === kind && parseKind(name).layer !== null);
+    layers.sort((one, other) => parseKind(one).layer - parseKind(other).layer);
     if (whole) arraysByKind[kind] = wholeArray(kind, arrays[whole]);
     else if (layers.length)
       arraysByKind[kind] = stackLayers(

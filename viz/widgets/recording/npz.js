@@ -20,15 +20,15 @@ const LOCAL = 0x04034b50;
 /**
  * Inflates the files of a zip archive. Returns them by name, without files for which `wanted` returns false.
  * @param {Uint8Array<ArrayBuffer>} bytes
- * @param {(name: string) => boolean} wanted
+ * @param {(name: string) => boolean} filter
  */
-export async function unzip(bytes, wanted) {
+export async function unzip(bytes, filter) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const files = new Map();
   let left = MOST_BYTES;
   try {
     for (const { name, method, size, packed, start } of contents(view, bytes)) {
-      if (!wanted(name)) continue;
+      if (!filter(name)) continue;
       left -= size;
       if (left < 0) throw new FileError('too_large', { limit: MOST_BYTES / 1e6 });
       const from = start + 30 + view.getUint16(start + 26, true) + view.getUint16(start + 28, true);

@@ -1,10 +1,10 @@
 // Parses an attention file into a recording: `.npz` or `.json` from the page, `headlight inspect` or `view.save`.
 
 import { MAP_KINDS, Recording } from '../core/recording.js';
-import { sideOf } from '../core/translation.js';
-import { levelOf } from '../core/weight-decoding.js';
+import { axisSide } from '../core/translation.js';
+import { toLevel } from '../core/weight-decoding.js';
 import { FileError, MOST_BYTES, parseNpy, unzip } from './npz.js';
-import { MOST_WEIGHTS, flat, kindArrays, kindOf } from './kind-arrays.js';
+import { MOST_WEIGHTS, flat, kindArrays, parseKind } from './kind-arrays.js';
 
 const MAX_LABEL_CHARACTERS = 16;
 const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // array names in an error message: count and characters
@@ -17,18 +17,18 @@ export async function parseFile(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   const { names, arrays, texts } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes);
   const kinds = kindArrays(arrays);
-  if (!Object.keys(kinds).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: listOf(names) });
+  if (!Object.keys(kinds).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: formatNames(names) });
   return buildRecording(kinds, texts, file.name.replace(/\.\w+$/, ''));
 }
 
 async function fromArchive(bytes) {
   const [names, arrays, texts] = [[], {}, {}];
-  const wanted = (file) => {
+  const isNeeded = (file) => {
     const name = file.replace(/\.npy$/, '');
     names.push(name);
-    return name !== file && (kindOf(name) !== null || NAMES.includes(name));
+    return name !== file && (parseKind(name) !== null || NAMES.includes(name));
   };
-  for (const [file, content] of await unzip(bytes, wanted)) {
+  for (const [file, content] of await unzip(bytes, isNeeded)) {
     const name = file.slice(0, -4);
     const array = parseNpy(content);
     if (!NAMES.includes(name)) arrays[name] = array.texts ? { shape: array.shape, numbers: new Float32Array(0) } : array;
@@ -49,15 +49,15 @@ function fromJson(bytes) {
   }
   if (values === null || typeof values !== 'object') throw new FileError('no_such_file');
   const names = Array.isArray(values) ? [] : Object.keys(values);
-  const listed = names.filter((name) => kindOf(name) && Array.isArray(values[name]));
-  const arrays = Object.fromEntries(listed.map((name) => [name, flat(values[name], kindOf(name).kind)]));
+  const listed = names.filter((name) => parseKind(name) && Array.isArray(values[name]));
+  const arrays = Object.fromEntries(listed.map((name) => [name, flat(values[name], parseKind(name).kind)]));
   return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])) };
 }
 
 /** The first array names of a file for an error message, with long names truncated. */
-function listOf(names) {
-  const shown = names.slice(0, MOST_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
-  return [...shown, ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ');
+function formatNames(names) {
+  const visible = names.slice(0, MOST_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
+  return [...visible, ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ');
 }
 
 /** Builds a recording. Throws if weights are invalid or token counts do not match the arrays. */
@@ -87,7 +87,7 @@ function read(kind, weights) {
   const levels = new Uint16Array(weights.length);
   for (const [place, weight] of weights.entries()) {
     if (!(weight >= 0 && weight <= 1 + 30 * SUM_TOLERANCE)) throw new FileError('no_weights', { kind });
-    levels[place] = levelOf(weight);
+    levels[place] = toLevel(weight);
   }
   return levels;
 }
@@ -120,7 +120,7 @@ function sideLengths(about, kinds) {
       ['rows', 2],
       ['columns', 3],
     ])) {
-      const side = sideOf(kind, axis);
+      const side = axisSide(kind, axis);
       const count = about[kind].shape[place];
       if (lengths[side] && lengths[side] !== count) throw new FileError('sizes', { first: lengths[side], second: count });
       lengths[side] = count;

@@ -1,6 +1,6 @@
 // The source of a head view for a recording. It derives everything from the recording's arrays and tokens.
 
-import { sideOf } from '../core/translation.js';
+import { axisSide } from '../core/translation.js';
 import { t } from '../core/i18n.js';
 import { TranslationSource } from '../headview/translation-source.js';
 import { headName } from '../parts/head-names.js';
@@ -28,7 +28,7 @@ export class RecordingSource extends TranslationSource {
 
   sentences(kind, { special }) {
     const { reads, source, source_text, start, target, text } = this.recording;
-    const used = new Set([sideOf(kind, 'rows'), sideOf(kind, 'columns')]);
+    const used = new Set([axisSide(kind, 'rows'), axisSide(kind, 'columns')]);
     /** @type {[string, any[], string][]} */
     const sides = [
       ['source', source, source_text],
@@ -45,8 +45,8 @@ export class RecordingSource extends TranslationSource {
   }
 
   kindText(kind) {
-    const written = !this.recording.reads && ['decoder', 'cross'].includes(kind);
-    return t(written ? `figure_any_${kind}` : `recorded_${kind}`);
+    const isWritten = !this.recording.reads && ['decoder', 'cross'].includes(kind);
+    return t(isWritten ? `figure_any_${kind}` : `recorded_${kind}`);
   }
 
   /** Caption with the effective number of tokens per row: 2 to the power of the row's entropy, averaged over rows. */
@@ -64,8 +64,8 @@ export class RecordingSource extends TranslationSource {
   }
 
   rowVerb(view) {
-    const written = !this.recording.reads && ['decoder', 'cross'].includes(view.kind);
-    return written ? 'says_writing' : 'says_reading';
+    const isWritten = !this.recording.reads && ['decoder', 'cross'].includes(view.kind);
+    return isWritten ? 'says_writing' : 'says_reading';
   }
 }
 

@@ -48,28 +48,28 @@ export class ClassBars {
   /** @param {(about: number) => void} choose */
   constructor(choose) {
     this.choose = choose;
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.first = make('div', { class: 'class-lines', role: 'group' });
     this.rest = make('div', { class: 'class-lines', role: 'group' });
     this.summary = make('summary', {});
     this.others = make('details', {}, this.summary, this.rest);
-    this.element = make('div', { class: 'classes', hidden: true }, this.first, this.others, this.says);
+    this.element = make('div', { class: 'classes', hidden: true }, this.first, this.others, this.description);
   }
 
   show(review, about) {
     this.element.hidden = isPair(review);
     if (this.element.hidden) return;
     const order = likeliestFirst(review.probabilities);
-    const shown = order.filter((place, rank) => rank < SHOWN_CLASSES || place === about);
-    const rest = order.filter((place) => !shown.includes(place));
+    const visible = order.filter((place, rank) => rank < SHOWN_CLASSES || place === about);
+    const rest = order.filter((place) => !visible.includes(place));
     for (const group of [this.first, this.rest]) group.setAttribute('aria-label', t('sentiment_classes'));
     this.keep(() => {
-      replace(this.first, ...shown.map((place) => this.line(review, place, about)));
+      replace(this.first, ...visible.map((place) => this.line(review, place, about)));
       replace(this.rest, ...rest.map((place) => this.line(review, place, about)));
     });
     this.others.hidden = !rest.length;
     this.summary.textContent = t('sentiment_other_classes', { count: rest.length });
-    this.says.textContent = t(review.exclusive ? 'sentiment_classes_says' : 'sentiment_classes_each');
+    this.description.textContent = t(review.exclusive ? 'sentiment_classes_says' : 'sentiment_classes_each');
   }
 
   /** Rebuild the rows and restore the keyboard focus. */

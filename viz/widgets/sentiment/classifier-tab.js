@@ -58,8 +58,8 @@ class ClassifierTab {
     this.hint = make('span', { class: 'quiet hint' });
     this.error = make('div', { class: 'error', id: 'review-error', role: 'alert' });
     this.limits = make('p', { class: 'quiet limits', id: 'review-limits' });
-    const asked = make('div', { class: 'side' }, make('div', { class: 'label-row' }, this.label, this.examples), this.text);
-    asked.append(make('div', { class: 'under' }, this.go, this.hint), this.error, this.limits);
+    const form = make('div', { class: 'side' }, make('div', { class: 'label-row' }, this.label, this.examples), this.text);
+    form.append(make('div', { class: 'under' }, this.go, this.hint), this.error, this.limits);
     this.menu = new ClassifierMenu(this.config.models, () => this.change());
     this.verdictName = make('b', {});
     this.verdict = make('div', { class: 'verdict', role: 'status' });
@@ -80,7 +80,7 @@ class ClassifierTab {
     this.shares = new WordContributions();
     this.heads = new ReviewHeads();
     this.below = make('div', { class: 'below', hidden: true }, this.shares.element, this.heads.element);
-    this.root.append(make('div', { class: 'ask' }, asked, answer), this.below);
+    this.root.append(make('div', { class: 'ask' }, form, answer), this.below);
   }
 
   listen() {
@@ -121,14 +121,14 @@ class ClassifierTab {
   open() {
     if (state.tab !== 'sentiment') return;
     this.draw();
-    if (!this.asked) this.begin(state);
+    if (!this.started) this.begin(state);
     else this.drawReview();
     this.fit();
   }
 
   begin({ review, classifier }) {
     this.linked = { review, classifier };
-    this.asked = true;
+    this.started = true;
     const text = review || this.config.examples[0]?.text || '';
     if (!this.menu.choose(classifier || this.menu.model?.name)) {
       this.text.value = text;
@@ -181,11 +181,11 @@ class ClassifierTab {
   }
 
   /** Loads word contributions that are too slow to compute with the verdict. */
-  async erase(turn, asked) {
+  async erase(turn, form) {
     let erased = null;
     this.shares.element.setAttribute('aria-busy', 'true');
     try {
-      ({ erased } = await callLatest(this.askErased, asked));
+      ({ erased } = await callLatest(this.askErased, form));
     } catch (error) {
       console.warn(error);
     }
@@ -256,9 +256,9 @@ class ClassifierTab {
     );
     const sum = shares?.reduce((all, share) => all + share, 0);
     const values = { count: shares?.length, sum: signed(sum ?? 0, 4), bias: signed(bias, 4), odds: signed(odds.at(-1), 4) };
-    const says = [shares ? t('sentiment_sum', values) : '', shortened ? t('sentiment_shortened') : ''];
-    if (review.unlinked) says.push(t('sentiment_unlinked'));
-    this.sum.textContent = says.filter(Boolean).join(LANGUAGES[state.language].gap);
+    const description = [shares ? t('sentiment_sum', values) : '', shortened ? t('sentiment_shortened') : ''];
+    if (review.unlinked) description.push(t('sentiment_unlinked'));
+    this.sum.textContent = description.filter(Boolean).join(LANGUAGES[state.language].gap);
     replace(this.unread, ...unknownNote(review.tokens, review.text, review.language));
   }
 

@@ -23,8 +23,8 @@ const REVIEW_VIEW_STATE = {
 export class ReviewHeads {
   constructor() {
     this.title = make('h2', {});
-    this.says = make('p', { class: 'quiet' });
-    this.element = make('section', { class: 'headlight explorer' }, this.title, this.says);
+    this.description = make('p', { class: 'quiet' });
+    this.element = make('section', { class: 'headlight explorer' }, this.title, this.description);
     this.store = createStore(REVIEW_VIEW_STATE, pageStore);
     this.maps = null;
     const open = () => state.tab === 'sentiment';
@@ -44,7 +44,9 @@ export class ReviewHeads {
   show(review) {
     if (review !== this.maps?.review) this.maps = new ReviewSource(review);
     this.title.textContent = t('sentiment_heads');
-    this.says.textContent = t(!this.maps.mapped ? 'sentiment_heads_long' : isTouch() ? 'sentiment_heads_tap' : 'sentiment_heads_says');
+    this.description.textContent = t(
+      !this.maps.mapped ? 'sentiment_heads_long' : isTouch() ? 'sentiment_heads_tap' : 'sentiment_heads_says',
+    );
     this.view.draw();
   }
 }

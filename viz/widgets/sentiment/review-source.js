@@ -2,7 +2,7 @@
 
 import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
 import { make, fillElements } from '../core/dom.js';
-import { formatCertain, errorBound, fourDecimals, rowOf } from '../core/map-view.js';
+import { formatCertain, errorBound, fourDecimals, rowWeights } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { maxWeight } from '../headview/highlights.js';
 import { headName } from '../parts/head-names.js';
@@ -93,7 +93,7 @@ export class ReviewSource {
   /** Caption of the values that shade the text. */
   shownCaption(view, { rows, columns }) {
     if (rows) {
-      const strongest = maxWeight(rowOf(view, rows[0]));
+      const strongest = maxWeight(rowWeights(view, rows[0]));
       const most = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
       return fillElements(t('sentiment_row', { most }), this.token(view, 'rows', rows));
     }

@@ -20,7 +20,7 @@ const MIN_SHADE = 0.08; // tokens below this fraction of the largest value are n
 export class WordContributions {
   constructor() {
     this.title = make('h2', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.strip = make('div', { class: 'strip shares', tabindex: 0, role: 'group' });
     this.value = make('span', { class: 'value numeric' });
     this.words = make('span', { class: 'words' });
@@ -38,7 +38,7 @@ export class WordContributions {
       { class: 'headlight explorer' },
       this.title,
       this.accounts,
-      this.says,
+      this.description,
       this.strip,
       this.readout,
       this.legend,
@@ -50,11 +50,11 @@ export class WordContributions {
   }
 
   listen() {
-    this.strip.addEventListener('pointermove', (event) => event.pointerType !== 'touch' && this.point(this.spanOf(event)));
+    this.strip.addEventListener('pointermove', (event) => event.pointerType !== 'touch' && this.point(this.getSpan(event)));
     this.strip.addEventListener('pointerleave', () => this.point(null));
     this.strip.addEventListener('click', (event) => {
-      const span = this.spanOf(event);
-      this.kept = span === this.kept ? null : span;
+      const span = this.getSpan(event);
+      this.pinned = span === this.pinned ? null : span;
       this.point(null);
     });
     this.strip.addEventListener('keydown', (event) => {
@@ -62,31 +62,31 @@ export class WordContributions {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
-      this.kept = all[this.kept ? Math.max(0, Math.min(all.length - 1, all.indexOf(this.kept) + step)) : 0];
+      this.pinned = all[this.pinned ? Math.max(0, Math.min(all.length - 1, all.indexOf(this.pinned) + step)) : 0];
       this.point(null);
     });
     this.all.addEventListener('toggle', () => this.fill());
   }
 
-  spanOf(event) {
+  getSpan(event) {
     return event.target.closest('.token');
   }
 
   /** @param {number} about class that the contributions are for */
   show(review, about) {
     const same = review.tokens === this.review?.tokens && about === this.about;
-    if (!same) this.kept = null;
-    const pinnedIndex = this.kept ? [...this.strip.querySelectorAll('.token')].indexOf(this.kept) : -1;
+    if (!same) this.pinned = null;
+    const pinnedIndex = this.pinned ? [...this.strip.querySelectorAll('.token')].indexOf(this.pinned) : -1;
     this.review = review;
     this.about = about;
     this.strip.lang = review.language;
     const account = this.methodFor(review);
-    this.values = this.valuesOf(account);
+    this.values = this.getValues(account);
     this.whole = account === 'erased'; // values are per word and are not summed over its tokens
     const words = this.wordValues();
     this.most = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
-    this.says.textContent = this.saysHow(account);
+    this.description.textContent = this.saysHow(account);
     this.note.textContent = [
       account ? t(account === 'erased' ? 'sentiment_erased_note' : 'sentiment_contribution_note') : '',
       review.shares ? '' : t('sentiment_no_shares'),
@@ -103,7 +103,7 @@ export class WordContributions {
     if (few) replace(this.strip, ...wordBars(words, this.most));
     else replace(this.strip, ...spans(tokens, review.text));
     if (!few) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
-    this.kept = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
+    this.pinned = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
     const most = threeDecimals(this.most);
     const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];
     for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !account;
@@ -120,7 +120,7 @@ export class WordContributions {
   }
 
   /** Value per token. */
-  valuesOf(account) {
+  getValues(account) {
     const { tokens, shares, erased } = this.review;
     if (!account) return tokens.map(() => 0);
     if (account === 'erased') return erased[this.about];
@@ -152,12 +152,12 @@ export class WordContributions {
     replace(this.accounts, ...METHODS.map(button));
   }
 
-  contributionOf(places) {
+  sumContributions(places) {
     return this.whole ? this.values[places[0]] : places.reduce((sum, place) => sum + this.values[place], 0);
   }
 
   paint(span) {
-    const value = this.contributionOf(placesOf(span));
+    const value = this.sumContributions(getPlaces(span));
     const rgb = Math.abs(value) < MIN_SHADE * this.most ? null : scaleColour('difference', 0.5 + value / this.most / 2);
     span.style.backgroundColor = rgb ? cssColour(rgb) : '';
     span.style.color = rgb ? textColourOn(rgb) : '';
@@ -165,7 +165,7 @@ export class WordContributions {
 
   /** Highlights the token under the pointer, else the pinned one. */
   point(pointed) {
-    const span = pointed ?? this.kept;
+    const span = pointed ?? this.pinned;
     for (const each of this.strip.querySelectorAll('.token.chosen')) each.classList.remove('chosen');
     span?.classList.add('chosen');
     if (!span) {
@@ -173,10 +173,13 @@ export class WordContributions {
       this.words.textContent = t(isTouch() ? 'sentiment_contribution_touch' : 'sentiment_contribution_idle');
       return;
     }
-    const value = this.contributionOf(placesOf(span));
+    const value = this.sumContributions(getPlaces(span));
     this.value.textContent = signed(value, 4);
-    const says = t('sentiment_contribution_of', { toward: this.toward(Math.sign(value)) });
-    replace(this.words, ...fillElements(says, { token: make('b', {}, make('bdi', { lang: this.review.language }, span.textContent)) }));
+    const description = t('sentiment_contribution_of', { toward: this.toward(Math.sign(value)) });
+    replace(
+      this.words,
+      ...fillElements(description, { token: make('b', {}, make('bdi', { lang: this.review.language }, span.textContent)) }),
+    );
   }
 
   toward(sign) {
@@ -195,7 +198,7 @@ export class WordContributions {
       byWord.set(key, word);
     }
     const words = [...byWord.entries()].filter(([key]) => !this.whole || typeof key === 'number').map(([, word]) => word);
-    return words.map((word) => ({ ...word, value: this.contributionOf(word.places) }));
+    return words.map((word) => ({ ...word, value: this.sumContributions(word.places) }));
   }
 
   list(words, sign) {
@@ -240,4 +243,4 @@ export class WordContributions {
 }
 
 /** Token positions of a span. */
-export const placesOf = (span) => span.dataset.keys.split(' ').map((key) => Number(key.slice(1)));
+export const getPlaces = (span) => span.dataset.keys.split(' ').map((key) => Number(key.slice(1)));

@@ -1,6 +1,6 @@
 // Fetches answers that are too large to stream.
 
-import { callLatest, faultOf } from '../core/boot.js';
+import { callLatest, getFault } from '../core/boot.js';
 
 /**
  * Returns the answer with its request number, or an error message. Retries once if the connection is lost.
@@ -13,7 +13,7 @@ export async function fetchDeferred(server, { name, turn }) {
     try {
       return { ...(await callLatest(server.fetch_deferred, { name })), turn };
     } catch (error) {
-      const { word = 'unreachable', values = {} } = faultOf(error) ?? {};
+      const { word = 'unreachable', values = {} } = getFault(error) ?? {};
       if (again || word !== 'unreachable') return { what: 'error', word, values, field: 'text', turn };
     }
   }

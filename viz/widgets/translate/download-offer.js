@@ -1,6 +1,6 @@
 // Offers to download a model: description, size, confirmation and progress.
 
-import { faultOf } from '../core/boot.js';
+import { getFault } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
 import { Watchdog } from '../core/watchdog.js';
@@ -34,12 +34,12 @@ export class DownloadOffer {
     this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable', values: {} }));
     this.what = make('p', { class: 'what' });
     this.facts = make('p', { class: 'numeric' });
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.bar = make('progress', {});
     this.far = make('span', { class: 'quiet numeric far' });
     this.first = make('button', { type: 'button', class: 'fetch', onclick: () => this.act() });
     this.other = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
-    this.told = make('p', { class: 'hidden-text', role: 'status' });
+    this.status = make('p', { class: 'hidden-text', role: 'status' });
     this.error = make('p', { class: 'error', id: 'option-model-error', role: 'alert' });
     this.summary = make('summary', {});
     this.byHand = make('p', {});
@@ -49,11 +49,11 @@ export class DownloadOffer {
       { class: 'offer', hidden: true },
       this.what,
       this.facts,
-      this.says,
+      this.description,
       this.bar,
       make('div', { class: 'line' }, this.first, this.other, this.far),
     );
-    this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.details, this.told);
+    this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.details, this.status);
     hubClient.hear = (message) => this.onMessage(message);
     on(['language'], () => this.draw());
   }
@@ -93,7 +93,7 @@ export class DownloadOffer {
       this.phase = 'offered';
       this.draw();
     } catch (error) {
-      if (this.model === model && this.phase === 'asking') this.fail(faultOf(error) ?? { word: 'our_fault', values: {} });
+      if (this.model === model && this.phase === 'asking') this.fail(getFault(error) ?? { word: 'our_fault', values: {} });
     }
   }
 
@@ -175,7 +175,7 @@ export class DownloadOffer {
       return;
     }
     this.phase = this.wanted ? 'away' : 'here';
-    this.told.textContent = t('offer_here', { model: name });
+    this.status.textContent = t('offer_here', { model: name });
     this.draw();
     this.know(models);
     if (this.wanted) this.use(name);
@@ -184,7 +184,7 @@ export class DownloadOffer {
   /** Open the Sentiment tab, because classifiers do not translate. */
   showClassifierReady(model) {
     this.phase = 'away';
-    this.told.textContent = t('offer_here', { model: model.name });
+    this.status.textContent = t('offer_here', { model: model.name });
     this.draw();
     set({ fetched: state.fetched + 1 });
     dispatchEvent(new CustomEvent('headlight-classifier', { detail: model }));
@@ -207,8 +207,8 @@ export class DownloadOffer {
     this.panel.setAttribute('aria-label', t('offer_label', { model: model.name }));
     this.facts.textContent = this.factsSay(plan, model);
     this.facts.hidden = !this.facts.textContent;
-    this.says.textContent = this.saysWhat(plan, model);
-    this.says.hidden = phase === 'failed';
+    this.description.textContent = this.saysWhat(plan, model);
+    this.description.hidden = phase === 'failed';
     this.drawProgress();
     this.first.textContent = t(this.firstSays());
     this.first.classList.toggle('stops', this.busy);

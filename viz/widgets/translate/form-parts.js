@@ -23,7 +23,7 @@ export function buildForm(widget, server) {
   const translate = () => widget.translate();
   const options = mountOptions(config, translate);
   const take = (model) => widget.take(model, field.text);
-  const ask = (waits) => widget.resendLinkRequest(waits);
+  const ask = (isWaiting) => widget.resendLinkRequest(isWaiting);
   const chooser = new ModelChooser(config, server, { take, ask, again: translate });
   const { menu, offer, rules, languages } = chooser;
   const goOn = (ids) => widget.translate({ prefix: ids, target: null });
@@ -31,15 +31,15 @@ export function buildForm(widget, server) {
     options.clearTarget();
     widget.translate();
   };
-  const written = new TranslationPanel({ language: languages[1], goOn, undo });
-  const field = new SentenceField({ limit: config.limits.characters, alike: written.text, translate });
+  const translationPanel = new TranslationPanel({ language: languages[1], goOn, undo });
+  const field = new SentenceField({ limit: config.limits.characters, alike: translationPanel.text, translate });
   const examples = new Examples(config.examples, (model, text) => widget.take(model, text));
   const looks = new LanguageHint({ go: (offer) => widget.takeOffer(offer), text: () => field.text });
   field.element.addEventListener('input', () => {
     looks.draw();
-    if (written.says && widget.isCurrent()) widget.outdate('');
+    if (translationPanel.noteKey && widget.isCurrent()) widget.outdate('');
   });
-  const about = { model: () => chooser.model, pending: () => (state.busy ? widget.asked.text : null) };
+  const about = { model: () => chooser.model, pending: () => (state.busy ? widget.request.text : null) };
   const does = { ask: () => widget.sendLiveRequest(), drop: () => widget.turns.stop(), refuse: () => widget.outdate('not_translated') };
   const live = new Live(field, { ...does, ...about });
   const reading = new SourcePanel({
@@ -54,7 +54,7 @@ export function buildForm(widget, server) {
   });
   const fields = new RequestForm({ sentence: field, chooser, options, unfold: () => reading.unfold(true) });
   const collapsed = new CollapsedForm(root, () => field.focus());
-  Object.assign(desk(), { root, field: field.element, sentences: { source: field.shades, target: written.text } });
+  Object.assign(desk(), { root, field: field.element, sentences: { source: field.shades, target: translationPanel.text } });
   const { headline, change, ribbons, before, after } = desk();
   root.append(
     headline,
@@ -62,14 +62,14 @@ export function buildForm(widget, server) {
     reading.element,
     ribbons,
     before,
-    written.element,
+    translationPanel.element,
     after,
     options.element,
     collapsed.element,
-    written.popup,
+    translationPanel.popup,
   );
   const follow = () => (root.dataset.tab = state.tab);
   on(['tab'], follow);
   follow();
-  return { chooser, written, field, examples, looks, live, reading, fields, desk: collapsed };
+  return { chooser, translationPanel, field, examples, looks, live, reading, fields, desk: collapsed };
 }

@@ -19,9 +19,9 @@ export class LanguageHint {
   /** Draw the hints if the field contains the sentence of the shown translation. */
   draw() {
     const { translation, busy } = state;
-    const shown = !busy && translation?.request.text === this.text() ? translation : null;
-    const hint = shown?.hint;
-    const unread = shown ? unknownNote(shown.source, shown.source_text, shown.model.source) : [];
+    const current = !busy && translation?.request.text === this.text() ? translation : null;
+    const hint = current?.hint;
+    const unread = current ? unknownNote(current.source, current.source_text, current.model.source) : [];
     const key = JSON.stringify([hint, unread.map((part) => part.textContent ?? part), state.language]);
     if (key === this.key) return;
     this.key = key;
@@ -32,13 +32,13 @@ export class LanguageHint {
   offers(hint) {
     const looks = t('hint_looks', { name: languageName(hint.language) });
     const buttons = hint.offers.slice(0, MAX_OFFERS).map((offer, place) => this.button(offer, place));
-    const says = buttons.length ? looks : `${looks} ${t('hint_reads', { name: languageName(hint.reads) })}`;
-    return [`${says} `, ...buttons];
+    const description = buttons.length ? looks : `${looks} ${t('hint_reads', { name: languageName(hint.reads) })}`;
+    return [`${description} `, ...buttons];
   }
 
   button(offer, place) {
     const values = { source: languageName(offer.source), target: languageName(offer.target) };
-    const says = t(place ? 'model_languages' : 'hint_translate', values);
-    return make('button', { type: 'button', class: 'link', title: offer.model, onclick: () => this.go(offer) }, says);
+    const description = t(place ? 'model_languages' : 'hint_translate', values);
+    return make('button', { type: 'button', class: 'link', title: offer.model, onclick: () => this.go(offer) }, description);
   }
 }

@@ -54,7 +54,7 @@ export class Live {
     /** @type {Timer | undefined} of the next check */
     this.waits = undefined;
     /** @type {{ text: string, at: number } | null} the pending request */
-    this.asked = null;
+    this.inFlight = null;
     this.missed = false; // the sentence has changed since; check again after the answer
     this.skipped = 0;
     this.vain = null; // the last sentence that timed out
@@ -64,7 +64,7 @@ export class Live {
     this.box = make('input', { type: 'checkbox', role: 'switch', 'aria-describedby': 'live-says' });
     this.label = make('span', {});
     this.element = make('label', { class: 'live' }, this.box, make('i', { 'aria-hidden': 'true' }), this.label);
-    this.says = make('span', { class: 'quiet live-says', id: 'live-says', role: 'status' });
+    this.description = make('span', { class: 'quiet live-says', id: 'live-says', role: 'status' });
     this.box.addEventListener('change', () => this.choose(this.box.checked));
     const { element } = field;
     element.addEventListener('compositionstart', () => this.onComposition(true));
@@ -115,18 +115,18 @@ export class Live {
       if (this.on) this.refuse();
       return;
     }
-    if (text === (this.asked ? this.asked.text : this.shown())) return;
-    this.missed = Boolean(this.asked) && (this.pause > DEBOUNCE_MS || this.skipped >= MAX_SKIPPED);
+    if (text === (this.inFlight ? this.inFlight.text : this.isShown())) return;
+    this.missed = Boolean(this.inFlight) && (this.pause > DEBOUNCE_MS || this.skipped >= MAX_SKIPPED);
     if (this.missed) return;
-    this.skipped = this.asked ? this.skipped + 1 : 0;
-    this.asked = { text, at: performance.now() };
+    this.skipped = this.inFlight ? this.skipped + 1 : 0;
+    this.inFlight = { text, at: performance.now() };
     clearTimeout(this.givesUp);
     this.givesUp = setTimeout(() => this.onTimeout(text), TIMEOUT_MS);
     this.ask();
   }
 
   /** The sentence whose translation by the selected model is shown or pending. */
-  shown() {
+  isShown() {
     if (this.pending() !== null) return this.pending();
     const { translation } = state;
     return translation && translation.model.name === this.model() ? translation.request.text : null;
@@ -134,9 +134,9 @@ export class Live {
 
   /** Cancel the timer and the pending request. */
   cancel() {
-    const waited = this.asked;
+    const since = this.inFlight;
     this.onReplaced();
-    if (waited) this.drop();
+    if (since) this.drop();
   }
 
   /** Reset when another request replaces the live one. */
@@ -144,7 +144,7 @@ export class Live {
     clearTimeout(this.waits);
     this.waits = undefined;
     clearTimeout(this.givesUp);
-    this.asked = null;
+    this.inFlight = null;
     this.missed = false;
     this.skipped = 0;
   }
@@ -179,7 +179,7 @@ export class Live {
 
   /** The answer is shown: adapt the pause to the latency. */
   onAnswerShown(translation) {
-    const took = this.asked ? performance.now() - this.asked.at : 0;
+    const took = this.inFlight ? performance.now() - this.inFlight.at : 0;
     if (took > SLOW_ANSWER_MS) this.wait(Math.max(this.pause, BACK_OFF_MS));
     else this.wait(this.pause > 2 * DEBOUNCE_MS && this.word !== 'live_away' ? this.pause / 2 : DEBOUNCE_MS);
     this.onSettled();
@@ -190,14 +190,14 @@ export class Live {
   goOn() {
     this.draw();
     const { element, text } = this.field;
-    if (document.activeElement === element && text !== this.shown()) this.onInput();
+    if (document.activeElement === element && text !== this.isShown()) this.onInput();
   }
 
   /** The request is done; check again if the sentence has changed. */
   onSettled() {
     const { missed } = this;
     clearTimeout(this.givesUp);
-    this.asked = null;
+    this.inFlight = null;
     this.missed = false;
     this.skipped = 0;
     if (missed && this.waits === undefined) this.soon();
@@ -217,8 +217,8 @@ export class Live {
     this.soon();
   }
 
-  onComposition(begins) {
-    this.composing = begins;
+  onComposition(starts) {
+    this.composing = starts;
     this.onInput();
   }
 
@@ -246,7 +246,7 @@ export class Live {
     this.element.title = t('live_says');
     const rests = !this.choice && !savesData() && this.pace.isResting(this.model());
     const word = rests ? 'live_slow' : this.on ? this.word : '';
-    const says = word ? t(word) : '';
-    if (this.says.textContent !== says) this.says.textContent = says;
+    const description = word ? t(word) : '';
+    if (this.description.textContent !== description) this.description.textContent = description;
   }
 }

@@ -73,7 +73,7 @@ export class ModelChooser {
   }
 
   /** The selected languages that this model supports. */
-  asked(model) {
+  forModel(model) {
     const [source_language, target_language] = this.languages.map(({ chosen }) => (model === this.model ? chosen : ''));
     return { model, source_language, target_language };
   }
@@ -94,9 +94,9 @@ export class ModelChooser {
 
   /** After a download, resend the waiting request, or translate with the new model. */
   onModelReady(name) {
-    const { waits } = this;
+    const { waits: isWaiting } = this;
     this.waits = null;
-    if (waits?.request.model === name) this.ask(waits);
+    if (isWaiting?.request.model === name) this.ask(isWaiting);
     else this.take(name);
   }
 

@@ -21,7 +21,7 @@ export class ModelMenu {
   constructor(config, choose, opened) {
     this.config = config;
     this.choose = choose;
-    this.told = '';
+    this.announced = '';
     this.more = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
     this.label = make('label', { for: 'hub-id' });
     this.field = make('input', {
@@ -76,9 +76,9 @@ export class ModelMenu {
     if (open) this.field.focus();
   }
 
-  complain(says) {
-    this.error.textContent = says;
-    if (says) this.field.setAttribute('aria-invalid', 'true');
+  complain(message) {
+    this.error.textContent = message;
+    if (message) this.field.setAttribute('aria-invalid', 'true');
     else this.field.removeAttribute('aria-invalid');
   }
 
@@ -99,8 +99,8 @@ export class ModelMenu {
   draw(model) {
     const listed = this.config.models;
     const key = JSON.stringify([state.language, model, listed, state.hubAway]);
-    if (key === this.told) return;
-    this.told = key;
+    if (key === this.announced) return;
+    this.announced = key;
     for (const link of this.links) link.textContent = t(link.dataset.word ?? '');
     const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
     const here = all.filter(({ where }) => where === 'here');
@@ -140,6 +140,6 @@ function item(model, twin) {
   const text = pairName(model) || kind;
   const more = pairName(model) ? kind : model.where === 'hub' ? t('model_many') : '';
   const called = [text, more].filter(Boolean).join(' · ');
-  const says = downloaded ? called : t('model_to_download', { model: called, size });
-  return { value: name, text, more, mark: downloaded ? '' : t('model_mark', { size }).trim(), says };
+  const message = downloaded ? called : t('model_to_download', { model: called, size });
+  return { value: name, text, more, mark: downloaded ? '' : t('model_mark', { size }).trim(), message };
 }

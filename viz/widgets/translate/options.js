@@ -121,9 +121,9 @@ export function mountOptions(config, submit) {
       own.value = '';
       follow();
     },
-    showError(field, says) {
+    showError(field, message) {
       if (!fields[field]) return false;
-      fields[field].error.textContent = says;
+      fields[field].error.textContent = message;
       fields[field].input.setAttribute('aria-invalid', 'true');
       return true;
     },

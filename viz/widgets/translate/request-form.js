@@ -20,7 +20,7 @@ export class RequestForm {
     const options = this.options.values(model);
     // A custom target belongs to the sentence that it was scored with.
     if (options.target && options.target === last?.target && text !== last.text) options.target = null;
-    return { ...options, ...this.chooser.asked(model), text, ...more };
+    return { ...options, ...this.chooser.forModel(model), text, ...more };
   }
 
   /** Apply values from a link or another tab as if the visitor had set them. */
@@ -43,11 +43,11 @@ export class RequestForm {
   }
 
   /** Apply a permalink: reset all options, then set those in `request`. */
-  follow(wanted, request) {
-    this.sentence.write(wanted.text);
+  follow(view, request) {
+    this.sentence.write(view.text);
     this.options.resetOption();
-    this.options.change(request, state.modelDefaults[wanted.model]);
-    this.show(wanted);
+    this.options.change(request, state.modelDefaults[view.model]);
+    this.show(view);
   }
 
   resetOption(name) {
@@ -70,14 +70,14 @@ export class RequestForm {
   }
 
   /** `asked` is the failed request; `following` is the selection if it came from a permalink. */
-  showError({ field, word, values }, asked, following) {
+  showError({ field, word, values }, request, following) {
     if (field === 'model' || field.endsWith('_language')) {
-      this.chooser.fail({ word, values }, asked, following);
+      this.chooser.fail({ word, values }, request, following);
       return;
     }
-    const says = errorText({ word, values });
-    if (this.options.showError(field, says)) this.unfold();
-    else this.sentence.showError(says);
+    const message = errorText({ word, values });
+    if (this.options.showError(field, message)) this.unfold();
+    else this.sentence.showError(message);
   }
 
   clear() {

@@ -32,7 +32,7 @@ export class RequestTracker {
   }
 
   startRequest(request) {
-    this.asked = request;
+    this.request = request;
     this.patience = new Retry();
     this.send(request, false);
     set({ busy: true, unanswered: null, written: null });
@@ -76,7 +76,7 @@ export class RequestTracker {
   putsOff(message) {
     if (!isBusy(message)) return false;
     const again = () => {
-      this.send(this.asked, false);
+      this.send(this.request, false);
       this.watchdog.reset();
     };
     this.watchdog.stop();
@@ -96,8 +96,8 @@ export class RequestTracker {
     if (turn !== this.number) return;
     if (this.live) this.hear({ what: 'error', field: 'text', word: 'cluster_gone', values: {}, turn });
     else if (state.busy) {
-      this.once = broke && this.broken !== this.asked;
-      if (broke) this.broken = this.asked;
+      this.once = broke && this.broken !== this.request;
+      if (broke) this.broken = this.request;
       this.watchdog.connectionLost();
     }
   }

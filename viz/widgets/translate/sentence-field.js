@@ -102,8 +102,8 @@ export class SentenceField {
     return length > limit ? { field: 'text', word: 'too_long', values: { name: 'text', given: length, limit } } : null;
   }
 
-  showError(says) {
-    this.error.textContent = says;
+  showError(message) {
+    this.error.textContent = message;
   }
 
   /** Draw in the visitor's language; `language` is that of the sentence, if known. */

@@ -17,7 +17,7 @@ export class SourcePanel {
     this.more = make('button', { type: 'button', class: 'link', 'aria-expanded': 'false', 'aria-controls': 'options' });
     this.more.addEventListener('click', () => this.unfold(options.hidden));
     language.name.append(make('label', { for: 'sentence' }, this.name));
-    const notes = make('div', { class: 'notes' }, field.error, looks, live.says);
+    const notes = make('div', { class: 'notes' }, field.error, looks, live.description);
     this.element = make('div', { class: 'side' });
     const label = make('div', { class: 'edge-label' }, language.element, this.invites);
     this.element.append(

@@ -87,7 +87,7 @@ class TranslateWidget {
       return;
     }
     this.fields.change(more);
-    this.sendRequest(this.fields.request(more, this.asked));
+    this.sendRequest(this.fields.request(more, this.request));
   }
 
   /**
@@ -97,7 +97,7 @@ class TranslateWidget {
    * @param {object | null} [following]
    */
   sendRequest(request, cut = false, following = null) {
-    this.asked = request;
+    this.request = request;
     Object.assign(this, { cut, tokens: [], following });
     this.fields.show(request);
     this.written.showStopped('');
@@ -110,7 +110,7 @@ class TranslateWidget {
   sendLiveRequest() {
     this.fields.clear();
     Object.assign(this, { cut: false, tokens: [], following: null });
-    this.turns.startLiveRequest(this.fields.request({ prefix: null, target: null }, this.asked));
+    this.turns.startLiveRequest(this.fields.request({ prefix: null, target: null }, this.request));
   }
 
   /** Resend a permalink's request after its model was downloaded, unless the sentence has changed. */
@@ -121,13 +121,13 @@ class TranslateWidget {
 
   /** After a reconnect resend the request, unless the sentence has changed. */
   async onServerLost() {
-    const { asked, following, cut } = this;
-    set({ unanswered: asked });
+    const { request, following, cut } = this;
+    set({ unanswered: request });
     this.abandonRequest();
     this.fail({ field: 'text', word: 'unreachable', values: {} });
-    if (!(await this.turns.shouldResend()) || asked.text !== this.field.text) return;
+    if (!(await this.turns.shouldResend()) || request.text !== this.field.text) return;
     this.fields.clear();
-    this.sendRequest(asked, cut, following);
+    this.sendRequest(request, cut, following);
   }
 
   abandonRequest() {
@@ -138,7 +138,7 @@ class TranslateWidget {
   /** Stop and keep the partial translation with its attention; before the first token keep the previous translation. */
   stop() {
     if (this.tokens.length) {
-      this.sendRequest({ ...this.asked, target: this.tokens.map((token) => token.id), prefix: null }, true);
+      this.sendRequest({ ...this.request, target: this.tokens.map((token) => token.id), prefix: null }, true);
       return;
     }
     this.written.showStopped(this.isCurrent() ? 'stopped' : 'stopped_before');
@@ -153,15 +153,15 @@ class TranslateWidget {
   /** Follow a permalink: translate its sentence, or an example if it has only a model. */
   followLink() {
     const { request, ...look } = parsePermalink();
-    const wanted = requestFromLink(request, this.config.defaults, this.examples.of(request.model));
-    if (!wanted) return;
-    this.fields.follow(wanted, request);
-    if (isSameRequest(wanted, state.translation?.requestValues())) {
+    const linked = requestFromLink(request, this.config.defaults, this.examples.of(request.model));
+    if (!linked) return;
+    this.fields.follow(linked, request);
+    if (isSameRequest(linked, state.translation?.requestValues())) {
       this.written.showStopped('');
       if (state.busy) this.cancelRequest();
       else this.showTranslation();
-    } else if (!state.busy || !isSameRequest(wanted, this.asked)) {
-      const { model, prefix, target } = wanted;
+    } else if (!state.busy || !isSameRequest(linked, this.request)) {
+      const { model, prefix, target } = linked;
       this.translate({ model, prefix, target });
       this.following = look; // selection for the answer
     }
@@ -169,15 +169,15 @@ class TranslateWidget {
 
   /** If a permalink's model or option is invalid, fall back to the default and show the error. */
   showLinkError(field) {
-    const { following, asked } = this;
-    const instead = following ? fallbackFor(asked, field, this.config.defaults) : undefined;
+    const { following, request } = this;
+    const instead = following ? fallbackFor(request, field, this.config.defaults) : undefined;
     if (instead === undefined) return false;
     this.fields.resetOption(field);
     if (field === 'model') {
-      const { prefix, target } = asked;
+      const { prefix, target } = request;
       this.chooser.setCurrent({ model: instead });
-      this.sendRequest(this.fields.request({ prefix, target }, asked), false, following);
-    } else this.sendRequest({ ...asked, [field]: instead }, false, following);
+      this.sendRequest(this.fields.request({ prefix, target }, request), false, following);
+    } else this.sendRequest({ ...request, [field]: instead }, false, following);
     return true;
   }
 
@@ -232,7 +232,7 @@ class TranslateWidget {
   }
 
   fail(fault) {
-    this.fields.showError(fault, this.asked, this.following);
+    this.fields.showError(fault, this.request, this.following);
     this.desk.setCollapsed(true, false); // keep the error visible
     this.outdate('not_translated');
   }

@@ -26,7 +26,7 @@ export class TranslationPanel {
    * translation.
    */
   constructor({ language, goOn, undo }) {
-    this.says = '';
+    this.noteKey = '';
     this.shown = new TranslatedText((place, id) => {
       const before = this.shown.tokens.slice(0, place).map((token) => token.id);
       this.shown.close();
@@ -86,7 +86,7 @@ export class TranslationPanel {
 
   /** Show why there is no new translation, and mark the shown one as stale if needed. */
   showStopped(word) {
-    this.says = word;
+    this.noteKey = word;
     this.element.closest('.gradio-container')?.classList.toggle('stale', ['stopped_before', 'not_translated'].includes(word));
   }
 
@@ -117,13 +117,13 @@ export class TranslationPanel {
     const { own: last } = this;
     const own = last && last.request.text === request.text && last.model.name === model.name ? last.log_probability : null;
     const costliest = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
-    const says =
+    const status =
       own === null
         ? t('scored', { log: formatSigned(log, 2) })
         : t('scored_against', { log: formatSigned(log, 2), own: formatSigned(own, 2) });
     replace(
       this.note,
-      `${says} `,
+      `${status} `,
       ...fillElements(t('scored_least_likely', { probability: threeDecimals(costliest.probability) }), {
         token: make('b', {}, make('bdi', {}, costliest.label)),
       }),
@@ -152,7 +152,7 @@ export class TranslationPanel {
   /** Show the reliability and the back-translation; score a translation by the visitor. */
   showReliability(translation) {
     const { reliability, way_back: wayBack } = translation;
-    if (this.says) replace(this.note, t(this.says));
+    if (this.noteKey) replace(this.note, t(this.noteKey));
     else if (typeof translation.request.target === 'string') this.showScore(translation);
     else replace(this.note, ...reliabilityLine(reliability));
     const { grade, probability, reasons = [] } = reliability ?? {};

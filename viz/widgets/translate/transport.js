@@ -62,15 +62,16 @@ export class StreamTransport {
     this.stop();
     const running = new AbortController();
     this.running = running;
-    let ended = false;
+    let isOver = false;
     /** @type {Hear} */
     const hear = (message) => {
-      ended = FINAL_MESSAGES.has(message.what);
+      isOver = FINAL_MESSAGES.has(message.what);
       this.hear(message);
     };
     try {
       await this.server.stream('stream_messages', request, hear, running.signal);
-      if (!running.signal.aborted && !ended) this.hear({ what: 'error', field: 'text', word: 'our_fault', values: {}, turn: request.turn });
+      if (!running.signal.aborted && !isOver)
+        this.hear({ what: 'error', field: 'text', word: 'our_fault', values: {}, turn: request.turn });
     } catch (error) {
       if (running.signal.aborted) return;
       if (error instanceof CallError) this.reportFailure(error, request);

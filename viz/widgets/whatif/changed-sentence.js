@@ -49,7 +49,7 @@ export class ChangedSentence {
       result.words
         .filter((word) => word[side] !== null && !isEnd(word, translation))
         .map((word) => [word[side], word[side] === word[rest] ? '' : look]);
-    return this.setLines(lineOf(of('before', 'after', 'gone'), target), lineOf(of('after', 'before', 'new'), target));
+    return this.setLines(makeLine(of('before', 'after', 'gone'), target), makeLine(of('after', 'before', 'new'), target));
   }
 
   setLines(before, after) {
@@ -64,7 +64,7 @@ const isEnd = ({ places, before, after }, { target }) =>
   places ? places.every((place) => target[place]?.special) : target.some(({ special, label }) => special && label === (after ?? before));
 
 /** Join words with spaces if their language uses them. */
-function lineOf(words, language) {
+function makeLine(words, language) {
   const spaced = !WITHOUT_SPACES.test(language);
   return words.flatMap(([word, look], place) => {
     const space = spaced && place > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';

@@ -42,19 +42,19 @@ export class InterventionChips {
     const list = interventions();
     const focused = this.element.contains(document.activeElement);
     const chip = (intervention, place) => {
-      const says = interventionText(intervention, sentence);
+      const description = interventionText(intervention, sentence);
       const away = () => setInterventions(list.filter((_, other) => other !== place));
       return make(
         'button',
-        { type: 'button', class: 'chip', onclick: away, 'aria-label': t('whatif_take_away', { change: says }) },
-        says,
+        { type: 'button', class: 'chip', onclick: away, 'aria-label': t('whatif_take_away', { change: description }) },
+        description,
         make('i', { 'aria-hidden': 'true' }, ' ×'),
       );
     };
     const tries = () => [
       make('span', { class: 'quiet' }, t('whatif_try')),
-      ...this.experiments().map(({ name, list: wanted }) =>
-        make('button', { type: 'button', class: 'link try', onclick: () => setInterventions(wanted) }, name),
+      ...this.experiments().map(({ name, list: changes }) =>
+        make('button', { type: 'button', class: 'link try', onclick: () => setInterventions(changes) }, name),
       ),
     ];
     reconcile(this.chips, ...(list.length ? list.map(chip) : tries()));
@@ -74,11 +74,11 @@ export class InterventionChips {
 export class SourceWords {
   constructor() {
     this.title = make('h3', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.words = make('div', { class: 'source-words' });
     this.asks = make('form', { class: 'asks', hidden: true, onsubmit: (event) => this.swap(event) });
     this.pair = new MinimalPair();
-    this.element = make('section', {}, this.title, this.says, this.words, this.asks, this.pair.element);
+    this.element = make('section', {}, this.title, this.description, this.words, this.asks, this.pair.element);
     this.chosen = null;
     this.translation = null;
   }
@@ -88,13 +88,13 @@ export class SourceWords {
     if (this.chosen && this.translation !== translation) this.ask(null);
     this.translation = translation;
     this.title.textContent = t('whatif_words');
-    this.says.textContent = t('whatif_words_say');
+    this.description.textContent = t('whatif_words_say');
     this.words.lang = translation.model.source;
     this.pair.draw(translation);
     const list = interventions();
     reconcile(
       this.words,
-      ...wordsOf(translation).map((word) => {
+      ...listWords(translation).map((word) => {
         const intervention = list.find((each) => each.start === word.first && each.end === word.last);
         const act = () =>
           intervention ? replaceIntervention((each) => each.start === word.first && each.end === word.last) : this.ask(word);
@@ -145,7 +145,7 @@ export class SourceWords {
 }
 
 /** The sentence's words with their positions as counted by the server. */
-function wordsOf({ source, source_text: text }) {
+function listWords({ source, source_text: text }) {
   const words = [];
   for (const token of source) {
     if (token.special || token.end <= token.start) continue;

@@ -13,13 +13,13 @@ import { interventions } from './interventions.js';
 
 export class Difference {
   /** `shown()` returns the map shown above. */
-  constructor(shown) {
-    this.shown = shown;
+  constructor(container) {
+    this.shown = container;
     this.title = make('h3', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.maps = new MapArea(canvasPlotly(), state, { options: { difference: true } });
     this.legend = make('div', { class: 'legend' });
-    this.element = make('section', { class: 'difference-map', hidden: true }, this.title, this.says, this.maps.element, this.legend);
+    this.element = make('section', { class: 'difference-map', hidden: true }, this.title, this.description, this.maps.element, this.legend);
     new ResizeObserver(() => this.both && this.maps.hasResized() && this.draw(this.both)).observe(this.element);
   }
 
@@ -31,10 +31,10 @@ export class Difference {
     if (this.element.hidden) return;
     const pair = comparablePair(both, above, state, interventions());
     this.title.textContent = t('whatif_difference');
-    this.says.textContent = pair ? differenceText(pair) : t('whatif_difference_other');
+    this.description.textContent = pair ? differenceText(pair) : t('whatif_difference_other');
     this.maps.element.hidden = this.legend.hidden = !pair;
     if (!pair) return;
-    this.maps.show(null, differenceOf(pair), { name: t('whatif_difference') });
+    this.maps.show(null, subtract(pair), { name: t('whatif_difference') });
     this.maps.highlight(NO_HIGHLIGHT);
     replace(this.legend, colourRamp('difference', `−1 ${t('whatif_less')}`, `${t('whatif_more')} +1`));
   }
@@ -49,8 +49,8 @@ export class Difference {
  * @param {any[]} changes the interventions
  */
 export function comparablePair({ before, held }, { kind, layer, head }, options, changes) {
-  const seen = (words) => [before, held].map((each) => view(each, kind, layer, head, { ...options, words }));
-  const [one, other] = seen(true);
+  const views = (words) => [before, held].map((each) => view(each, kind, layer, head, { ...options, words }));
+  const [one, other] = views(true);
   const swaps = changes.filter(({ action }) => action === 'swap').length;
   const swapped = new Map(); // original word → its replacement
   for (const axis of ['rows', 'columns']) {
@@ -62,12 +62,12 @@ export function comparablePair({ before, held }, { kind, layer, head }, options,
   const sameTokens = ['rows', 'columns'].every((axis) =>
     one[axis].every(({ places }, at) => places.length === other[axis][at].places.length),
   );
-  const [first, second] = options.words || !sameTokens ? [one, other] : seen(false);
+  const [first, second] = options.words || !sameTokens ? [one, other] : views(false);
   return { one: first, other: second, words: !sameTokens && !options.words, swapped: [...swapped] };
 }
 
 /** The changed map minus the original. A swapped word is labelled with both words. */
-function differenceOf({ one, other }) {
+function subtract({ one, other }) {
   const both = (axis) =>
     one[axis].map((item, place) => {
       const { label } = other[axis][place];

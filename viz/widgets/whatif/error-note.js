@@ -7,9 +7,9 @@ import { interventions } from './interventions.js';
 const ELSEWHERE = ['text', 'model', 'data']; // errors that do not concern an intervention, such as a full queue
 
 export class ErrorNote {
-  /** `fieldOf(action)` returns the field that sets this action, if any. */
-  constructor(fieldOf) {
-    this.fieldOf = fieldOf;
+  /** `getField(action)` returns the field that sets this action, if any. */
+  constructor(getField) {
+    this.getField = getField;
     this.element = make('p', { class: 'error', id: 'whatif-error', role: 'alert' });
     this.home = make('div', {}, this.element);
     this.field = null;
@@ -18,7 +18,7 @@ export class ErrorNote {
   /** @param {{ field?: string } | undefined} fault error from the server */
   moveToField(fault) {
     const last = fault?.field && !ELSEWHERE.includes(fault.field) ? interventions().at(-1) : null;
-    const field = last ? this.fieldOf(last.action) : null;
+    const field = last ? this.getField(last.action) : null;
     if (field === this.field) return;
     this.field?.removeAttribute('aria-describedby');
     field?.setAttribute('aria-describedby', this.element.id);

@@ -50,7 +50,7 @@ class Measurement {
         const answer = await this.ask(this.known.size);
         if (turn !== this.turn) return;
         this.all = answer.all;
-        for (const each of answer.losses) this.known.set(keyOf(each), each);
+        for (const each of answer.losses) this.known.set(headKey(each), each);
         this.late = performance.now() - startTime > 1000 * MAX_SECONDS && !this.whole;
         if (this.late || state.tab !== 'whatif') break;
         this.changed();
@@ -85,13 +85,13 @@ export class Importance {
       () => this.drawControls(),
     );
     this.title = make('h3', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.measure = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
     this.together = make('button', { type: 'button', class: 'link', onclick: () => this.pressTogether() });
     this.choice = make('div', { class: 'segments', role: 'group' });
     this.progress = make('p', { class: 'quiet numeric', role: 'status' });
     const line = make('div', { class: 'more' }, this.measure, this.choice, this.together);
-    this.element = make('section', { class: 'importance' }, this.title, this.says, line, this.progress);
+    this.element = make('section', { class: 'importance' }, this.title, this.description, line, this.progress);
   }
 
   /** Reset for another translation. */
@@ -117,7 +117,7 @@ export class Importance {
     if (this.both.running) return this.both.stop();
     const { kind, layer, head } = state;
     const one = { kind, layer, head };
-    if (!this.one || keyOf(one) !== keyOf(this.one)) {
+    if (!this.one || headKey(one) !== headKey(this.one)) {
       this.both.reset();
       this.one = one;
     }
@@ -127,22 +127,22 @@ export class Importance {
 
   drawControls() {
     const { single } = this;
-    this.says.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : 'whatif_importance_says');
+    this.description.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : 'whatif_importance_says');
     this.measure.hidden = single.whole;
     this.measure.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
     this.offerHead();
     this.choice.hidden = !single.known.size;
     this.choice.setAttribute('aria-label', t('whatif_tiles'));
-    const tile = (name, says) => {
+    const tile = (name, caption) => {
       const pick = () => {
         this.tiles = name;
         this.drawControls();
       };
-      return make('button', { type: 'button', 'aria-pressed': String(name === this.tiles), onclick: pick }, says);
+      return make('button', { type: 'button', 'aria-pressed': String(name === this.tiles), onclick: pick }, caption);
     };
-    const shown = [tile('maps', t('whatif_maps')), tile('losses', t('whatif_losses'))];
-    if (this.one) shown.push(tile('interactions', t('whatif_interactions', { head: nameOf(this.one) })));
-    reconcile(this.choice, ...shown);
+    const tiles = [tile('maps', t('whatif_maps')), tile('losses', t('whatif_losses'))];
+    if (this.one) tiles.push(tile('interactions', t('whatif_interactions', { head: headName(this.one) })));
+    reconcile(this.choice, ...tiles);
     this.progress.textContent = this.progressSays();
     this.paint();
     this.changed();
@@ -153,9 +153,13 @@ export class Importance {
     const { single, both } = this;
     const numbered = typeof state.layer === 'number' && typeof state.head === 'number';
     const here = numbered ? { kind: state.kind, layer: state.layer, head: state.head } : null;
-    const known = here && this.one && keyOf(here) === keyOf(this.one) && both.whole;
+    const known = here && this.one && headKey(here) === headKey(this.one) && both.whole;
     this.together.hidden = !single.whole || (!both.running && (!here || known));
-    this.together.textContent = both.running ? t('whatif_measure_stop') : here ? t('whatif_measure_together', { head: nameOf(here) }) : '';
+    this.together.textContent = both.running
+      ? t('whatif_measure_stop')
+      : here
+        ? t('whatif_measure_together', { head: headName(here) })
+        : '';
   }
 
   progressSays() {
@@ -168,12 +172,12 @@ export class Importance {
     if (!measurement.whole) return t('whatif_measured', numbers);
     if (measurement === both) {
       const most = [...both.known.values()]
-        .filter((each) => keyOf(each) !== keyOf(this.one))
+        .filter((each) => headKey(each) !== headKey(this.one))
         .reduce((one, other) => (Math.abs(this.interaction(other)) > Math.abs(this.interaction(one)) ? other : one));
-      return t('whatif_together_most', { head: nameOf(this.one), other: nameOf(most), loss: signed(this.interaction(most), 2) });
+      return t('whatif_together_most', { head: headName(this.one), other: headName(most), loss: signed(this.interaction(most), 2) });
     }
     const most = this.byLoss().at(-1);
-    return t('whatif_measured_all', { ...numbers, head: nameOf(most), loss: formatSigned(-most.loss, 2) });
+    return t('whatif_measured_all', { ...numbers, head: headName(most), loss: formatSigned(-most.loss, 2) });
   }
 
   /** Single heads by increasing importance. */
@@ -184,7 +188,7 @@ export class Importance {
 
   /** Loss without both heads, minus the sum of their single losses. */
   interaction(each) {
-    const alone = (part) => this.single.known.get(keyOf(part)).loss;
+    const alone = (part) => this.single.known.get(headKey(part)).loss;
     return each.loss - alone(each) - alone(this.one);
   }
 
@@ -192,15 +196,15 @@ export class Importance {
   paint() {
     const { tiles } = this;
     const measurements = tiles === 'interactions' ? this.both.known : this.single.known;
-    const own = this.one && keyOf(this.one);
+    const own = this.one && headKey(this.one);
     const most =
       tiles === 'interactions'
-        ? Math.max(1e-9, ...[...measurements.values()].map((each) => (keyOf(each) === own ? 0 : Math.abs(this.interaction(each)))))
+        ? Math.max(1e-9, ...[...measurements.values()].map((each) => (headKey(each) === own ? 0 : Math.abs(this.interaction(each)))))
         : Math.max(1e-9, ...this.byLoss().map(({ loss }) => loss));
     for (const button of this.heads().grid.buttons()) {
       const place = (text) => (text === 'mean' ? null : Number(text));
       const { layer, head } = button.dataset;
-      const key = keyOf({ kind: state.kind, layer: place(layer), head: place(head) });
+      const key = headKey({ kind: state.kind, layer: place(layer), head: place(head) });
       const measurement = tiles === 'maps' || head === 'max' ? null : measurements.get(key);
       let sign = button.querySelector('.loss');
       if (!measurement) {
@@ -221,7 +225,7 @@ export class Importance {
           ? t('whatif_costs', { head: name, loss: formatSigned(measurement.loss, 2) })
           : t('whatif_interacts', {
               head: name,
-              other: nameOf(this.one),
+              other: headName(this.one),
               loss: signed(key === own ? 0 : this.interaction(measurement), 2),
             });
     }
@@ -247,6 +251,6 @@ function rounded(number) {
   return text === '−0.0' ? '0.0' : text;
 }
 
-export const nameOf = ({ kind, layer, head }) => `${t(`kind_${kind}_short`)} ${t('whatif_head', { layer: layer + 1, head: head + 1 })}`;
+export const headName = ({ kind, layer, head }) => `${t(`kind_${kind}_short`)} ${t('whatif_head', { layer: layer + 1, head: head + 1 })}`;
 
-const keyOf = ({ kind, layer, head }) => `${kind} ${layer} ${head}`;
+const headKey = ({ kind, layer, head }) => `${kind} ${layer} ${head}`;

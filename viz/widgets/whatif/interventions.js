@@ -64,8 +64,8 @@ const hasStep = (steps) => steps.some((each) => fitting(each) !== state.interven
 export const canUndo = () => hasStep(undoStack);
 export const canRedo = () => hasStep(redoStack);
 
-const placeOf = (place) => (place === 'mean' || place === undefined ? null : place);
-const headName = ({ layer, head }) => [placeOf(layer), placeOf(head)];
+const toIndex = (place) => (place === 'mean' || place === undefined ? null : place);
+const headName = ({ layer, head }) => [toIndex(layer), toIndex(head)];
 
 /** Whether an intervention is on a single head. */
 export const isHead = ({ layer, head }) => typeof layer === 'number' && typeof head === 'number';
@@ -74,7 +74,7 @@ export const isHead = ({ layer, head }) => typeof layer === 'number' && typeof h
 export function headIntervention(kind, place) {
   const [layer, head] = headName(place);
   return interventions().find(
-    (each) => HEAD_ACTIONS.has(each.action) && each.kind === kind && placeOf(each.layer) === layer && placeOf(each.head) === head,
+    (each) => HEAD_ACTIONS.has(each.action) && each.kind === kind && toIndex(each.layer) === layer && toIndex(each.head) === head,
   );
 }
 
@@ -114,7 +114,7 @@ export function borrowMap(kind, place, text, layers) {
     text,
   }));
   const those = (each) =>
-    HEAD_ACTIONS.has(each.action) && each.kind === kind && (layer === null || each.layer === layer) && placeOf(each.head) === head;
+    HEAD_ACTIONS.has(each.action) && each.kind === kind && (layer === null || each.layer === layer) && toIndex(each.head) === head;
   const texts = list.map((each) => JSON.stringify(each));
   const there = interventions().filter((each) => texts.includes(JSON.stringify(each)));
   setInterventions([...interventions().filter((each) => !those(each)), ...(there.length === list.length ? [] : list)]);
@@ -173,22 +173,22 @@ export function interventionText(intervention, sentence) {
 /** Text of the interventions: "without Cross L1·H4", or the chip texts; long lists are truncated. */
 export function changesSay(list, sentence) {
   const off = list.every((each) => each.action === 'remove');
-  return t(off ? 'whatif_without' : 'whatif_with', { changes: namesOf(list, sentence) });
+  return t(off ? 'whatif_without' : 'whatif_with', { changes: headNames(list, sentence) });
 }
 
 /** The interventions as the subject of a sentence: "Cross L1·H4 off". */
 export function changesText(list, sentence) {
   const off = list.every((each) => each.action === 'remove');
-  const changes = namesOf(list, sentence);
+  const changes = headNames(list, sentence);
   return off ? t('change_off', { changes }) : changes;
 }
 
-function namesOf(list, sentence) {
+function headNames(list, sentence) {
   const named = list.slice(0, MOST_NAMED);
   const off = list.every((each) => each.action === 'remove');
-  const says = named.map((each) => (off ? placeSays(each) : interventionText(each, sentence))).join(t('list_comma'));
+  const description = named.map((each) => (off ? placeSays(each) : interventionText(each, sentence))).join(t('list_comma'));
   const more = list.length - named.length;
-  return more ? t('whatif_and_more', { changes: says, count: more }) : says;
+  return more ? t('whatif_and_more', { changes: description, count: more }) : description;
 }
 
 /** The effect on a head in words. */

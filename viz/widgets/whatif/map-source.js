@@ -12,19 +12,19 @@ export class MapSource {
     this.text = make('input', { type: 'text', maxlength: 300, spellcheck: 'false' });
     this.copies = make('label', {});
     this.borrows = make('label', {});
-    this.says = make('p', { class: 'quiet', role: 'status' });
-    this.element = make('div', { class: 'giver', hidden: true }, this.copies, this.borrows, this.says);
+    this.description = make('p', { class: 'quiet', role: 'status' });
+    this.element = make('div', { class: 'giver', hidden: true }, this.copies, this.borrows, this.description);
     this.kind = '';
     this.why = '';
   }
 
-  asked(brush) {
+  isOpenFor(brush) {
     return brush === 'copy' || brush === 'borrow';
   }
 
   draw(translation) {
     const { brush } = this.store.state;
-    this.element.hidden = !this.asked(brush);
+    this.element.hidden = !this.isOpenFor(brush);
     if (brush !== this.brush || state.kind !== this.kind) this.why = '';
     this.brush = brush;
     this.copies.hidden = brush !== 'copy';
@@ -58,13 +58,13 @@ export class MapSource {
 
   tell(why) {
     this.why = why;
-    const says = why || (this.brush === 'copy' ? 'whatif_copy_says' : 'whatif_borrow_says');
-    this.says.textContent = t(says);
-    this.says.classList.toggle('refused', Boolean(why));
+    const description = why || (this.brush === 'copy' ? 'whatif_copy_says' : 'whatif_borrow_says');
+    this.description.textContent = t(description);
+    this.description.classList.toggle('refused', Boolean(why));
   }
 
   /** The selected source for this head; null or empty if it is invalid. */
-  given({ layer, head }) {
+  choice({ layer, head }) {
     if (this.brush === 'borrow') {
       const text = this.text.value.trim();
       this.tell(text ? '' : 'whatif_borrow_first');

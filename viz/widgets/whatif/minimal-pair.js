@@ -7,7 +7,7 @@ import { setInterventions, interventions, characterOffset } from './intervention
 const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}'’-])+|[^\s]/gu;
 
 /** Words with their offsets in UTF-16 code units. */
-const wordsOf = (text) => [...text.matchAll(WORDS)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
+const splitWords = (text) => [...text.matchAll(WORDS)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
 
 /** Longest common subsequence of two word lists, as pairs of indices. */
 function commonWords(one, other) {
@@ -28,7 +28,7 @@ function commonWords(one, other) {
 
 /** Swaps that turn `text` into `other`; inserted words are merged with an unchanged neighbour. */
 export function swapsBetween(text, other) {
-  const [old, words] = [wordsOf(text), wordsOf(other)];
+  const [old, words] = [splitWords(text), splitWords(other)];
   const pairs = [...commonWords(old, words), [old.length, words.length]];
   const swaps = [];
   let [i, j] = [0, 0];
@@ -37,7 +37,7 @@ export function swapsBetween(text, other) {
     const runs = several
       ? Array.from({ length: nextOld - i }, (_, n) => [i + n, i + n + 1, j + n, j + n + 1])
       : [[i, nextOld, j, nextWord]];
-    for (const run of runs) swaps.push(...swapOf(text, old, other, words, run));
+    for (const run of runs) swaps.push(...makeSwap(text, old, other, words, run));
     [i, j] = [nextOld + 1, nextWord + 1];
   }
   return merged(swaps);
@@ -61,7 +61,7 @@ function merged(swaps) {
  * Returns one swap, or none for an empty run. An inserted word is merged with its neighbour.
  * @param {number[]} run
  */
-function swapOf(text, old, other, words, run) {
+function makeSwap(text, old, other, words, run) {
   const [from, to, first, last] = run;
   if (from === to && first === last) return [];
   if (from === to && !old.length) return [];
@@ -84,23 +84,23 @@ export function applySwaps(text, list) {
 /** The sentence as a field; Enter turns the edited text into swaps in one step. */
 export class MinimalPair {
   constructor() {
-    this.says = make('label', {});
+    this.description = make('label', {});
     this.field = make('textarea', { rows: 2, spellcheck: 'false', onkeydown: (event) => this.press(event) });
     this.go = make('button', { type: 'submit', class: 'link' });
-    this.element = make('form', { class: 'pair', onsubmit: (event) => this.compare(event) }, this.says, this.field, this.go);
-    this.says.append(make('span', {}));
-    this.drawn = '';
+    this.element = make('form', { class: 'pair', onsubmit: (event) => this.compare(event) }, this.description, this.field, this.go);
+    this.description.append(make('span', {}));
+    this.drawnText = '';
   }
 
   draw(translation) {
     this.translation = translation;
-    this.says.firstChild.textContent = t('whatif_pair');
+    this.description.firstChild.textContent = t('whatif_pair');
     this.field.setAttribute('aria-label', t('whatif_pair'));
     this.go.textContent = t('whatif_pair_go');
     this.field.lang = translation.model.source;
     const now = applySwaps(translation.source_text, interventions());
-    if (now !== this.drawn) this.field.value = now; // keep the text until the sentence or the swaps change
-    this.drawn = now;
+    if (now !== this.drawnText) this.field.value = now; // keep the text until the sentence or the swaps change
+    this.drawnText = now;
   }
 
   press(event) {

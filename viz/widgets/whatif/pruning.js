@@ -19,7 +19,7 @@ export class Pruning {
     this.key = '';
     this.request = null;
     this.before = null; // the unchanged translation
-    this.told = null; // the server's result for the interventions
+    this.result = null; // the server's result for the interventions
     this.by = 'corpus';
     this.turn = 0;
     this.running = false;
@@ -27,7 +27,7 @@ export class Pruning {
     this.looked = 0;
     this.fault = '';
     this.title = make('h2', {});
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.count = make('b', { class: 'numeric' });
     this.point = make('p', { class: 'quiet numeric' });
     this.slider = make('input', { type: 'range', min: 0, step: 1, value: 0, oninput: () => this.read(), onchange: () => this.prune() });
@@ -35,7 +35,7 @@ export class Pruning {
     this.orders = make('div', { class: 'segments', role: 'group' });
     this.text = make('p', { class: 'sentence' });
     this.find = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.look()) });
-    this.found = make('p', { class: 'quiet numeric', role: 'status' });
+    this.searchStatus = make('p', { class: 'quiet numeric', role: 'status' });
     this.plot = make('div', { class: 'curve', onclick: (event) => this.pick(event) });
     this.source = make('p', { class: 'quiet' });
     const left = make(
@@ -48,11 +48,11 @@ export class Pruning {
       this.beside,
       this.text,
       make('div', { class: 'more' }, this.find),
-      this.found,
+      this.searchStatus,
     );
     this.right = make('div', {}, this.plot, this.source);
     this.both = make('div', { class: 'halves' }, left, this.right);
-    this.element = make('section', { class: 'pruning' }, this.title, this.says, this.both);
+    this.element = make('section', { class: 'pruning' }, this.title, this.description, this.both);
     new ResizeObserver(() => this.curve && this.drawCurve()).observe(this.plot);
   }
 
@@ -69,7 +69,7 @@ export class Pruning {
 
   /** `before`: the unchanged translation; `result`: the server's result for the interventions. */
   draw(translation, before, result) {
-    [this.before, this.told] = [before, result];
+    [this.before, this.result] = [before, result];
     const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
       [this.key, this.request] = [key, translation.requestValues()];
@@ -104,7 +104,7 @@ export class Pruning {
   drawControls() {
     const order = this.order();
     this.both.hidden = !order.length;
-    this.says.textContent = t(order.length ? 'whatif_needs_says' : 'whatif_needs_measure');
+    this.description.textContent = t(order.length ? 'whatif_needs_says' : 'whatif_needs_measure');
     if (!order.length) return;
     const own = this.importance.single.whole;
     this.slider.max = order.length;
@@ -121,11 +121,11 @@ export class Pruning {
     };
     this.orders.setAttribute('aria-label', t('whatif_orders'));
     reconcile(this.orders, one('corpus'), one('sentence'));
-    this.text.textContent = (this.told?.answer ?? this.before).text;
+    this.text.textContent = (this.result?.answer ?? this.before).text;
     this.text.lang = state.translation.model.target;
     this.find.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
     this.find.hidden = this.first !== null;
-    this.found.textContent = this.foundSays();
+    this.searchStatus.textContent = this.foundSays();
     this.right.hidden = !this.curve;
     this.read();
   }
@@ -142,9 +142,9 @@ export class Pruning {
     const off = new Set(
       interventions()
         .filter((each) => each.action === 'remove' && isHead(each))
-        .map(keyOf),
+        .map(headKey),
     );
-    const first = order.findIndex((each) => !off.has(keyOf(each)));
+    const first = order.findIndex((each) => !off.has(headKey(each)));
     return first < 0 ? order.length : first;
   }
 
@@ -155,7 +155,7 @@ export class Pruning {
     this.count.textContent = t('whatif_prune', { count, all });
     const there = this.by === 'corpus' && this.curve ? this.at(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
-    const beside = Boolean(this.told) && interventions().length !== this.off(this.order());
+    const beside = Boolean(this.result) && interventions().length !== this.off(this.order());
     this.beside.textContent = beside ? t('whatif_prune_beside') : '';
     this.beside.hidden = !beside;
     this.point.textContent = there
@@ -176,11 +176,11 @@ export class Pruning {
   /** Switch off the selected number of heads; keep other interventions. */
   prune() {
     const order = this.order();
-    const before = new Set(order.slice(0, this.off(order)).map(keyOf));
+    const before = new Set(order.slice(0, this.off(order)).map(headKey));
     const off = order.slice(0, Number(this.slider.value));
-    const now = new Set(off.map(keyOf));
+    const now = new Set(off.map(headKey));
     const others = interventions().filter(
-      (each) => each.action !== 'remove' || !isHead(each) || !(before.has(keyOf(each)) || now.has(keyOf(each))),
+      (each) => each.action !== 'remove' || !isHead(each) || !(before.has(headKey(each)) || now.has(headKey(each))),
     );
     setInterventions([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
   }
@@ -193,14 +193,14 @@ export class Pruning {
     const high = Math.ceil(Math.max(...points.map(({ chrf }) => chrf)) / 20) * 20;
     const x = (off) => LEFT + (off / all) * (wide - LEFT - RIGHT);
     const y = (chrf) => TOP + (1 - chrf / high) * (TALL - TOP - BOTTOM);
-    const says = (text, more) => svg('text', { 'font-size': 12, ...more }, text);
+    const makeText = (text, more) => svg('text', { 'font-size': 12, ...more }, text);
     const levels = [0, high / 2, high].flatMap((level) => [
       svg('line', { class: 'level', x1: LEFT, x2: wide - RIGHT, y1: y(level), y2: y(level) }),
-      says(String(level), { x: LEFT - 8, y: y(level) + 4, 'text-anchor': 'end' }),
+      makeText(String(level), { x: LEFT - 8, y: y(level) + 4, 'text-anchor': 'end' }),
     ]);
     const marks = [0, 1, 2, 3, 4].map((part) => Math.round((part * all) / 4));
     const below = marks.map((off) =>
-      says(String(off), { x: x(off), y: TALL - BOTTOM + 18, 'text-anchor': off === all ? 'end' : 'middle' }),
+      makeText(String(off), { x: x(off), y: TALL - BOTTOM + 18, 'text-anchor': off === all ? 'end' : 'middle' }),
     );
     const line = svg('path', {
       class: 'line',
@@ -220,7 +220,7 @@ export class Pruning {
         ? [svg('line', { class: 'first', x1: x(this.first), x2: x(this.first), y1: TOP - 6, y2: y(0) })]
         : [];
     const name = t('whatif_curve', { sentences, all });
-    const parts = [...levels, ...below, line, ...first, ...now, says('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
+    const parts = [...levels, ...below, line, ...first, ...now, makeText('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
     reconcile(this.plot, svg('svg', { width: wide, height: TALL, role: 'img', 'aria-label': name }, ...parts));
     this.scale = { all, wide };
     this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
@@ -277,4 +277,4 @@ function interpolate(points, off) {
   return one.chrf + part * (other.chrf - one.chrf);
 }
 
-const keyOf = ({ kind, layer, head }) => `${kind} ${layer} ${head}`;
+const headKey = ({ kind, layer, head }) => `${kind} ${layer} ${head}`;

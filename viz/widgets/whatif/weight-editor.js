@@ -29,7 +29,7 @@ export class WeightEditor {
   constructor(store, heads) {
     this.store = store;
     this.heads = heads;
-    this.says = make('span', {});
+    this.description = make('span', {});
     this.slider = make('input', {
       type: 'range',
       min: 0,
@@ -41,7 +41,7 @@ export class WeightEditor {
     this.reading = make('output', { class: 'numeric' });
     this.rest = make('span', { class: 'quiet numeric', role: 'status' });
     this.hint = make('p', { class: 'quiet' });
-    this.label = make('label', { class: 'sample' }, this.says, this.slider, this.reading);
+    this.label = make('label', { class: 'sample' }, this.description, this.slider, this.reading);
     this.element = make('div', { class: 'one-weight' }, this.label, this.rest, this.hint);
     this.knob = make('div', {
       class: 'knob',
@@ -85,8 +85,8 @@ export class WeightEditor {
       row: view.rows[row].places[0],
       column: view.columns[column].places[0],
     };
-    this.says.textContent = t('whatif_drag', { row: view.rows[row].label, column: view.columns[column].label });
-    for (const element of [this.slider, this.knob]) element.setAttribute('aria-label', this.says.textContent);
+    this.description.textContent = t('whatif_drag', { row: view.rows[row].label, column: view.columns[column].label });
+    for (const element of [this.slider, this.knob]) element.setAttribute('aria-label', this.description.textContent);
     this.knob.title = t('whatif_drag_knob');
     this.tell(weight);
     this.place();

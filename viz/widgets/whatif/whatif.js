@@ -63,7 +63,7 @@ class WhatIfTab {
     this.root = root;
     this.server = server;
     this.refused = false; // the server rejected the interventions
-    this.told = null; // the server's result; null without interventions
+    this.result = null; // the server's result; null without interventions
     this.base = null; // the translation that the result belongs to
     this.own = null; // the model's output without interventions and reranking, if reranking changed it
     root.classList.add('explorer');
@@ -85,7 +85,7 @@ class WhatIfTab {
     this.board = new WordComparison();
     this.sentence = new ChangedSentence();
     this.chips = new InterventionChips(() => exampleInterventions(state.translation, this.before));
-    this.refusal = new ErrorNote((action) => this.fieldOf(action));
+    this.refusal = new ErrorNote((action) => this.getField(action));
     this.alone = make('p', { class: 'quiet' });
     this.root.append(this.board.element, this.alone, this.refusal.home, this.chips.element);
     this.latest = new LatestRequest(this.root, this.refusal.element, 'error_our_fault');
@@ -95,17 +95,17 @@ class WhatIfTab {
       does: { choose: (head, event) => this.choose(head, event) },
       wallName: () => t('whatif_wall'),
     });
-    this.says = make('p', { class: 'quiet' });
+    this.description = make('p', { class: 'quiet' });
     this.brushes = make('div', { class: 'segments brushes', role: 'group' });
     this.more = make('div', { class: 'more' });
     this.giver = new MapSource(this.store);
-    this.heads.wallElement.prepend(this.says, this.brushes, this.giver.element);
+    this.heads.wallElement.prepend(this.description, this.brushes, this.giver.element);
     const { server } = this;
     this.importance = new Importance(
       (values) => callLatest(server.measure_importance, values),
       (values) => callLatest(server.measure_interactions, values),
       () => this.heads,
-      () => this.pruning.draw(state.translation, this.before, this.told),
+      () => this.pruning.draw(state.translation, this.before, this.result),
     );
     this.pruning = new Pruning(
       (values) => callLatest(server.tell_curve, values),
@@ -137,8 +137,8 @@ class WhatIfTab {
 
   /** Source of the shown maps: unchanged or under the interventions. */
   source() {
-    const shown = this.store.state.side === 'changed' && this.told ? this.told.answer : this.before;
-    if (this.maps?.translation !== shown) this.maps = shown && new ChangedSource(shown);
+    const current = this.store.state.side === 'changed' && this.result ? this.result.answer : this.before;
+    if (this.maps?.translation !== current) this.maps = current && new ChangedSource(current);
     return this.maps;
   }
 
@@ -185,14 +185,14 @@ class WhatIfTab {
   }
 
   /** The field that sets this action. */
-  fieldOf(action) {
+  getField(action) {
     if (action === 'drag') return this.weight.slider;
     return ['mask', 'erase', 'swap'].includes(action) ? this.words.pair.field : null;
   }
 
   /** Show the result for a translation; `own`: the model's unreranked output, if it differs. */
   onAnswer(result, translation, own = null) {
-    this.told = result;
+    this.result = result;
     if (own || this.base !== translation) this.own = own;
     this.base = translation;
     this.store.set({ ...NO_SELECTION, answer: this.store.state.answer + 1 });
@@ -202,15 +202,15 @@ class WhatIfTab {
 
   draw() {
     if (this.base !== state.translation) return; // wait for the result
-    this.board.draw(this.told, this.before, { changes: interventions(), refused: this.refused });
-    this.sentence.draw(this.told, this.before, interventions());
+    this.board.draw(this.result, this.before, { changes: interventions(), refused: this.refused });
+    this.sentence.draw(this.result, this.before, interventions());
     this.drawControls();
     const buttons = SIDES.map((side) => {
-      const pressed = side === (this.told ? this.store.state.side : 'before');
+      const pressed = side === (this.result ? this.store.state.side : 'before');
       const about = {
         type: 'button',
         'aria-pressed': String(pressed),
-        disabled: !this.told,
+        disabled: !this.result,
         onclick: () => this.store.set({ side, ...NO_SELECTION }),
       };
       return make('button', about, t(`whatif_side_${side}`));
@@ -223,7 +223,7 @@ class WhatIfTab {
   drawControls() {
     this.alone.textContent = state.translation.isReadBack ? t('own_choice') : '';
     this.chips.draw(state.translation.source_text);
-    this.says.textContent = t('whatif_says');
+    this.description.textContent = t('whatif_says');
     this.brushes.setAttribute('aria-label', t('whatif_brushes'));
     const brush = ({ name }) =>
       make(
@@ -236,7 +236,7 @@ class WhatIfTab {
     this.words.draw(state.translation);
     this.parts.draw();
     this.importance.draw(state.translation);
-    this.pruning.draw(state.translation, this.before, this.told);
+    this.pruning.draw(state.translation, this.before, this.result);
     this.markWall();
   }
 
@@ -244,20 +244,21 @@ class WhatIfTab {
     const { kind, layer, head } = state;
     const one = typeof layer === 'number' && typeof head === 'number';
     const { translation } = state;
-    const link = (act, says, disabled = false) => make('button', { type: 'button', class: 'link', disabled, onclick: act }, says);
+    const link = (act, description, disabled = false) =>
+      make('button', { type: 'button', class: 'link', disabled, onclick: act }, description);
     const others = t('whatif_all_but', { head: one ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
     const leave = () => allButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
     const all = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
     reconcile(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !one));
     this.importance.offerHead();
     this.weight.draw(this.heads.view);
-    this.difference.draw(this.told && { before: this.before, held: this.told.held });
+    this.difference.draw(this.result && { before: this.before, held: this.result.held });
   }
 
   /** Mark changed heads on the wall. */
   markWall() {
     for (const button of this.heads.grid.buttons()) {
-      const place = { layer: placeOf(button.dataset.layer), head: placeOf(button.dataset.head) };
+      const place = { layer: toIndex(button.dataset.layer), head: toIndex(button.dataset.head) };
       const intervention = place.head === 'max' ? null : interventionAt(state.kind, place);
       button.dataset.changed = intervention?.action ?? '';
       const name = this.heads.source.headName(place);
@@ -270,14 +271,14 @@ class WhatIfTab {
     const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
     this.store.set({ ...head, preview: null });
     if (!event || brush.name === 'look' || head.head === 'max') return;
-    if (this.giver.asked(brush.name)) this.applyMapSource(brush.name, head);
+    if (this.giver.isOpenFor(brush.name)) this.applyMapSource(brush.name, head);
     else toggleHead(state.kind, head, brush);
   }
 
   /** Replace this head's map with another head's, or with its map for another sentence. */
   applyMapSource(name, head) {
     const { kind, translation } = state;
-    const source = this.giver.given(head);
+    const source = this.giver.choice(head);
     if (!source) return; // the form shows the error
     if (name === 'copy') copyHead(kind, head, source);
     else borrowMap(kind, head, source, translation.layers(kind));
@@ -293,4 +294,4 @@ class WhatIfTab {
   }
 }
 
-const placeOf = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+const toIndex = (text) => (/^\d+$/.test(text) ? Number(text) : text);

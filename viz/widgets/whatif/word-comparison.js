@@ -14,13 +14,13 @@ const MIN_DIFFERENCE = 0.05; // nats: hide smaller differences
 export class WordComparison {
   constructor() {
     this.sum = make('b', { class: 'sum numeric' });
-    this.says = make('p', { class: 'numeric' });
+    this.description = make('p', { class: 'numeric' });
     this.alike = make('p', { class: 'quiet numeric' });
     this.words = make('div', { class: 'board', role: 'list' });
     this.element = make(
       'section',
       { class: 'answer', 'aria-live': 'polite' },
-      make('div', { class: 'total' }, this.sum, this.says, this.alike),
+      make('div', { class: 'total' }, this.sum, this.description, this.alike),
       this.words,
     );
   }
@@ -39,7 +39,7 @@ export class WordComparison {
     // The original translation is wrong for a swapped sentence, so hide its probability.
     const other = changes.some(({ action }) => action === 'swap');
     this.sum.textContent = result ? (other ? '' : signed(loss, 2)) : formatSigned(before, 2);
-    this.says.textContent = result ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
+    this.description.textContent = result ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
     this.alike.textContent = result ? outcomeText(words, result.chrf, translation) : refused ? '' : t('whatif_nothing');
     const worst = result ? largestChanges(words) : new Set();
     if (refused)

@@ -4,14 +4,14 @@ import { set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
 
 /** Tokens of the pinned row and column. The last token is kept if the pinned word contains it. */
-function placesOf(translation, kind, selection, [row, column]) {
+function cellPlaces(translation, kind, selection, [row, column]) {
   const { rows, columns } = axes(translation, kind, selection);
   const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
   return [token(rows[selection.row], row), token(columns[selection.column], column)];
 }
 
 /** Pins of two tokens; null for a hidden token. */
-function selectionOf(translation, kind, row, column) {
+function makeSelection(translation, kind, row, column) {
   const { rows, columns } = axes(translation, kind, state);
   const pin = (items, place) => {
     if (place === null) return null;
@@ -36,7 +36,7 @@ export class QueryKeyPair {
 
   /** The pinned cell, or by default the strongest cell of the displayed head. */
   resolve(translation, kind, layer, head) {
-    const [pinnedRow, pinnedColumn] = placesOf(translation, kind, state, [this.row, this.column]);
+    const [pinnedRow, pinnedColumn] = cellPlaces(translation, kind, state, [this.row, this.column]);
     if (pinnedRow !== null || this.unpinned?.translation !== translation) this.unpinned = null;
     const row = pinnedRow ?? this.unpinned?.row ?? null;
     const column = pinnedColumn ?? this.unpinned?.column ?? null;
@@ -50,7 +50,7 @@ export class QueryKeyPair {
   choose(translation, kind, { row, column }) {
     this.row = row;
     this.column = column;
-    const pins = selectionOf(translation, kind, row, column);
+    const pins = makeSelection(translation, kind, row, column);
     this.unpinned = pins.row === null ? { translation, row, column } : null;
     set(pins);
   }

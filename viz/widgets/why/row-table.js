@@ -24,24 +24,24 @@ export class RowTable {
     const { width } = answer;
     const products = answer.own.map((_, at) => answer.query.map((each, dimension) => each * answer.keys[at * width + dimension]));
     const most = colourLimit(products, 0.75);
-    const numbers = columnsOf(answer);
+    const numbers = listColumns(answer);
     this.table.style.setProperty('--numbers', String(numbers.length));
     this.table.setAttribute('aria-label', t('why_table', { query: query.label }));
     const { own, rest } = splitKeys(answer.own, keys.length);
     const lines = own.map((place, at) => {
       const key = answer.keys.subarray(at * width, (at + 1) * width);
-      const says = (dimension) =>
+      const describe = (dimension) =>
         `${formatSigned(answer.query[dimension])} × ${formatSigned(key[dimension])} = ${formatSigned(products[at][dimension])}`;
-      const strip = tableCell('strip', vectorStrip(products[at], { most, height: PRODUCTS, says }));
+      const strip = tableCell('strip', vectorStrip(products[at], { most, height: PRODUCTS, describe }));
       const names = [place === to && 'chosen', !answer.allowed[place] && 'masked'].filter(Boolean).join(' ');
-      const shown = tableRow(names, keyName(keys[place], place, place === to, this.choose), strip);
-      shown.append(...numbers.map(({ of }) => of(place)), barOf(answer.weights[place]));
-      shown.addEventListener('click', (event) => event.target.closest('button') ?? this.choose(place));
-      return shown;
+      const row = tableRow(names, keyName(keys[place], place, place === to, this.choose), strip);
+      row.append(...numbers.map(({ of }) => of(place)), shareBar(answer.weights[place]));
+      row.addEventListener('click', (event) => event.target.closest('button') ?? this.choose(place));
+      return row;
     });
     if (rest.length) {
       const shared = tableRow('rest', restName(rest.length, this.open), tableCell('strip'));
-      shared.append(...numbers.map(({ all }) => all(rest)), barOf(sumOf(answer.weights, rest)));
+      shared.append(...numbers.map(({ all }) => all(rest)), shareBar(sumOf(answer.weights, rest)));
       lines.push(shared);
     }
     const total = tableRow('total', label('', 'Σ'), tableCell('strip'), ...numbers.map(({ all }) => all(null)), tableCell('bar'));
@@ -58,17 +58,17 @@ export class RowTable {
   }
 }
 
-function queryLine(answer, query, says, numbers) {
+function queryLine(answer, query, describe, numbers) {
   const most = colourLimit([answer.query], 1);
   const strip = vectorStrip(answer.query, {
     most,
     height: QUERY,
-    says: (dimension) => `${dimension}: ${formatSigned(answer.query[dimension])}`,
+    describe: (dimension) => `${dimension}: ${formatSigned(answer.query[dimension])}`,
   });
   const name = label('', make('bdi', {}, query.label));
   const blank = Array.from({ length: numbers + 1 }, () => tableCell('')); // the first row sets the column widths
   blank.at(-1).className = 'bar';
-  return tableRow('query', name, tableCell('strip', strip, make('small', {}, says)), ...blank);
+  return tableRow('query', name, tableCell('strip', strip, make('small', {}, describe)), ...blank);
 }
 
 function headLine(numbers) {
@@ -80,7 +80,7 @@ function headLine(numbers) {
  * The numeric columns, which depend on the model: header, cell of a key, cell of several keys. `null` stands for all
  * keys.
  */
-function columnsOf(answer) {
+function listColumns(answer) {
   /** @type {(places: number[] | null) => HTMLElement} */
   const empty = () => tableCell('');
   const over = answer.divisor ? `√${answer.width}` : '';
@@ -94,8 +94,8 @@ function columnsOf(answer) {
   ];
   if (answer.divisor) {
     const divided = answer.sums.map((sum) => sum / answer.divisor);
-    const says = answer.bias ? `÷ ${answer.divisor.toFixed(3)}` : t('why_is_score');
-    columns.push({ head: columnHeader('', `÷${over}`, says), of: named(divided, 3), all: empty });
+    const describe = answer.bias ? `÷ ${answer.divisor.toFixed(3)}` : t('why_is_score');
+    columns.push({ head: columnHeader('', `÷${over}`, describe), of: named(divided, 3), all: empty });
   }
   if (answer.bias) {
     columns.push({ head: columnHeader('', t('why_bias'), t('why_by_distance')), of: named(answer.bias, 3), all: empty });
@@ -119,4 +119,4 @@ function columnsOf(answer) {
 }
 
 const sumOf = (values, places) => (places ?? [...values.keys()]).reduce((all, place) => all + values[place], 0);
-const barOf = (share) => tableCell('bar', make('i', { style: `width:${100 * Math.min(1, share)}%` }));
+const shareBar = (share) => tableCell('bar', make('i', { style: `width:${100 * Math.min(1, share)}%` }));

@@ -15,27 +15,30 @@ export class StreamTable {
     this.choose = choose;
     this.open = open;
     this.title = make('h3', {});
-    this.says = make('p', { class: 'says' });
+    this.description = make('p', { class: 'says' });
     this.table = make('table', { class: 'stream', role: 'table' });
     this.legend = make('p', { class: 'legend' });
     this.lifted = make('p', { class: 'lifted' });
     this.direct = make('p', { class: 'quiet' });
-    this.element = make('section', {}, this.title, this.says, this.table, this.legend, this.lifted, this.direct);
+    this.element = make('section', {}, this.title, this.description, this.table, this.legend, this.lifted, this.direct);
   }
 
   /** `word()` creates the element of the target token; unused for the encoder. */
   draw(answer, to, keys, word) {
     const { moved, width } = answer;
     const { own, rest } = splitKeys(answer.own, keys.length);
-    const written = own.map((_, at) => answer.written.subarray(at * width, (at + 1) * width));
-    const most = colourLimit([...written, answer.total], 0.7);
+    const vectors = own.map((_, at) => answer.written.subarray(at * width, (at + 1) * width));
+    const most = colourLimit([...vectors, answer.total], 0.7);
     const reach = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(answer.moved_by_all));
     const strip = (numbers, height) =>
-      tableCell('strip', vectorStrip(numbers, { most, height, says: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }));
-    const by = (value) => (moved ? [numberCell(by3(value)), barOf(value / reach)] : []);
+      tableCell(
+        'strip',
+        vectorStrip(numbers, { most, height, describe: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }),
+      );
+    const by = (value) => (moved ? [numberCell(by3(value)), shareBar(value / reach)] : []);
     const lines = own.map((place, at) => {
       const name = keyName(keys[place], place, place === to, this.choose);
-      return tableRow(place === to ? 'chosen' : '', name, strip(written[at], WRITTEN), ...by(moved?.[place]));
+      return tableRow(place === to ? 'chosen' : '', name, strip(vectors[at], WRITTEN), ...by(moved?.[place]));
     });
     if (rest.length) {
       const together = moved ? rest.reduce((all, place) => all + moved[place], 0) : null;
@@ -54,19 +57,19 @@ export class StreamTable {
     if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
     this.title.textContent = t('why_stream');
     this.table.setAttribute('aria-label', t('why_stream'));
-    replace(this.says, ...(moved ? fillElements(t('why_stream_says'), { word: word() }) : [t('why_stream_encoder')]));
+    replace(this.description, ...(moved ? fillElements(t('why_stream_says'), { word: word() }) : [t('why_stream_encoder')]));
     replace(this.legend, make('span', {}, colourRamp('difference', formatSigned(-most, 2), `+${most.toFixed(2)}`)));
     replace(
       this.lifted,
       ...(moved
-        ? fillElements(t('why_lifted', { count: answer.vocabulary.toLocaleString('en') }), { tokens: tokensOf(answer.lifted) })
+        ? fillElements(t('why_lifted', { count: answer.vocabulary.toLocaleString('en') }), { tokens: tokenList(answer.lifted) })
         : []),
     );
     this.direct.textContent = moved ? t('why_direct') : '';
   }
 }
 
-function tokensOf(lifted) {
+function tokenList(lifted) {
   const named = lifted.flatMap(([label_, by], place) => [
     place ? t('list_comma') : '',
     make('b', {}, make('bdi', {}, label_.trim() || '␣')),
@@ -78,7 +81,7 @@ function tokensOf(lifted) {
 /** Three decimals, without a negative zero. */
 const by3 = (value) => (Math.abs(value) < 0.0005 ? threeDecimals(0) : signed(value, 3));
 
-function barOf(share) {
+function shareBar(share) {
   const style = `${share < 0 ? 'right' : 'left'}:50%;width:${HALF * Math.min(1, Math.abs(share))}%`;
   return tableCell('bar signed', make('i', { class: share < 0 ? 'less' : '', style }));
 }

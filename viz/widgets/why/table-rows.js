@@ -6,7 +6,7 @@ import { t } from '../core/i18n.js';
 
 export const tableRow = (name, ...cells) => make('tr', { role: 'row', class: name }, ...cells);
 export const tableCell = (name, ...inside) => make('td', { role: 'cell', class: name }, ...inside);
-export const numberCell = (says) => tableCell('numeric', says);
+export const numberCell = (content) => tableCell('numeric', content);
 export const label = (name, ...inside) => make('th', { role: 'rowheader', scope: 'row', class: name }, ...inside);
 
 /** A column header: its name, with its content below. */
@@ -15,8 +15,8 @@ export const columnHeader = (name, above, below = '') =>
 
 /** Keys with a separate row, and collapsed keys: `{ own: number[], rest: number[] }`. */
 export function splitKeys(own, count) {
-  const shown = new Set(own);
-  return { own, rest: Array.from({ length: count }, (_, place) => place).filter((place) => !shown.has(place)) };
+  const indices = new Set(own);
+  return { own, rest: Array.from({ length: count }, (_, place) => place).filter((place) => !indices.has(place)) };
 }
 
 /** A key's name as a button that selects it. */

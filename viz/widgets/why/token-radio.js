@@ -24,8 +24,8 @@ export class TokenRadio {
     });
   }
 
-  name(says, language) {
-    this.who.textContent = says;
+  name(label, language) {
+    this.who.textContent = label;
     this.tokens.lang = language;
   }
 

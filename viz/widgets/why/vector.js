@@ -8,7 +8,7 @@ const MAX_GAPS = 64; // maximum number of cells with a gap between them
 const WIDEST = 2048; // maximum width of the canvas in pixels; CSS stretches it
 
 /** `most`: the value with the strongest colour; `says(dimension)`: the tooltip. */
-export function vectorStrip(numbers, { most, height, says }) {
+export function vectorStrip(numbers, { most, height, describe }) {
   const count = numbers.length;
   const cell = Math.max(1, Math.min(16, Math.floor(WIDEST / count)));
   const canvas = make('canvas', { width: cell * count, height, style: `height:${height}px`, 'aria-hidden': 'true' });
@@ -19,7 +19,7 @@ export function vectorStrip(numbers, { most, height, says }) {
   }
   canvas.addEventListener('pointermove', (event) => {
     const { left, width } = canvas.getBoundingClientRect();
-    showTooltip(event, says(Math.max(0, Math.min(count - 1, Math.floor(((event.clientX - left) / width) * count)))));
+    showTooltip(event, describe(Math.max(0, Math.min(count - 1, Math.floor(((event.clientX - left) / width) * count)))));
   });
   canvas.addEventListener('pointerleave', hideTooltip);
   return canvas;

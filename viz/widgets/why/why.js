@@ -37,7 +37,7 @@ class WhyTab {
   build() {
     this.which = new HeadPicker(() => this.pair.reset());
     this.title = make('h2', {});
-    this.says = make('p', { class: 'says' });
+    this.description = make('p', { class: 'says' });
     this.note = make('p', { class: 'note' });
     this.queries = new TokenRadio((row) => this.choose({ row, column: null }));
     this.error = make('p', { class: 'error', role: 'alert' });
@@ -52,13 +52,13 @@ class WhyTab {
     this.streamError = make('p', { class: 'error', role: 'alert' });
     const answer = make('div', { class: 'answer', 'aria-live': 'polite' }, this.title, this.note);
     const head = make('div', { class: 'head' }, answer, this.which.pickers);
-    const kinds = make('div', { class: 'bar' }, this.which.kinds, this.says);
+    const kinds = make('div', { class: 'bar' }, this.which.kinds, this.description);
     this.weights = make('div', {}, this.table.element, this.dimensions.element);
     this.adds = make('div', {}, this.stream.element);
-    this.found = make('div', {}, this.error, this.weights, this.streamError, this.adds);
+    this.content = make('div', {}, this.error, this.weights, this.streamError, this.adds);
     this.row = new LatestRequest(this.weights, this.error, 'why_failed');
     this.written = new LatestRequest(this.adds, this.streamError, 'why_failed');
-    this.root.append(head, kinds, this.queries.element, this.none, this.found);
+    this.root.append(head, kinds, this.queries.element, this.none, this.content);
   }
 
   choose(places) {
@@ -81,24 +81,24 @@ class WhyTab {
     this.drawChoice(row);
     const single = typeof layer === 'number' && typeof head === 'number';
     this.none.hidden = single;
-    this.found.hidden = !single;
+    this.content.hidden = !single;
     if (!single) {
       for (const waiting of [this.row, this.written]) waiting.cancel(); // pending responses belong to another head
       this.drawNone();
       return;
     }
     this.drawTitle(row, column);
-    const wanted = { request: translation.requestValues(), kind, layer, head, row, column, every: this.every };
-    const key = JSON.stringify([wanted, state.theme, state.language]);
+    const query = { request: translation.requestValues(), kind, layer, head, row, column, every: this.every };
+    const key = JSON.stringify([query, state.theme, state.language]);
     const at = { translation, kind, row, column };
     this.row.load(
       key,
-      (signal) => callLatest(this.server.explain_row, wanted, null, null, signal),
+      (signal) => callLatest(this.server.explain_row, query, null, null, signal),
       (answer) => this.drawRow(answer, at),
     );
     this.written.load(
       key,
-      (signal) => callLatest(this.server.explain_stream, wanted, null, null, signal),
+      (signal) => callLatest(this.server.explain_stream, query, null, null, signal),
       (answer) => this.drawStream(answer, at),
     );
   }
@@ -108,7 +108,7 @@ class WhyTab {
   drawChoice(row) {
     const { translation, kind } = state;
     this.which.draw();
-    this.says.textContent = kindText(translation, kind);
+    this.description.textContent = kindText(translation, kind);
     const { source, target } = translation.model;
     this.queries.name(t(kind === 'encoder' ? 'why_query' : 'why_writing'), kind === 'encoder' ? source : target);
     this.queries.draw(translation.rows(kind), row);
@@ -143,17 +143,17 @@ class WhyTab {
     const [query, keys] = [decodeArray(answer.query).numbers, decodeArray(answer.keys).numbers];
     const width = query.length;
     const explanation = { ...answer, query, keys, width };
-    const says = t(kind === 'encoder' ? 'why_query_says' : 'why_query_written', { width });
-    this.table.draw(explanation, column, translation.rows(kind)[row], translation.columns(kind), says);
+    const caption = t(kind === 'encoder' ? 'why_query_says' : 'why_query_written', { width });
+    this.table.draw(explanation, column, translation.rows(kind)[row], translation.columns(kind), caption);
     const at = answer.own.indexOf(column);
     this.dimensions.draw(query, keys.subarray(at * width, (at + 1) * width), translation.columns(kind)[column].label);
   }
 
   drawStream(answer, { translation, kind, row, column }) {
     const total = decodeArray(answer.total).numbers;
-    const written = decodeArray(answer.written).numbers;
+    const output = decodeArray(answer.written).numbers;
     const rest = answer.rest && decodeArray(answer.rest).numbers;
     const word = () => make('bdi', {}, translation.rows(kind)[row].label);
-    this.stream.draw({ ...answer, total, written, rest, width: total.length }, column, translation.columns(kind), word);
+    this.stream.draw({ ...answer, total, output, rest, width: total.length }, column, translation.columns(kind), word);
   }
 }

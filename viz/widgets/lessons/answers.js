@@ -2,21 +2,21 @@
 
 export class Answers {
   constructor() {
-    this.given = new Map();
+    this.chosenOptions = new Map();
     this.scenes = new Map(); // question of an experiment → its scene when it was answered
   }
 
   record(question, choice, scene) {
-    this.given.set(question, choice);
-    if (scene.found) this.scenes.set(question, scene);
+    this.chosenOptions.set(question, choice);
+    if (scene.result) this.scenes.set(question, scene);
   }
 
   of(question) {
-    return { given: this.given.get(question), asked: this.scenes.get(question) };
+    return { chosenOption: this.chosenOptions.get(question), answeredScene: this.scenes.get(question) };
   }
 
   clear() {
-    this.given.clear();
+    this.chosenOptions.clear();
     this.scenes.clear();
   }
 }
