@@ -49,7 +49,7 @@ def test_a_page_without_gradios_tables_has_no_functions_and_no_queue() -> None:
     bare = SimpleNamespace()
     assert gradio_internals.page_functions(bare) == gradio_internals.page_functions(None) == {}
     assert gradio_internals.function_named(bare, "translate") is None
-    assert gradio_internals.queue_of_page(bare) is None
+    assert gradio_internals.page_queue(bare) is None
     gradio_internals.describe(bare, "text", description="A sentence.")
     assert vars(bare) == {"label": "text"}
 

@@ -16,7 +16,7 @@ from headlight.model.commands.common import ProgressLine, add_device, model_fold
 from headlight.model.commands.steadiness import sample_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
-from headlight.model.experiments.faithfulness import FaithfulnessSums, Report, evaluate_corpus, make_report
+from headlight.model.experiments.faithfulness import FaithfulnessSamples, Report, evaluate_corpus, make_report
 from headlight.model.text.languages import languages_from_name
 from headlight.model.translate.translator import Translator
 
@@ -48,28 +48,28 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.file, arguments.column or "".join(languages_from_name(folder.name)[:1]), arguments.sentences
     )
     translator = Translator.load(folder, arguments.device)
-    tally = FaithfulnessSums()
+    samples = FaithfulnessSamples()
     progress = ProgressLine(len(texts))
     aligning = best_head(folder)  # the page uses the same head
-    for tally in evaluate_corpus(translator, texts, _methods(arguments.methods), INTEGRATION_POINTS, aligning):
-        count = len(tally.curves[""])
+    for samples in evaluate_corpus(translator, texts, _methods(arguments.methods), INTEGRATION_POINTS, aligning):
+        count = len(samples.curves[""])
         progress.add(count - progress.done)
         if arguments.output is not None and not count % SAVE_EVERY:
-            _write(arguments.output, tally, folder)
-    if not tally.areas:
+            _write(arguments.output, samples, folder)
+    if not samples.areas:
         raise CommandError(f"{arguments.file}: no sentence has three words that can be hidden.")
-    report = make_report(tally)
+    report = make_report(samples)
     print(f"{folder.name}: {report.sentences} sentences; area between chance and each method, in probability")
     for name, result in sorted(report.methods.items(), key=lambda item: -item[1].area):
         print(f"{result.area:+.3f}  [{result.low:+.3f} {result.high:+.3f}]  {name}")
     if arguments.output is not None:
-        _write(arguments.output, tally, folder)
+        _write(arguments.output, samples, folder)
     return 0
 
 
-def _write(path: Path, tally: FaithfulnessSums, folder: Path) -> None:
+def _write(path: Path, samples: FaithfulnessSamples, folder: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(report_values(make_report(tally), folder), indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(report_values(make_report(samples), folder), indent=1) + "\n", encoding="utf-8")
 
 
 def _methods(text: str) -> list[str]:

@@ -67,7 +67,7 @@ class SearchInputs(NamedTuple):
 class SingleHypothesisSearch:
     """Greedy search and sampling: one hypothesis per sentence.
 
-    `begun` contains prefixes of equal length for some of the sentences, in the order of the state's rows.
+    `initial_states` contains prefixes of equal length for some of the sentences, in the order of the state's rows.
     """
 
     def __init__(
@@ -76,13 +76,15 @@ class SingleHypothesisSearch:
         choose: Callable[[Tensor, Sequence[HypothesisState]], Tensor],
         *,
         scored: bool,
-        begun: Sequence[HypothesisState] | None = None,
+        initial_states: Sequence[HypothesisState] | None = None,
     ) -> None:
         self.plan = plan
         self.choose = choose
         self.scored = scored  # whether to compute probabilities, which costs a pass over the vocabulary
         self.rows = (
-            [HypothesisState(sentence) for sentence in range(len(plan.limits))] if begun is None else list(begun)
+            [HypothesisState(sentence) for sentence in range(len(plan.limits))]
+            if initial_states is None
+            else list(initial_states)
         )
         self.all_rows = {row.sentence: row for row in self.rows}
         self.next_ids = torch.tensor([[plan.start_id, *row.ids] for row in self.rows], device=plan.device)

@@ -198,7 +198,7 @@ class SpeculativeSearch:
         ]
         plan = self.plan._replace(decoder=self.drafters.current, state=state, limits=limits)
         self._drafted = [row.sentence for row in hypotheses]
-        return SingleHypothesisSearch(plan, choose, scored=self.scored, begun=copies)
+        return SingleHypothesisSearch(plan, choose, scored=self.scored, initial_states=copies)
 
 
 def group_by_length(rows: Iterable[HypothesisState]) -> list[list[HypothesisState]]:

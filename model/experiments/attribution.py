@@ -89,48 +89,46 @@ class Attribution:
     gap: CompletenessGap | None = None  # only of integrated gradients
 
 
-def _aligned(question: AttributionQuery) -> Numbers:
-    layer, head, shift = question.aligning
-    rows = [min(place + shift, len(question.translation.target_tokens) - 1) for place in question.places]
-    result: Numbers = question.translation.attention.cross[layer, head, rows].mean(axis=0, dtype=np.float64)
+def _aligned(query: AttributionQuery) -> Numbers:
+    layer, head, shift = query.aligning
+    rows = [min(place + shift, len(query.translation.target_tokens) - 1) for place in query.places]
+    result: Numbers = query.translation.attention.cross[layer, head, rows].mean(axis=0, dtype=np.float64)
     return result
 
 
-def _flow(question: AttributionQuery) -> list[float | None]:
-    mixing = mixing_of_attention(question.translation.attention)
-    groups = [word.places for word in question.words]
-    rows = len(question.places)
+def _flow(query: AttributionQuery) -> list[float | None]:
+    mixing = mixing_of_attention(query.translation.attention)
+    groups = [word.places for word in query.words]
+    rows = len(query.places)
     return [
-        float(score) for score in np.mean([flow(mixing, place, groups, rows=rows) for place in question.places], axis=0)
+        float(score) for score in np.mean([flow(mixing, place, groups, rows=rows) for place in query.places], axis=0)
     ]
 
 
 TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Numbers]] = {  # scores per source token
-    "average": lambda question: question.cross.mean(axis=(0, 1)),
-    "maximum": lambda question: question.cross.max(axis=(0, 1)),
-    "head": lambda question: question.cross[question.head],
+    "average": lambda query: query.cross.mean(axis=(0, 1)),
+    "maximum": lambda query: query.cross.max(axis=(0, 1)),
+    "head": lambda query: query.cross[query.head],
     "aligning": _aligned,
-    "rollout": lambda question: question.mean_of_rows(rollout(mixing_of_attention(question.translation.attention))[0]),
-    "norms": lambda question: question.mean_of_rows(cross_value_norms(question.trace)),
-    "alti": lambda question: question.mean_of_rows(rollout(mixing_of_contributions(question.trace))[0]),
-    "attention_gradient": lambda question: attention_gradient(
-        question.translator, question.translation, question.places
-    ),
-    "input_gradient": lambda question: input_gradient(question.translator, question.translation, question.places),
+    "rollout": lambda query: query.mean_of_rows(rollout(mixing_of_attention(query.translation.attention))[0]),
+    "norms": lambda query: query.mean_of_rows(cross_value_norms(query.trace)),
+    "alti": lambda query: query.mean_of_rows(rollout(mixing_of_contributions(query.trace))[0]),
+    "attention_gradient": lambda query: attention_gradient(query.translator, query.translation, query.places),
+    "input_gradient": lambda query: input_gradient(query.translator, query.translation, query.places),
 }
 
 
-def _integrated_gradients(question: AttributionQuery) -> IntegratedGradients:
+def _integrated_gradients(query: AttributionQuery) -> IntegratedGradients:
     return integrated_gradients(
-        question.translator, question.translation, question.places, question.seconds, question.integration_points
+        query.translator, query.translation, query.places, query.seconds, query.integration_points
     )
 
 
-def _erasure(question: AttributionQuery) -> list[float | None]:
-    places = removable_words(question.translation)
-    sets = single_sets([question.words[place].places for place in places])
-    losses = erasure_losses(question.translator, question.translation, question.places, sets)
-    results: list[float | None] = [None] * len(question.words)
+def _erasure(query: AttributionQuery) -> list[float | None]:
+    places = removable_words(query.translation)
+    sets = single_sets([query.words[place].places for place in places])
+    losses = erasure_losses(query.translator, query.translation, query.places, sets)
+    results: list[float | None] = [None] * len(query.words)
     for place, loss in zip(places, losses, strict=True):
         results[place] = loss
     return results
@@ -186,7 +184,7 @@ def attribution_query(
     return AttributionQuery(translator, translation, tuple(places), head, aligning, seconds, points or MAX_POINTS)
 
 
-def attribute(question: AttributionQuery, name: str) -> Attribution:
+def attribute(query: AttributionQuery, name: str) -> Attribution:
     """Compute the scores of one method, and measure the time."""
     if name not in METHODS:
         raise choice_error("method", name, METHODS)
@@ -194,14 +192,14 @@ def attribute(question: AttributionQuery, name: str) -> Attribution:
     scores: list[float | None]
     gap = None
     if name in WORD_METHODS:
-        scores = WORD_METHODS[name](question)
+        scores = WORD_METHODS[name](query)
     else:
         if name == "integrated":
-            result = _integrated_gradients(question)
+            result = _integrated_gradients(query)
             tokens, gap = result.scores, CompletenessGap(abs(result.completeness_gap), result.difference)
         else:
-            tokens = TOKEN_METHODS[name](question)
-        scores = [float(sum(tokens[place] for place in word.places)) for word in question.words]
+            tokens = TOKEN_METHODS[name](query)
+        scores = [float(sum(tokens[place] for place in word.places)) for word in query.words]
     return Attribution(name, tuple(scores), time.perf_counter() - started, gap)
 
 

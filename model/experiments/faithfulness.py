@@ -57,8 +57,8 @@ class Report:
 
 
 @dataclass
-class FaithfulnessSums:
-    """The results of the sentences so far, one list item per sentence. The curve of the random baseline is `""`."""
+class FaithfulnessSamples:
+    """The results of the sentences so far: lists with one item per sentence. `curves[""]` is the random baseline."""
 
     curves: dict[str, list[Numbers]] = field(default_factory=dict)
     areas: dict[str, list[float]] = field(default_factory=dict)
@@ -66,15 +66,15 @@ class FaithfulnessSums:
     overlap: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
 
-def erasure_curve(question: AttributionQuery, order: Sequence[int]) -> list[float]:
+def erasure_curve(query: AttributionQuery, order: Sequence[int]) -> list[float]:
     """Return the probability of the written word as source words are masked one by one in this order.
 
     Values between measured points are interpolated.
     """
-    sets = [(), *cumulative_sets([word.places for word in question.words], order)]
+    sets = [(), *cumulative_sets([word.places for word in query.words], order)]
     measured_counts = np.unique(np.linspace(0, len(order), min(len(order), MAX_CURVE_POINTS) + 1).round().astype(int))
     batches = scores_with_masked_words(
-        question.translator, question.translation, question.places, [sets[count] for count in measured_counts]
+        query.translator, query.translation, query.places, [sets[count] for count in measured_counts]
     )
     result = np.interp(
         range(len(sets)), measured_counts, [float(np.exp(row.sum())) for batch in batches for row in batch]
@@ -82,38 +82,38 @@ def erasure_curve(question: AttributionQuery, order: Sequence[int]) -> list[floa
     return [float(probability) for probability in result]
 
 
-def removal_order(question: AttributionQuery, scores: Sequence[float | None]) -> list[int]:
+def removal_order(query: AttributionQuery, scores: Sequence[float | None]) -> list[int]:
     """Order the maskable words by score, highest first; a missing score counts as 0."""
-    places = removable_words(question.translation)
+    places = removable_words(query.translation)
     maskable_scores = [0.0 if (score := scores[place]) is None else score for place in places]
     return [places[rank] for rank in rank_order(maskable_scores)]
 
 
-def random_orders(question: AttributionQuery, count: int = RANDOM_ORDERS) -> list[list[int]]:
+def random_orders(query: AttributionQuery, count: int = RANDOM_ORDERS) -> list[list[int]]:
     """Draw `count` random orders of the maskable words, with a fixed seed."""
     generator = random.Random(0)  # noqa: S311 - no secret
-    places = removable_words(question.translation)
+    places = removable_words(query.translation)
     return [generator.sample(places, len(places)) for _ in range(count)]
 
 
-def random_baseline(question: AttributionQuery) -> list[float]:
+def random_baseline(query: AttributionQuery) -> list[float]:
     """Return the mean curve of random orders."""
     return [
         float(probability)
-        for probability in np.mean([erasure_curve(question, order) for order in random_orders(question)], axis=0)
+        for probability in np.mean([erasure_curve(query, order) for order in random_orders(query)], axis=0)
     ]
 
 
 def agreement(
-    question: AttributionQuery, one: Sequence[float | None], other: Sequence[float | None]
+    query: AttributionQuery, one: Sequence[float | None], other: Sequence[float | None]
 ) -> tuple[float, float]:
     """Return Kendall's τ of two methods over the maskable words, and the overlap of their top three."""
-    places = removable_words(question.translation)
+    places = removable_words(query.translation)
     first, second = ([scores[place] or 0.0 for place in places] for scores in (one, other))
     return kendall_tau(first, second), top_overlap(first, second)
 
 
-def chosen_words(translation: Translation) -> list[tuple[int, ...]]:
+def scorable_words(translation: Translation) -> list[tuple[int, ...]]:
     """Return the tokens of each written word that has a letter or digit."""
     words = written_words(translation.target_tokens, translation.text)
     return [
@@ -129,51 +129,51 @@ def evaluate_corpus(
     methods: Sequence[str] = METHODS,
     points: int | None = None,
     aligning: AlignmentHead | None = None,
-) -> Iterator[FaithfulnessSums]:
+) -> Iterator[FaithfulnessSamples]:
     """Evaluate one random written word per sentence, with a fixed seed. Yield the results so far after each sentence.
 
     `aligning` is the head that was measured to align words best; None means the most informative head per sentence.
     Sentences with fewer than three maskable words have no informative order and are skipped.
     """
     generator = random.Random(0)  # noqa: S311 - no secret
-    sums = FaithfulnessSums()
+    samples = FaithfulnessSamples()
     for text in texts:
         translation = translator.translate(text)
-        words = chosen_words(translation)
+        words = scorable_words(translation)
         if not words or len(removable_words(translation)) < 3:
             continue
         query = attribution_query(translator, translation, generator.choice(words), aligning=aligning, points=points)
         scores = {name: attribute(query, name).scores for name in methods}
         baseline = random_baseline(query)
-        sums.curves.setdefault("", []).append(resample(baseline, MEAN_CURVE_POINTS))
+        samples.curves.setdefault("", []).append(resample(baseline, MEAN_CURVE_POINTS))
         for name in methods:
             curve = erasure_curve(query, removal_order(query, scores[name]))
-            sums.curves.setdefault(name, []).append(resample(curve, MEAN_CURVE_POINTS))
-            sums.areas.setdefault(name, []).append(area_between(curve, baseline))
+            samples.curves.setdefault(name, []).append(resample(curve, MEAN_CURVE_POINTS))
+            samples.areas.setdefault(name, []).append(area_between(curve, baseline))
             for second_name in methods:
                 tau, overlap = agreement(query, scores[name], scores[second_name])
-                sums.tau.setdefault((name, second_name), []).append(tau)
-                sums.overlap.setdefault((name, second_name), []).append(overlap)
-        yield sums
+                samples.tau.setdefault((name, second_name), []).append(tau)
+                samples.overlap.setdefault((name, second_name), []).append(overlap)
+        yield samples
 
 
-def make_report(tally: FaithfulnessSums) -> Report:
+def make_report(samples: FaithfulnessSamples) -> Report:
     """Average over the sentences, with bootstrap bounds."""
-    names = list(tally.areas)
+    names = list(samples.areas)
     generator = np.random.default_rng(0)
-    count = len(tally.curves.get("", []))
-    samples = generator.integers(0, max(count, 1), (BOOTSTRAP_SAMPLES, count))
+    count = len(samples.curves.get("", []))
+    draws = generator.integers(0, max(count, 1), (BOOTSTRAP_SAMPLES, count))
     methods = {}
     for name in names:
-        areas = np.array(tally.areas[name])
-        low, high = np.percentile(areas[samples].mean(axis=1), (2.5, 97.5))
-        methods[name] = Faithfulness(_mean(tally.curves[name]), float(areas.mean()), float(low), float(high))
+        areas = np.array(samples.areas[name])
+        low, high = np.percentile(areas[draws].mean(axis=1), (2.5, 97.5))
+        methods[name] = Faithfulness(_mean(samples.curves[name]), float(areas.mean()), float(low), float(high))
     return Report(
         count,
         methods,
-        _mean(tally.curves.get("", [])),
-        {first: {second: float(np.nanmean(tally.tau[first, second])) for second in names} for first in names},
-        {first: {second: float(np.mean(tally.overlap[first, second])) for second in names} for first in names},
+        _mean(samples.curves.get("", [])),
+        {first: {second: float(np.nanmean(samples.tau[first, second])) for second in names} for first in names},
+        {first: {second: float(np.mean(samples.overlap[first, second])) for second in names} for first in names},
     )
 
 

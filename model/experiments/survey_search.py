@@ -88,7 +88,7 @@ def _count(
     row: dict[str, Any],
     rows: list[str],
     keys: list[str],
-    wanted: str,
+    target_word: str,
     end: str,
     least: float,
     text: Any,
@@ -96,7 +96,7 @@ def _count(
     key_indices = np.frombuffer(row["looks_at"], dtype="<u2")
     weights = np.frombuffer(row["looks_with"], dtype=np.uint8) / LOOK_SCALE
     for place, word in enumerate(rows):
-        if word != wanted:
+        if word != target_word:
             continue
         one.total += 1
         if keys[key_indices[place]] == end and weights[place] >= least:
@@ -108,10 +108,10 @@ def _count(
 
 def _words(row: dict[str, Any], kind: str) -> tuple[list[str], list[str]]:
     """Return the case-folded words of the rows and of the keys of one kind."""
-    read, written = ([word.casefold() for word in row[side]] for side in ("read", "written"))
+    source, target = ([word.casefold() for word in row[side]] for side in ("read", "written"))
     if kind == "encoder":
-        return read, read
-    return (written, read) if kind == "cross" else (written, ["<s>", *written[:-1]])
+        return source, source
+    return (target, source) if kind == "cross" else (target, ["<s>", *target[:-1]])
 
 
 # ---------------------------------------------------------------- statistics

@@ -217,10 +217,10 @@ class _Reader:
         """Return the written tokens, and the token that was read before each of them."""
         assert self.sequences is not None  # noqa: S101 (the caller has checked)
         named = self._token_names(self.sequences[self._sequence()][: count + 1])
-        inputs, written = named[0][:count], named[0][1:]
-        if len(written) < count:  # no token was written after the last input
-            written = (*written, Token("", -1, len(named[1]), len(named[1]), special=True))
-        return (written, named[1]), inputs
+        inputs, outputs = named[0][:count], named[0][1:]
+        if len(outputs) < count:  # no token was written after the last input
+            outputs = (*outputs, Token("", -1, len(named[1]), len(named[1]), special=True))
+        return (outputs, named[1]), inputs
 
     def _length(self, count: int) -> int:
         """Return the number of written tokens, without the padding of a sequence that ended early."""
@@ -228,12 +228,12 @@ class _Reader:
         tokenizer = getattr(self.inputs.tokenizer, "tokenizer", self.inputs.tokenizer)
         padding = getattr(tokenizer, "pad_token_id", None)
         end = getattr(tokenizer, "eos_token_id", None)
-        written = list(self.sequences[self._sequence()][1 : count + 1])
-        if end is not None and end in written:
-            return written.index(end) + 1
-        while padding is not None and written and written[-1] == padding:
-            written.pop()
-        return max(1, len(written))
+        ids = list(self.sequences[self._sequence()][1 : count + 1])
+        if end is not None and end in ids:
+            return ids.index(end) + 1
+        while padding is not None and ids and ids[-1] == padding:
+            ids.pop()
+        return max(1, len(ids))
 
     def _token_names(self, ids: Sequence[int] | np.ndarray) -> NamedTokens:
         token_ids = [int(token_id) for token_id in ids]

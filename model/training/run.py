@@ -240,8 +240,8 @@ class Run:
 
     def _early_stop(self) -> bool:
         patience = self.recipe.patience
-        ended = bool(patience) and self.trainer.progress.validations_without_gain >= patience
-        return self.processes.any_process(ended) if patience else False
+        stops = bool(patience) and self.trainer.progress.validations_without_gain >= patience
+        return self.processes.any_process(stops) if patience else False
 
     # ------------------------------------------------------------ saving
 

@@ -113,7 +113,7 @@ def open_tab(page: Page, name: str) -> None:
 
 def at_rest(page: Page) -> None:
     """Nothing is waited for."""
-    waits = ":is(.waits, .busy, [aria-busy], [data-asks])"
+    waits = ":is(.loading, .busy, [aria-busy], [data-asks])"
     waits = f".headlight{waits}, .headlight {waits}"
     page.wait_for_function("(waits) => !document.querySelector(waits)", arg=waits)
 

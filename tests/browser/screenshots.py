@@ -86,7 +86,7 @@ def why(page: Page) -> None:
     """One row of the head that is shown first, and what its keys write."""
     choose_panel(page, "why")
     page.wait_for_selector(".headlight-why .stream tfoot")
-    page.wait_for_selector(".headlight-why:not(:has(.waits))")
+    page.wait_for_selector(".headlight-why:not(:has(.loading))")
 
 
 def lesson(page: Page) -> None:

@@ -239,7 +239,7 @@ def frame_around(sandbox: str) -> str:
 def as_widget(view: View) -> str:
     """The view as a widget, with a model that stands for the manager of widgets."""
     widget = view.widget
-    values = {name: getattr(widget, name) for name in ("kind", "layer", "head", "row", "column", "_shown")}
+    values = {name: getattr(widget, name) for name in ("kind", "layer", "head", "row", "column", "_state")}
     maps = {name: base64.b64encode(content).decode() for name, content in widget._maps.items()}
     said = json.dumps(values | {"_maps": maps}).replace("</", "<\\/")
     module = widget_module().replace("</script", "<\\/script").partition("export default")[0]

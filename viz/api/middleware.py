@@ -28,7 +28,7 @@ from headlight.viz.api.streams import error_event, stream_job, stream_session
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.server.call_routes import MAX_SESSION_CHARACTERS
 from headlight.viz.server.event_stream import EVENT_STREAM_TYPE
-from headlight.viz.server.gradio_internals import function_named, is_gone, is_unknown_function, page_functions
+from headlight.viz.server.gradio_internals import function_named, is_expired_answer, is_unknown_function, page_functions
 from headlight.viz.server.gradio_queue import SubscriberQueue, find_queue
 from headlight.viz.server.static_files import FOLDER
 from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_address
@@ -291,7 +291,7 @@ class RequestGuard:
         """Map an exception to a `PageError`. Gradio looks up functions and results without checking that they exist."""
         if is_unknown_function(error) and (QUEUE.search(scope["path"]) or NAMED_CALL.search(scope["path"])):
             return self._unknown()
-        if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_gone(error):
+        if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_expired_answer(error):
             return PageError("data", "no_answer")
         return PageError("data", "our_fault")
 

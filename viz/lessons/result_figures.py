@@ -173,15 +173,20 @@ class TextColumns(ResultFigure):
 
 @dataclass(frozen=True)
 class TrainingRuns(ResultFigure):
-    """One or two runs that the visitor starts. `kept` are the messages of the untrained models."""
+    """One or two runs that the visitor starts. `untrained` are the messages of the untrained models."""
 
     form = "trains"
     runs: Sequence[Mapping[str, Any]]  # fields of `LiveRunSettings`
-    kept: Sequence[Mapping[str, Any]]
+    untrained: Sequence[Mapping[str, Any]]
     sentence: int = 0  # index of the initially selected sentence
 
     def as_json(self) -> dict[str, Any]:
-        return {"form": self.form, "runs": list(self.runs), "kept": list(self.kept), "sentence": self.sentence}
+        return {
+            "form": self.form,
+            "runs": list(self.runs),
+            "untrained": list(self.untrained),
+            "sentence": self.sentence,
+        }
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ NAMES = tuple(
 
 
 def show(
-    data: Any = None,
+    given: Any = None,
     *,
     kind: str | None = None,
     layer: IndexOrReduction | None = None,
@@ -36,7 +36,7 @@ def show(
     `about` is passed to `record`. `kind`, `layer`, `head`, `row` and `column` are the initial selection, which
     `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
     """
-    subject = data if isinstance(data, Translation) and not about else record(data, **about)
+    subject = given if isinstance(given, Translation) and not about else record(given, **about)
     selection = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
     return View([subject], selection, language)
 
@@ -55,7 +55,7 @@ def compare(
 
 
 def record(
-    data: Any = None,
+    given: Any = None,
     *,
     encoder: Any = None,
     decoder: Any = None,
@@ -71,21 +71,21 @@ def record(
 ) -> Recording:
     """Return the attention of any model as a `Recording`.
 
-    `data` may be outputs of `transformers` with the model's inputs (`input_ids=`, `attention_mask=`,
+    `given` may be outputs of `transformers` with the model's inputs (`input_ids=`, `attention_mask=`,
     `decoder_input_ids=`, `pixel_values=`, `input_features=`, or all as `**inputs`), a file, a `Translation`, a
     `Judgement`, or self-attention arrays: one array `[layer, head, row, column]` or a list of layers. `layers` selects
     layers, and `batch` selects one sequence.
     """
-    if isinstance(data, View):
-        data = data.things[0]
-    if isinstance(data, Recording):
-        return data
-    if isinstance(data, Translation):
-        return recording_from_translation(data)
-    if isinstance(data, Judgement):
-        return _of_tokens({"self": data.attention}, data.tokens, data.text)
-    if isinstance(data, (str, Path)):
-        return read_recording(Path(data))
+    if isinstance(given, View):
+        given = given.things[0]
+    if isinstance(given, Recording):
+        return given
+    if isinstance(given, Translation):
+        return recording_from_translation(given)
+    if isinstance(given, Judgement):
+        return _of_tokens({"self": given.attention}, given.tokens, given.text)
+    if isinstance(given, (str, Path)):
+        return read_recording(Path(given))
     unknown = [
         input_name
         for input_name in inputs
@@ -95,19 +95,19 @@ def record(
         raise RecordingError(
             f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(NAMES)}."
         )
-    if data is not None and has_attention(data):
+    if given is not None and has_attention(given):
         model_inputs = {input_name: value for input_name, value in inputs.items() if input_name in NAMES}
         inputs_of_model = ModelInputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **model_inputs)
-        return recording_from_outputs(data, inputs_of_model, layers=layers, batch=batch, name=name)
-    if data is None and isinstance(inputs.get("input_ids"), Mapping):
+        return recording_from_outputs(given, inputs_of_model, layers=layers, batch=batch, name=name)
+    if given is None and isinstance(inputs.get("input_ids"), Mapping):
         raise RecordingError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
     source = tokens if source is None else source
-    arrays: dict[MapKind, Any] = {"self": data, "encoder": encoder, "decoder": decoder, "cross": cross}
+    arrays: dict[MapKind, Any] = {"self": given, "encoder": encoder, "decoder": decoder, "cross": cross}
     return recording_from_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
 
 
 def recording_from_translation(translation: Translation) -> Recording:
-    """Return the maps and tokens of a translation as a recording, without its other data."""
+    """Return the maps and tokens of a translation as a recording, without its other given."""
     layers: dict[MapKind, Layers] = {kind: _layers(translation.attention.of(kind)) for kind in KINDS}
     source, target = (
         (translation.source_tokens, translation.source_text),

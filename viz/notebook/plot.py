@@ -19,7 +19,7 @@ Heads = list[tuple[int, int | None]]
 
 def figure(
     view: str,
-    data: Any,
+    given: Any,
     *,
     kind: str | None = None,
     layer: int = 0,
@@ -31,7 +31,7 @@ def figure(
 ) -> go.Figure:
     """Draw one of `headlight.viz.figures.FIGURES`. `options` are specific to the figure, such as `scale="log"`.
 
-    `data` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer).
+    `given` is any input of `show`, or an `AttentionMap`. "heatmap" draws one head (`head=None`: the mean of the layer).
     "lines" and "compare" draw the `heads`, listed as (layer, head). "overview" draws all heads. "beam", "probabilities"
     and "positions" (`kind`: "encoder" or "decoder") need a `Translation`. "neurons" needs `(query, key, row, column)`,
     two vectors of one head and their tokens, and `weight=`.
@@ -45,7 +45,7 @@ def figure(
             raise RecordingError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
     style = {"theme": THEMES[cast("Any", theme)], "words": figure_words(view, language), **options}
     selected_heads = heads or [(layer, head)]
-    result: go.Figure = _DRAWERS[view](data, kind, selected_heads, style)
+    result: go.Figure = _DRAWERS[view](given, kind, selected_heads, style)
     return result
 
 

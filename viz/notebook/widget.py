@@ -20,7 +20,7 @@ class HeadlightWidget(anywidget.AnyWidget):
     """A view with a synchronised selection. `layer` and `head` may be "mean", `head` also "max"; a row is a token."""
 
     _esm = widget_module()
-    _shown = traitlets.Unicode().tag(sync=True)
+    _state = traitlets.Unicode().tag(sync=True)
     _maps = traitlets.Dict().tag(sync=True)
     kind = traitlets.Unicode("cross").tag(sync=True)
     layer = traitlets.Union([traitlets.Int(), traitlets.Enum(["mean"])], default_value=0).tag(sync=True)
@@ -30,12 +30,12 @@ class HeadlightWidget(anywidget.AnyWidget):
 
     def __init__(
         self,
-        shown: Mapping[str, Any],
+        state: Mapping[str, Any],
         maps: Mapping[str, bytes],
         recordings: Sequence[Recording],
         look: Mapping[str, Any],
     ) -> None:
-        super().__init__(_shown=json.dumps(shown, ensure_ascii=False), _maps=dict(maps), **look)
+        super().__init__(_state=json.dumps(state, ensure_ascii=False), _maps=dict(maps), **look)
         self._heads = [HeadServer(recording) for recording in recordings]
         self.on_msg(self._on_message)
 

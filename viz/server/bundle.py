@@ -23,8 +23,8 @@ COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*$", re.MULTI
 # Skips comments, in which `import(…)` names a type.
 DYNAMIC_IMPORT = re.compile(r"^(?!\s*(?:\*|//|/\*)).*\bimport\(", re.MULTILINE)
 FORBIDDEN = {
-    "</script": "would end the script that the saved page holds",
-    "<!--": "would begin a comment in the saved page",
+    "</script": "would end the script element of a saved page",
+    "<!--": "would begin a comment in a saved page",
 }
 
 
@@ -55,7 +55,9 @@ def lazy_bundle(sources: Mapping[str, str], first: Mapping[str, str], phrases: o
     for path in first:
         lazy_imports = [imported for imported in imports(path, first[path]) if imported in sources]
         if lazy_imports:
-            raise BundleError(f"{path} imports {lazy_imports[0]}, which comes later.")
+            raise BundleError(
+                f"{path} imports {lazy_imports[0]}, a module of the lazy bundle, which is not loaded yet."
+            )
     header = ["export const modules = globalThis.headlightModules;", f"const phrases = {_to_javascript(phrases)};"]
     header.append("for (const code in phrases) Object.assign(globalThis.headlightTables.words[code], phrases[code]);")
     return _bundle(sources, [path for path in topological_order(all_sources) if path in sources], header)
@@ -65,9 +67,9 @@ def _to_javascript(values: object) -> str:
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
 
 
-def _bundle(sources: Mapping[str, str], order: list[str], head: list[str]) -> Bundle:
-    lines = list(head)
-    positions: list[tuple[int, int] | None] = [None for _ in head]  # per line: module index and original line
+def _bundle(sources: Mapping[str, str], order: list[str], header: list[str]) -> Bundle:
+    lines = list(header)
+    positions: list[tuple[int, int] | None] = [None for _ in header]  # per line: module index and original line
     for index, path in enumerate(order):
         body = wrap_module(path, sources[path]).split("\n")
         lines += [f"modules['{path}'] = (() => {{", *body, "})();"]
@@ -91,7 +93,7 @@ def required_modules(entry: str, sources: Mapping[str, str]) -> dict[str, str]:
     while pending:
         path = pending.pop()
         if path not in sources:
-            raise BundleError(f"{path} is imported, but is not there.")
+            raise BundleError(f"{path} is imported, but there is no such file.")
         if path not in results:
             results[path] = sources[path]
             pending += imports(path, sources[path])
@@ -104,11 +106,11 @@ def topological_order(sources: Mapping[str, str]) -> list[str]:
     for path, dependencies in graph.items():
         for dependency in dependencies:
             if dependency not in sources:
-                raise BundleError(f"{path} imports {dependency}, which is not there.")
+                raise BundleError(f"{path} imports {dependency}, but there is no such file.")
     try:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
-        raise BundleError(f"Modules import each other in a circle: {' → '.join(error.args[1])}.") from error
+        raise BundleError(f"These modules import each other: {' → '.join(error.args[1])}.") from error
 
 
 def imports(path: str, source: str) -> Iterator[str]:
@@ -122,15 +124,15 @@ def wrap_module(path: str, source: str) -> str:
     recognised = sum(len(form.findall(source)) for form in (IMPORT, EXPORT, EXPORTS))
     if recognised != len(STATEMENT.findall(source)):
         forms = "import { a, b as c } from './d.js'; and export function, class, const, or { a, b as c };"
-        raise BundleError(f"{path} imports or exports in a form that the bundle does not take. It takes {forms}")
+        raise BundleError(f"{path} has an import or export that the bundler does not support. It supports {forms}")
     source = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), source)
     if any(line.count("`") % 2 for line in source.split("\n")):
-        raise BundleError(f"{path} has a template of several lines, in which a line may look like a comment.")
+        raise BundleError(f"{path} has a template literal of several lines. A line of it may look like a comment.")
     if DYNAMIC_IMPORT.search(source):
-        raise BundleError(f"{path} imports a module late; name it at the beginning.")
+        raise BundleError(f"{path} has a dynamic import. Import the module at the beginning of the file.")
     for text, reason in FORBIDDEN.items():
         if text in source:
-            raise BundleError(f"{path} holds `{text}`, which {reason}.")
+            raise BundleError(f"{path} contains `{text}`, which {reason}.")
 
     def replace_import(match: re.Match[str]) -> str:
         imported = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[2]))
@@ -155,7 +157,7 @@ def _pairs(path: str, names: str) -> list[tuple[str, str]]:
     for item in filter(None, (name.strip() for name in names.split(","))):
         match = NAME_PATTERN.match(item)
         if match is None:
-            raise BundleError(f"{path} imports or exports {item!r}, which is no name.")
+            raise BundleError(f"{path} imports or exports {item!r}, which is not a valid name.")
         pairs.append((match[1], match[2] or match[1]))
     return pairs
 
@@ -165,11 +167,11 @@ def _pairs(path: str, names: str) -> list[tuple[str, str]]:
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
-def mappings(places: list[tuple[int, int] | None]) -> str:
+def mappings(positions: list[tuple[int, int] | None]) -> str:
     """Return the field `mappings` of a source map (https://tc39.es/ecma426/): delta-encoded starts of lines."""
     lines = []
     previous = (0, 0)
-    for position in places:
+    for position in positions:
         if position is None:
             lines.append("")
         else:

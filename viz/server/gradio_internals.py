@@ -26,12 +26,12 @@ def is_unknown_function(error: Exception) -> bool:
     return isinstance(error, KeyError) or type(error).__name__ == "FnIndexInferError"
 
 
-def is_gone(error: Exception) -> bool:
+def is_expired_answer(error: Exception) -> bool:
     """Whether the error means that a Gradio result has expired: it was caused by a 404."""
     return getattr(error.__cause__, "status_code", 0) == 404
 
 
-def queue_of_page(page: Any) -> Any:
+def page_queue(page: Any) -> Any:
     """Return the queue of a page, or `None`."""
     return getattr(page, "_queue", None)
 

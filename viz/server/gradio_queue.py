@@ -24,7 +24,7 @@ import gradio as gr
 from gradio.queueing import Event, Queue
 
 from headlight.viz.errors import PageError
-from headlight.viz.server.gradio_internals import queue_of_page
+from headlight.viz.server.gradio_internals import page_queue
 from headlight.viz.server.kept_answers import KEPT_S, KeptAnswers
 from headlight.viz.server.visitors import ADDRESS, HAS_LEFT, PROGRAM, VISITOR
 from headlight.viz.service.lru import ByteLru
@@ -281,5 +281,5 @@ def install_queue(page: gr.Blocks, line: RequestQueue) -> None:
 
 def find_queue(page: Any) -> SubscriberQueue | None:
     """Return the queue of a page if `install_queue` replaced it."""
-    queue = queue_of_page(page)
+    queue = page_queue(page)
     return queue if isinstance(queue, SubscriberQueue) else None

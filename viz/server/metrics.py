@@ -19,7 +19,7 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.viz.server.gradio_internals import queue_of_page
+from headlight.viz.server.gradio_internals import page_queue
 from headlight.viz.server.gradio_queue import SubscriberQueue
 from headlight.viz.service.service import Service
 from headlight.viz.service.usage_metrics import BUCKETS
@@ -38,7 +38,7 @@ class ServerMonitor:
 
     def health_problems(self) -> dict[str, str]:
         """Return the reasons to replace the process; empty if it is healthy."""
-        queue = queue_of_page(self.page)
+        queue = page_queue(self.page)
         silent_seconds = time.monotonic() - queue.beat if isinstance(queue, SubscriberQueue) else 0.0
         return {"loop": f"silent for {silent_seconds:.0f} s"} if silent_seconds > STALLED_AFTER_SECONDS else {}
 

@@ -13,7 +13,7 @@ from types import FrameType
 
 import gradio as gr
 
-from headlight.viz.server.gradio_internals import queue_of_page
+from headlight.viz.server.gradio_internals import page_queue
 from headlight.viz.server.gradio_queue import SubscriberQueue
 
 POLL_SECONDS = 0.1  # seconds between checks for a signal
@@ -50,7 +50,7 @@ def serve_until_signal(page: gr.Blocks, signals: list[int]) -> None:
 
 def shut_down(page: gr.Blocks) -> None:
     """Reject new requests, wait for running ones, close the server."""
-    queue = queue_of_page(page)
+    queue = page_queue(page)
     if isinstance(queue, SubscriberQueue):
         queue.line.close()
         if not queue.line.wait_until_empty(GRACE_SECONDS):

@@ -82,8 +82,8 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
     def ask_method(values: Mapping[str, Any]) -> dict[str, Any]:
         name = check_choice("method", values.get("method"), choices=METHODS)
         translation = service.translate(service.check(values.get("request")))
-        question = parse_word_query(service, translation, values)
-        word = WordQuery(question.places, question.head, question.aligning, MAX_SECONDS)
+        query = parse_word_query(service, translation, values)
+        word = WordQuery(query.places, query.head, query.aligning, MAX_SECONDS)
         result: Attribution = service.run_on_translator(
             translation.request.model, attribute_word, translation, word, name
         )
@@ -91,13 +91,13 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         return {
             "words": word_values(translation),
             "scores": [None if score is None else round(score, 6) for score in result.scores],
-            "order": removal_order(question, result.scores),
+            "order": removal_order(query, result.scores),
             "ms": round(1000 * result.seconds, 1),
             "gap": result.gap and {name: round(value, 4) for name, value in result.gap._asdict().items()},
-            "head": question.head if name == "head" else question.aligning[:2] if name == "aligning" else None,
+            "head": query.head if name == "head" else query.aligning[:2] if name == "aligning" else None,
             "agrees": {
                 other: [
-                    None if math.isnan(each) else round(each, 4) for each in agreement(question, result.scores, scores)
+                    None if math.isnan(each) else round(each, 4) for each in agreement(query, result.scores, scores)
                 ]
                 for other, scores in known.items()
             },
@@ -111,13 +111,13 @@ def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
 
     def hide_words(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        question = parse_word_query(service, translation, values)
+        query = parse_word_query(service, translation, values)
         if values.get("order") is None:
-            order = random_orders(question)[check_int("chance", values.get("chance"), low=0, high=RANDOM_ORDERS - 1)]
+            order = random_orders(query)[check_int("chance", values.get("chance"), low=0, high=RANDOM_ORDERS - 1)]
         else:
-            order = parse_order(values["order"], question)
+            order = parse_order(values["order"], query)
         curve = service.run_on_translator(
-            translation.request.model, word_erasure_curve, translation, question.places, order
+            translation.request.model, word_erasure_curve, translation, query.places, order
         )
         return {"curve": [round(each, 6) for each in curve]}
 
@@ -215,9 +215,9 @@ def _is_score(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
 
 
-def parse_order(value: Any, question: AttributionQuery) -> list[int]:
+def parse_order(value: Any, query: AttributionQuery) -> list[int]:
     """Parse a permutation of the words that can be hidden."""
-    places = removal_order(question, [0.0] * len(question.words))
+    places = removal_order(query, [0.0] * len(query.words))
     if not isinstance(value, list) or any(type(place) is not int for place in value) or sorted(value) != places:
         raise PageError("order", "wrong_field", {"name": f"order ({repr_short(value)})"})
     return value

@@ -54,8 +54,8 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
                 ]
                 for node, (common, added), reason in zip(nodes, texts, why, strict=True)
             ],
-            "finished": (ended := finished(translation.tree, ends, translation.hypotheses)),
-            "backs": reverse_scores(translation, ended),
+            "finished": (places := finished(translation.tree, ends, translation.hypotheses)),
+            "backs": reverse_scores(translation, places),
             "back_weight": translation.request.options.back_weight,
             "written": {
                 "ids": [token.id for token in translation.target_tokens],

@@ -30,7 +30,7 @@ BATCHES = (  # the sizes that CTranslate2's documentation suggests, and sizes ar
 )  # fmt: skip
 
 
-class Material(NamedTuple):
+class BenchmarkLines(NamedTuple):
     """The lines to translate and the model."""
 
     folder: Path
@@ -89,14 +89,14 @@ def measure(
         return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
 
 
-def _exact(material: Material, texts: Sequence[str], threads: int) -> list[list[int]]:
+def _exact(material: BenchmarkLines, texts: Sequence[str], threads: int) -> list[list[int]]:
     """Translate the same lines with float32 steps."""
     with Worker(HeadlightLines, material.folder, texts, threads, "float32") as exact:
         ids: list[list[int]] = exact.call("run").ids
     return ids
 
 
-def prepare(folder: Path, count: int, shape: Shape) -> Material:
+def prepare(folder: Path, count: int, shape: Shape) -> BenchmarkLines:
     """Return the trained model with real lines if it exists, else a random model that counts down."""
     if (TRAINED / "config.json").exists():
         with CORPUS.open(encoding="utf-8", newline="") as file:
@@ -104,16 +104,16 @@ def prepare(folder: Path, count: int, shape: Shape) -> Material:
         loaded = load_checkpoint(TRAINED)
         save_for_all_engines(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
         description = f"{TRAINED}, sentences of {CORPUS}, repeated"
-        return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), description)
+        return BenchmarkLines(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), description)
     tokenizer = random_tokenizer(shape.vocabulary)
     countdown = CountdownModel(shape, tokenizer)
     save_for_all_engines(folder, countdown.model, tokenizer)
     source = "`workshop/benchmarks/countdown_model.py`"
     description = f"{shape.words}; random weights that write as many words as they read ({source})"
-    return Material(folder, tokenizer, countdown.sample_lines(count), description)
+    return BenchmarkLines(folder, tokenizer, countdown.sample_lines(count), description)
 
 
-def _with_end(ids: list[list[int]], material: Material) -> list[list[int]]:
+def _with_end(ids: list[list[int]], material: BenchmarkLines) -> list[list[int]]:
     return [[*line, material.tokenizer.end_id] for line in ids]
 
 

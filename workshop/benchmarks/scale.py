@@ -88,8 +88,8 @@ def _cluster(cores: int) -> Iterator[str]:
             command.leave()
 
 
-def _deploy(made: Any, address: str) -> None:
-    command.deploy(made, "127.0.0.1", int(address.rpartition(":")[2]))
+def _deploy(deployment: Any, address: str) -> None:
+    command.deploy(deployment, "127.0.0.1", int(address.rpartition(":")[2]))
 
 
 def free_port() -> int:

@@ -96,7 +96,7 @@ def test_every_picture_of_runs_can_be_begun_and_holds_the_untrained_models(servi
     assert {step for lesson, step, _ in training if lesson == "train"} == {"watch", "order", "warmup", "unseen", "own"}
     for _, _, figure in training:
         assert len(check_runs(list(figure.runs))) == len(figure.runs)
-        begun, *moments = figure.kept
+        begun, *moments = figure.untrained
         assert [each["run"] for each in begun["runs"]] == list(figure.runs)
         assert [(each["run"], each.get("step", 0)) for each in moments] == [
             (number, 0) for number in range(len(figure.runs))

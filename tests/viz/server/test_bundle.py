@@ -118,20 +118,20 @@ def test_the_pages_own_modules_fit() -> None:
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
-        ("import All from './core/numbers.js';", "in a form"),
-        ("import * as all from './core/numbers.js';", "in a form"),
-        ("import './core/numbers.js';", "in a form"),
-        ("import { ONE } from 'elsewhere';", "in a form"),
-        ("export let count = 0;", "in a form"),
-        ("export default function () {}", "in a form"),
-        ("export { ONE } from './core/numbers.js';", "in a form"),
-        ("export * from './core/numbers.js';", "in a form"),
-        ("import { ONE as } from './core/numbers.js';", "no name"),
-        ("const late = () => import('./core/numbers.js');", "imports a module late"),
+        ("import All from './core/numbers.js';", "does not support"),
+        ("import * as all from './core/numbers.js';", "does not support"),
+        ("import './core/numbers.js';", "does not support"),
+        ("import { ONE } from 'elsewhere';", "does not support"),
+        ("export let count = 0;", "does not support"),
+        ("export default function () {}", "does not support"),
+        ("export { ONE } from './core/numbers.js';", "does not support"),
+        ("export * from './core/numbers.js';", "does not support"),
+        ("import { ONE as } from './core/numbers.js';", "not a valid name"),
+        ("const late = () => import('./core/numbers.js');", "dynamic import"),
         ("const end = '</script>';", "end the script"),
         ("const text = `one\n// two`;", "several lines"),
-        ("import { x } from './nowhere.js';", "not there"),
-        ("import { main } from './main.js';", "in a circle"),
+        ("import { x } from './nowhere.js';", "no such file"),
+        ("import { main } from './main.js';", "import each other"),
     ],
 )
 def test_what_does_not_fit_is_refused(source: str, complaint: str) -> None:
@@ -162,5 +162,5 @@ def test_modules_that_come_later_find_those_that_are_there_and_bring_their_phras
 
 def test_a_first_module_may_not_wait_for_a_later_one() -> None:
     early = {**SOURCES, "early.js": "import { said } from './late/more.js';\n"}
-    with pytest.raises(BundleError, match=r"early\.js imports late/more\.js, which comes later"):
+    with pytest.raises(BundleError, match=r"early\.js imports late/more\.js, a module of the lazy bundle"):
         lazy_bundle(LATER, early, {})

@@ -25,7 +25,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError
 from headlight.viz.server import metrics
-from headlight.viz.server.gradio_queue import install_queue, queue_of_page
+from headlight.viz.server.gradio_queue import install_queue, page_queue
 from headlight.viz.server.logs import JsonFormatter
 from headlight.viz.server.metrics import ServerMonitor, prometheus_text, serve_metrics
 from headlight.viz.service.request_queue import Visitor
@@ -132,7 +132,7 @@ def test_what_fails_and_who_is_turned_away_is_counted(watch: ServerMonitor, monk
 
 
 def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: ServerMonitor, address: str) -> None:
-    queue_of_page(watch.page).beat = float("inf")  # whatever the machine does meanwhile, it beats
+    page_queue(watch.page).beat = float("inf")  # whatever the machine does meanwhile, it beats
     assert read(f"{address}/ready") == (200, '{"status": "ok"}')
     with urlopen(Request(f"{address}/health", method="HEAD")) as answer:  # noqa: S310 - ours
         assert (answer.status, answer.read()) == (200, b"")
@@ -149,7 +149,7 @@ def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: ServerMonitor, add
 
 
 def test_a_loop_that_no_longer_beats_is_not_healthy(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = queue_of_page(watch.page)
+    queue = page_queue(watch.page)
     len(queue)
     monkeypatch.setattr(metrics, "STALLED_AFTER_SECONDS", 600.0)  # a slow machine is not a stuck loop
     assert watch.health_problems() == {}

@@ -98,7 +98,7 @@ class TwoModelsTab {
     [this.hover, this.pinned] = [NO_CELL, NO_CELL];
     const query = this.request();
     const key = JSON.stringify(query);
-    if (key !== this.latest.shown) {
+    if (key !== this.latest.shownKey) {
       if (!this.comparison) this.sides[1].clear(t('beside_waiting', { model: query.other.model }));
       this.comparison = null;
       this.sides[1].error.textContent = '';

@@ -5,9 +5,9 @@ import { faultText } from './i18n.js';
 import { on, state } from './state.js';
 
 export class LatestRequest {
-  /** `waits`: element dimmed while loading; `error`: element for errors; `fallback`: phrase key for unknown errors. */
-  constructor(message, error, fallback) {
-    this.waits = message;
+  /** `element`: dimmed while loading; `error`: element for errors; `fallback`: phrase key for unknown errors. */
+  constructor(element, error, fallback) {
+    this.element = element;
     this.error = error;
     this.otherwise = fallback;
     /** @type {AbortController | null} */
@@ -22,19 +22,19 @@ export class LatestRequest {
     this.turn = (this.turn ?? 0) + 1;
     this.pending?.abort();
     this.pending = null;
-    this.shown = '';
-    this.waits.classList.remove('waits');
+    this.shownKey = '';
+    this.element.classList.remove('loading');
   }
 
   /** Requests `key` unless it is loaded or pending: `ask(signal)` sends the request, `draw` renders the response. */
   async load(key, ask, draw) {
-    if (key === this.shown) return;
+    if (key === this.shownKey) return;
     this.pending?.abort();
-    this.shown = key;
+    this.shownKey = key;
     const turn = ++this.turn;
     const pending = new AbortController();
     Object.assign(this, { pending, tab: state.tab });
-    this.waits.classList.add('waits');
+    this.element.classList.add('loading');
     try {
       const answer = await ask(pending.signal);
       if (turn !== this.turn) return;
@@ -42,13 +42,13 @@ export class LatestRequest {
       draw(answer);
     } catch (error) {
       if (turn !== this.turn) return;
-      this.shown = '';
+      this.shownKey = '';
       this.error.textContent = faultText(error, this.otherwise);
       if (!getFault(error)) console.warn(error);
     } finally {
       if (turn === this.turn) {
         this.pending = null;
-        this.waits.classList.remove('waits');
+        this.element.classList.remove('loading');
       }
     }
   }

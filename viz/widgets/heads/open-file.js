@@ -16,8 +16,8 @@ export class OpenedFile {
     this.description = make('p', { class: 'quiet' });
     this.picker = new FilePicker('.npz,.json', (file) => this.open(file));
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.shown = make('div', {});
-    this.element = make('details', { class: 'own-file' }, this.name, this.description, this.picker.element, this.error, this.shown);
+    this.content = make('div', {});
+    this.element = make('details', { class: 'own-file' }, this.name, this.description, this.picker.element, this.error, this.content);
     addEventListener('headlight-open-file', () => {
       this.element.open = true;
       this.element.scrollIntoView({ block: 'start' });
@@ -39,7 +39,7 @@ export class OpenedFile {
       if (turn !== this.turn) return;
       this.clear();
       const element = make('section', { class: 'headlight headlight-recorded' });
-      this.shown.replaceChildren(element);
+      this.content.replaceChildren(element);
       const keys = () => state.tab === 'heads' && this.hasFocus();
       this.view = new RecordingView(element, recording, { store: initialState(recording), keys });
     } catch (error) {
@@ -56,12 +56,12 @@ export class OpenedFile {
   clear() {
     this.view?.destroy();
     this.view = null;
-    this.shown.replaceChildren();
+    this.content.replaceChildren();
   }
 
   /** Whether the focus is in this view, so that keys apply to it. */
   hasFocus() {
-    return this.shown.contains(document.activeElement);
+    return this.content.contains(document.activeElement);
   }
 
   draw() {

@@ -12,10 +12,10 @@ export class Question {
    */
   constructor(name, onToggle = () => this.draw()) {
     this.title = make('summary', {});
-    this.waits = make('p', { class: 'quiet', role: 'status' });
+    this.loadingNote = make('p', { class: 'quiet', role: 'status' });
     this.body = make('div', { class: 'answer' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.element = make('details', { class: `question ${name}` }, this.title, this.waits, this.body, this.error);
+    this.element = make('details', { class: `question ${name}` }, this.title, this.loadingNote, this.body, this.error);
     this.latest = new LatestRequest(this.body, this.error, 'error_our_fault');
     this.timer = 0;
     this.element.addEventListener('toggle', onToggle);
@@ -35,13 +35,13 @@ export class Question {
   load(key, ask, show, loadingText) {
     clearTimeout(this.timer);
     if (!this.element.open) this.latest.cancel();
-    if (!this.element.open || key === this.latest.shown) return;
-    this.waits.textContent = loadingText;
-    this.body.classList.add('waits');
+    if (!this.element.open || key === this.latest.shownKey) return;
+    this.loadingNote.textContent = loadingText;
+    this.body.classList.add('loading');
     const load = async () => {
       await this.latest.load(key, ask, show);
-      if (!this.body.classList.contains('waits')) this.waits.textContent = '';
+      if (!this.body.classList.contains('loading')) this.loadingNote.textContent = '';
     };
-    this.timer = setTimeout(load, this.latest.shown ? DEBOUNCE_MS : 0);
+    this.timer = setTimeout(load, this.latest.shownKey ? DEBOUNCE_MS : 0);
   }
 }

@@ -20,16 +20,16 @@ export class WeightComputed extends Question {
   }
 
   draw() {
-    const { view: shown } = this.view;
-    const cell = shown && markedCell(shown, state);
+    const { view } = this.view;
+    const cell = view && markedCell(view, state);
     const { translation, kind } = state;
     const { layer, head } = this.view.updateSelection();
     const single = typeof layer === 'number' && typeof head === 'number';
     this.element.hidden = !cell || !single;
     if (!cell || !single) return;
-    const row = shown.rows[cell.row].places[0]; // of a whole word, the first token's row
+    const row = view.rows[cell.row].places[0]; // of a whole word, the first token's row
     const weights = translation.map(kind, layer, head);
-    const places = shown.columns[cell.column].places;
+    const places = view.columns[cell.column].places;
     const own = places.map((place) => weights.weights[row * weights.columns + place]);
     const column = places[argMax(own)];
     this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...own) || 0) });
@@ -44,9 +44,9 @@ export class WeightComputed extends Question {
 
   show({ scores, powers, total, weights, allowed }, keys, chosen) {
     const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((one, other) => weights[other] - weights[one]);
-    const shown = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
-    shown.sort((one, other) => weights[other] - weights[one]);
-    const rest = ranked.filter((place) => !shown.includes(place));
+    const listed = [chosen, ...ranked.filter((place) => place !== chosen)].slice(0, MAX_KEYS).filter((place) => allowed[place]);
+    listed.sort((one, other) => weights[other] - weights[one]);
+    const rest = ranked.filter((place) => !listed.includes(place));
     const sum = (numbers, places) => places.reduce((all, place) => all + numbers[place], 0);
     const line = (name, score, power, weight, look = '') =>
       make(
@@ -62,7 +62,7 @@ export class WeightComputed extends Question {
       make(
         'tbody',
         {},
-        ...shown.map((place) => {
+        ...listed.map((place) => {
           const name = make('bdi', {}, keys[place].label);
           return line(
             name,

@@ -47,7 +47,7 @@ export class WordEffects extends Question {
     replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, source.name(visible, 'rows', [cell.row])) }));
     const query = { request: translation.requestValues(), place };
     const key = JSON.stringify(query);
-    if (key !== this.latest.shown) this.heads = null;
+    if (key !== this.latest.shownKey) this.heads = null;
     this.load(
       key,
       (signal) => callLatest(this.server.strongest_effects, query, null, null, signal),

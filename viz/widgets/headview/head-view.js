@@ -67,7 +67,7 @@ class HeadView {
     this.store = store;
     this.forms = forms;
     this.open = open;
-    this.sourceOf = source;
+    this.getSource = source;
     this.parts = new Set(parts);
     this.hosts = hosts;
     this.marks = null;
@@ -149,7 +149,7 @@ class HeadView {
 
   /** Draws everything, after a change of source, kind or display options. */
   draw() {
-    this.source = this.sourceOf();
+    this.source = this.getSource();
     if (!this.source) this.view = null;
     if (!this.source || !this.open()) return;
     const { state } = this.store;

@@ -17,7 +17,7 @@ export function mountStrongestList(element, { sums = false } = {}) {
     const best = entries.filter(([, weight]) => weight === weight).sort((one, two) => two[1] - one[1]);
     const whole = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
-    const sum = sums && now.rows && !view.maximum ? sumOf(highlightWeights(view, now).columns ?? []) : 0;
+    const sum = sums && now.rows && !view.maximum ? sumUnmasked(highlightWeights(view, now).columns ?? []) : 0;
     const rows = best.slice(0, MAX_LISTED).map(([name, weight, isMarked, text]) => {
       const bar = make('i', { style: `width:${(100 * Math.min(1, weight / whole)).toFixed(2)}%` });
       const label = make('span', { title: name.textContent }, name);
@@ -28,7 +28,7 @@ export function mountStrongestList(element, { sums = false } = {}) {
   };
 }
 
-const sumOf = (weights) => weights.reduce((all, each) => all + (each || 0), 0); // without masked cells
+const sumUnmasked = (weights) => weights.reduce((all, each) => all + (each || 0), 0); // without masked cells
 
 function listEntries(source, view, now) {
   const rest = source.rest?.(view);

@@ -13,7 +13,7 @@ export function handleKey(event, lessons) {
   const action = {
     ArrowLeft: () => lessons.move(-1),
     ArrowRight: () => lessons.move(1),
-    ...(lessons.view.training.shown ? trainingKeys(lessons.view.training) : sentenceKeys(lessons)),
+    ...(lessons.view.training.isVisible ? trainingKeys(lessons.view.training) : sentenceKeys(lessons)),
     Escape: () => lessons.leave(),
   }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!action) return;

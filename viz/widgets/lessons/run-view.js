@@ -19,13 +19,13 @@ export class RunView {
     this.pick = pick;
     this.built = '';
     this.name = make('p', { class: 'run-name' });
-    this.written = make('bdi', {});
+    this.translationText = make('bdi', {});
     this.verdict = make('span', { class: 'verdict' });
     this.chances = make('div', { class: 'chances' });
     this.title = make('div', { class: 'lesson-caption' });
     this.map = make('div', { class: 'run-map' });
     this.heads = make('div', { class: 'run-heads', role: 'group' });
-    const text = make('p', { class: 'written' }, this.written, ' ', this.verdict);
+    const text = make('p', { class: 'written' }, this.translationText, ' ', this.verdict);
     this.element = make('section', { class: 'run' }, this.name, text, this.chances, this.title, this.map, this.heads);
   }
 
@@ -44,7 +44,7 @@ export class RunView {
     const sentenceResult = snapshot.shown[sentence];
     const [layers, heads, rows, columns] = sentenceResult.cross.shape;
     this.build({ tokens, layers, heads });
-    this.written.textContent = readable(sentenceResult.written) || t('lesson_train_nothing');
+    this.translationText.textContent = readable(sentenceResult.written) || t('lesson_train_nothing');
     const verdict = getVerdict(beginning, sentence, sentenceResult.written);
     this.verdict.textContent = run.ended ? errorText(run.ended) : t(verdict, { count: beginning.accepted_targets[sentence].length });
     this.verdict.classList.toggle('right', isRight(beginning, sentence, sentenceResult.written) && !run.ended);
@@ -83,7 +83,7 @@ export class RunView {
   /** Show the error of a run without snapshots. */
   showFailure(run) {
     this.built = '';
-    this.written.textContent = '';
+    this.translationText.textContent = '';
     this.verdict.textContent = run.ended ? errorText(run.ended) : '';
     for (const element of [this.chances, this.title, this.map, this.heads]) replace(element);
   }

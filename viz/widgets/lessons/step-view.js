@@ -128,7 +128,7 @@ export class StepView {
    */
   setBusy(yes, base = '') {
     const isOtherStep = yes && this.base !== base;
-    this.element.classList.toggle('waits', yes);
+    this.element.classList.toggle('loading', yes);
     this.question.element.inert = yes;
     for (const part of [this.words, this.body, this.source]) part.classList.toggle('outdated', isOtherStep);
     this.doing.textContent = isOtherStep ? t('lesson_computing') : '';

@@ -20,7 +20,7 @@ export class TrainingRun {
     this.changed = changed;
     this.turn = 0;
     this.name = ''; // the server's name of the current run
-    this.begun = Promise.resolve(); // settles with the last call of `begin`
+    this.beginning = Promise.resolve(); // settles with the last call of `begin`
     this.clear([]);
   }
 
@@ -84,8 +84,8 @@ export class TrainingRun {
       this.full = errorText(answer);
       this.changed();
     };
-    const started = this.begun.then(async () => (isCurrent() ? ((await this.calls.begin(about, isCurrent, onFull))?.run ?? '') : ''));
-    this.begun = started.catch(() => {});
+    const started = this.beginning.then(async () => (isCurrent() ? ((await this.calls.begin(about, isCurrent, onFull))?.run ?? '') : ''));
+    this.beginning = started.catch(() => {});
     return started;
   }
 

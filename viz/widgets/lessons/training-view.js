@@ -16,7 +16,7 @@ export class TrainingView {
     this.run = new TrainingRun(calls, () => this.onMessages());
     this.settings = []; // settings of the runs
     this.key = '';
-    this.shown = false;
+    this.isVisible = false;
     this.place = 0; // index of the displayed snapshot
     this.timer = 0;
     this.look = { sentence: 0, layer: -1, head: -1 };
@@ -37,7 +37,7 @@ export class TrainingView {
   }
 
   /** Show runs; clear the view if their settings have changed. Returns the element for the step's figures. */
-  show({ runs, kept: messages, sentence }) {
+  show({ runs, untrained: messages, sentence }) {
     const key = JSON.stringify(runs);
     if (key !== this.key) {
       this.stop();
@@ -47,7 +47,7 @@ export class TrainingView {
       this.look = { sentence, layer: -1, head: -1 };
       this.run.clear(messages);
     }
-    this.shown = true;
+    this.isVisible = true;
     this.shows.hidden = false;
     requestAnimationFrame(() => this.draw()); // after layout, which sets the width
     return this.side;
@@ -55,8 +55,8 @@ export class TrainingView {
 
   /** Hide the view and stop the run. */
   leave() {
-    if (!this.shown) return;
-    this.shown = false;
+    if (!this.isVisible) return;
+    this.isVisible = false;
     this.shows.hidden = true;
     this.stop();
   }

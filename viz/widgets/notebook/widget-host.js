@@ -15,7 +15,7 @@ function createHost(model) {
   const selection = () => Object.fromEntries(SYNCED.map((name) => [name, model.get(name)]));
   return {
     look: selection,
-    shown: () => JSON.parse(model.get('_shown')),
+    shown: () => JSON.parse(model.get('_state')),
     maps: () => model.get('_maps'),
     tell(changes) {
       for (const [name, value] of Object.entries(changes)) model.set(name, value);

@@ -24,9 +24,9 @@ function restyle(element, { z }, [place]) {
 }
 
 function purge(element) {
-  const drawn = pending.get(element);
-  clearTimeout(drawn?.timer);
-  drawn?.canvas.remove();
+  const figure = pending.get(element);
+  clearTimeout(figure?.timer);
+  figure?.canvas.remove();
   pending.delete(element);
   // Plotly throws if its element is removed while it draws.
   if (drawing.has(element)) drawing.get(element).then(() => globalThis.Plotly.purge(element));
@@ -36,28 +36,28 @@ function purge(element) {
 function show(element, figure) {
   last.set(element, figure);
   element.data = figure.traces;
-  const drawing = pending.get(element) ?? overlayCanvas(element);
-  Object.assign(drawing, figure);
-  draw(drawing);
-  clearTimeout(drawing.timer);
-  if (globalThis.Plotly && !drawing.loading) drawing.timer = setTimeout(() => handOver(element), IDLE_MS);
+  const overlay = pending.get(element) ?? overlayCanvas(element);
+  Object.assign(overlay, figure);
+  draw(overlay);
+  clearTimeout(overlay.timer);
+  if (globalThis.Plotly && !overlay.loading) overlay.timer = setTimeout(() => handOver(element), IDLE_MS);
 }
 
 /** Covers an element with a canvas and hides its children. */
 function overlayCanvas(element) {
-  const drawing = { canvas: document.createElement('canvas'), loading: false, timer: 0 };
-  drawing.canvas.style.cssText = 'position:absolute;inset:0';
+  const overlay = { canvas: document.createElement('canvas'), loading: false, timer: 0 };
+  overlay.canvas.style.cssText = 'position:absolute;inset:0';
   for (const child of element.children) child.style.display = 'none';
-  element.append(drawing.canvas);
-  pending.set(element, drawing);
+  element.append(overlay.canvas);
+  pending.set(element, overlay);
   // Without Plotly, as in a notebook, the canvas stays.
   if (!globalThis.Plotly && tables.versions['plotly.js']) {
-    drawing.loading = true;
+    overlay.loading = true;
     nextFrame()
       .then(loadPlotly)
       .then(() => handOver(element), console.warn);
   }
-  return drawing;
+  return overlay;
 }
 
 /** Resolves after the next frame, so that the page is painted before the browser parses Plotly. */
@@ -65,15 +65,15 @@ const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTim
 
 /** Renders the hidden Plotly figure, then removes the canvas. */
 async function handOver(element) {
-  const drawn = pending.get(element);
-  if (!drawn) return; // the map was removed
+  const figure = pending.get(element);
+  if (!figure) return; // the map was removed
   pending.delete(element);
-  for (const child of element.children) if (child !== drawn.canvas) child.style.cssText = 'visibility:hidden';
-  const done = globalThis.Plotly.react(element, drawn.traces, drawn.layout, drawn.options).catch(console.warn);
+  for (const child of element.children) if (child !== figure.canvas) child.style.cssText = 'visibility:hidden';
+  const done = globalThis.Plotly.react(element, figure.traces, figure.layout, figure.options).catch(console.warn);
   drawing.set(element, done);
   await done;
   for (const child of element.children) child.style.visibility = '';
-  drawn.canvas.remove();
+  figure.canvas.remove();
 }
 
 /** Draws all traces. Maps without gaps get one pixel per cell and are scaled up by the browser, as Plotly does. */

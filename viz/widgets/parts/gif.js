@@ -6,14 +6,14 @@ const LONGEST = 4096; // number of LZW codes at which the dictionary is reset
 
 /** Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
 export function encodeGif(frames, width, height) {
-  const { colours, indexOf } = colourTable(frames);
+  const { colours, paletteIndex } = colourTable(frames);
   const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
   for (let place = 0; place < MOST; place++) out.push(...channels(colours[place] ?? 0));
   out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
   const parts = [Uint8Array.from(out)];
   for (const { pixels, delay } of frames) {
     const head = [0x21, 0xf9, 4, 4, ...short(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...short(width), ...short(height), 0, 8];
-    parts.push(Uint8Array.from(head), compress(indices(pixels, indexOf)));
+    parts.push(Uint8Array.from(head), compress(indices(pixels, paletteIndex)));
   }
   parts.push(Uint8Array.of(0x3b));
   return parts;
@@ -36,11 +36,11 @@ function colourTable(frames) {
   const colours = [...counts].sort((one, other) => other[1] - one[1]).slice(0, MOST);
   const table = colours.map(([colour]) => colour);
   const known = new Map(table.map((colour, place) => [colour, place]));
-  const indexOf = (colour) => {
+  const paletteIndex = (colour) => {
     if (!known.has(colour)) known.set(colour, nearest(table, colour));
     return known.get(colour);
   };
-  return { colours: table, indexOf };
+  return { colours: table, paletteIndex };
 }
 
 function nearest(table, colour) {
@@ -52,8 +52,8 @@ function nearest(table, colour) {
   return distances.indexOf(Math.min(...distances));
 }
 
-function indices(pixels, indexOf) {
-  return Uint8Array.from({ length: pixels.length / 4 }, (_, place) => indexOf(colourAt(pixels, 4 * place)));
+function indices(pixels, paletteIndex) {
+  return Uint8Array.from({ length: pixels.length / 4 }, (_, place) => paletteIndex(colourAt(pixels, 4 * place)));
 }
 
 /** LZW compression with codes of 9 to 12 bits, in blocks of at most 255 bytes, terminated by an empty block. */

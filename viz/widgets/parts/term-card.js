@@ -12,7 +12,7 @@ const GAP = 8;
 export class TermCard {
   constructor() {
     this.term = null; // the element whose term is explained
-    this.held = false; // whether the card was opened by a tap or a key, so that it stays when the pointer leaves
+    this.isPinned = false; // whether the card was opened by a tap or a key, so that it stays when the pointer leaves
     this.timer = 0;
     this.element = make('div', { class: 'headlight term-card', 'aria-hidden': 'true', hidden: true });
     this.meanings = make('div', { hidden: true }); // the accessible description of a term
@@ -24,7 +24,7 @@ export class TermCard {
       const over = term(event);
       if (over) this.schedule(() => this.open(over, false), this.term ? 0 : OPEN_DELAY_MS);
       else if (inside(event)) clearTimeout(this.timer);
-      else if (!this.held) this.schedule(() => this.close(), CLOSE_DELAY_MS);
+      else if (!this.isPinned) this.schedule(() => this.close(), CLOSE_DELAY_MS);
     });
     document.addEventListener('focusin', (event) => {
       const over = term(event);
@@ -59,7 +59,7 @@ export class TermCard {
   press(over, event) {
     event.preventDefault();
     event.stopPropagation();
-    if (this.term === over && this.held) this.close();
+    if (this.term === over && this.isPinned) this.close();
     else this.open(over, true);
   }
 
@@ -75,7 +75,7 @@ export class TermCard {
     clearTimeout(this.timer);
     if (!over.isConnected) return;
     this.term = over;
-    this.held = isPinned;
+    this.isPinned = isPinned;
     const term = over.dataset.term ?? over.dataset.explains;
     replace(this.element, make('b', {}, t(`term_${term}`)), make('p', {}, t(`term_${term}_says`)));
     this.element.hidden = false;
@@ -85,7 +85,7 @@ export class TermCard {
   close() {
     clearTimeout(this.timer);
     this.term = null;
-    this.held = false;
+    this.isPinned = false;
     this.element.hidden = true;
   }
 

@@ -36,7 +36,7 @@ export class RecordingView {
     /** @type {Set<string> | null} loaded thumbnails that are not drawn yet */
     this.fresh = null;
     /** @type {any} */
-    this.waits = null;
+    this.timer = null;
     this.title = make('h2', { class: 'recorded-name' }, name);
     this.remarks = make('ul', { class: 'remarks' });
     element.append(...(name ? [this.title] : []), this.remarks);
@@ -77,9 +77,9 @@ export class RecordingView {
     }
     this.fresh ??= new Set();
     for (const { layer, head } of heads) this.fresh.add(`${kind} ${layer} ${head}`);
-    this.waits ??= setTimeout(() => {
+    this.timer ??= setTimeout(() => {
       const { fresh } = this;
-      [this.waits, this.fresh] = [null, null];
+      [this.timer, this.fresh] = [null, null];
       const now = store.state.kind;
       this.view.grid.paint(this.view.source, now, store.state, ({ layer, head }) => fresh.has(`${now} ${layer} ${head}`));
     }, PAUSE);

@@ -19,7 +19,7 @@ export class BackTranslation {
     /** @type {Translation | null} */
     this.latest = null;
     /** @type {Timer | undefined} */
-    this.waits = undefined;
+    this.timer = undefined;
   }
 
   /**
@@ -27,10 +27,10 @@ export class BackTranslation {
    * @param {Translation} translation
    */
   follow(translation) {
-    clearTimeout(this.waits);
+    clearTimeout(this.timer);
     this.latest = translation;
     if (!this.server?.read_back || !translation.way_back || translation.reliability?.back) return;
-    this.waits = setTimeout(() => this.ask(translation), translation.live ? LIVE_DELAY_MS : DELAY_MS);
+    this.timer = setTimeout(() => this.ask(translation), translation.live ? LIVE_DELAY_MS : DELAY_MS);
   }
 
   /** @param {Translation} translation */

@@ -48,7 +48,7 @@ export class CollapsedForm {
     this.line.hidden = !folded;
     this.button.textContent = t(folded ? 'desk_change' : 'desk_fold');
     this.button.setAttribute('aria-expanded', String(!folded));
-    this.line.classList.toggle('waits', busy);
+    this.line.classList.toggle('loading', busy);
     if (!translation) return;
     const { model } = translation;
     replace(this.read, model.source ? languageName(model.source) : t('side_source'));

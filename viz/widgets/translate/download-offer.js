@@ -18,7 +18,7 @@ export class DownloadOffer {
     this.know = know;
     this.use = use;
     this.model = null;
-    this.wanted = true;
+    this.opensModel = true;
     this.phase = 'away';
     /** @type {import('../core/server.js').Fault | null} */
     this.fault = null;
@@ -30,7 +30,7 @@ export class DownloadOffer {
     /** @type {number | null} seconds */
     this.left = null;
     /** @type {{ at: number, done: number } | null} start of the rate measurement */
-    this.begun = null;
+    this.firstProgress = null;
     this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable', values: {} }));
     this.what = make('p', { class: 'what' });
     this.facts = make('p', { class: 'numeric' });
@@ -65,7 +65,7 @@ export class DownloadOffer {
   /** Offer a model; the download starts after confirmation. `chosen`: the visitor has just selected it. */
   async open(model, chosen) {
     if (this.busy && this.model.name === model.name) {
-      this.wanted = true;
+      this.opensModel = true;
       return;
     }
     if (this.busy) this.pause();
@@ -75,7 +75,7 @@ export class DownloadOffer {
     this.total = null;
     this.left = null;
     this.fault = null;
-    this.wanted = true;
+    this.opensModel = true;
     this.phase = 'asking';
     this.draw();
     if (chosen) this.first.focus({ preventScroll: true });
@@ -116,7 +116,7 @@ export class DownloadOffer {
     }
     this.phase = 'fetching';
     this.fault = null;
-    this.begun = null;
+    this.firstProgress = null;
     hubClient.fetch(this.model.name);
     this.watchdog.reset();
     this.draw();
@@ -158,11 +158,11 @@ export class DownloadOffer {
     if (message.what === 'fetched') this.onDownloaded(message);
     if (message.what !== 'fetching') return;
     const now = performance.now();
-    this.begun ??= { at: now, done: message.done };
+    this.firstProgress ??= { at: now, done: message.done };
     this.done = message.done;
     this.total = message.total;
-    const pace = (message.done - this.begun.done) / (now - this.begun.at);
-    this.left = now - this.begun.at > MIN_RATE_MS && pace > 0 ? (message.total - message.done) / pace / 1000 : null;
+    const pace = (message.done - this.firstProgress.done) / (now - this.firstProgress.at);
+    this.left = now - this.firstProgress.at > MIN_RATE_MS && pace > 0 ? (message.total - message.done) / pace / 1000 : null;
     this.draw();
   }
 
@@ -174,11 +174,11 @@ export class DownloadOffer {
       this.showClassifierReady(model);
       return;
     }
-    this.phase = this.wanted ? 'away' : 'here';
+    this.phase = this.opensModel ? 'away' : 'here';
     this.status.textContent = t('offer_here', { model: name });
     this.draw();
     this.know(models);
-    if (this.wanted) this.use(name);
+    if (this.opensModel) this.use(name);
   }
 
   /** Open the Sentiment tab, because classifiers do not translate. */
@@ -188,7 +188,7 @@ export class DownloadOffer {
     this.draw();
     set({ fetched: state.fetched + 1 });
     dispatchEvent(new CustomEvent('headlight-classifier', { detail: model }));
-    if (this.wanted && document.getElementById('panel-sentiment')) set({ tab: 'sentiment' });
+    if (this.opensModel && document.getElementById('panel-sentiment')) set({ tab: 'sentiment' });
   }
 
   draw() {

@@ -52,7 +52,7 @@ export class Live {
     this.choice = remembered();
     this.composing = false; // an input method is composing
     /** @type {Timer | undefined} of the next check */
-    this.waits = undefined;
+    this.timer = undefined;
     /** @type {{ text: string, at: number } | null} the pending request */
     this.inFlight = null;
     this.missed = false; // the sentence has changed since; check again after the answer
@@ -109,7 +109,7 @@ export class Live {
   /** Send the sentence, unless it is unchanged or must wait for a pending answer. */
   maybeSend() {
     const { text } = this.field;
-    this.waits = undefined;
+    this.timer = undefined;
     if (!this.on || this.field.validationError()) {
       this.cancel();
       if (this.on) this.refuse();
@@ -141,8 +141,8 @@ export class Live {
 
   /** Reset when another request replaces the live one. */
   onReplaced() {
-    clearTimeout(this.waits);
-    this.waits = undefined;
+    clearTimeout(this.timer);
+    this.timer = undefined;
     clearTimeout(this.givesUp);
     this.inFlight = null;
     this.missed = false;
@@ -200,7 +200,7 @@ export class Live {
     this.inFlight = null;
     this.missed = false;
     this.skipped = 0;
-    if (missed && this.waits === undefined) this.soon();
+    if (missed && this.timer === undefined) this.soon();
   }
 
   /** Timeout: retry once per sentence. */
@@ -228,10 +228,10 @@ export class Live {
    * forever.
    */
   soon() {
-    const due = this.waits !== undefined && this.pause > DEBOUNCE_MS;
+    const due = this.timer !== undefined && this.pause > DEBOUNCE_MS;
     if (due && !this.composing) return;
-    clearTimeout(this.waits);
-    this.waits = this.composing ? undefined : setTimeout(() => this.maybeSend(), this.pause);
+    clearTimeout(this.timer);
+    this.timer = this.composing ? undefined : setTimeout(() => this.maybeSend(), this.pause);
   }
 
   wait(pause, word = 'live_busy') {

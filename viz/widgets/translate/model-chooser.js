@@ -19,7 +19,7 @@ export class ModelChooser {
     this.take = take;
     this.ask = ask;
     this.model = config.defaults.model;
-    this.waits = null;
+    this.pendingRequest = null;
     this.setModels(config.models);
     this.menu = new ModelMenu(
       config,
@@ -81,29 +81,29 @@ export class ModelChooser {
   /** Translate the sentence with this model; offer the download if it is missing. */
   choose(name) {
     const model = this.find(name);
-    this.waits = null;
+    this.pendingRequest = null;
     this.offer.showError(null);
     if (!model?.downloaded) {
       this.offer.open(model ?? { name, source: '', target: '', bytes: 0 }, true);
       return;
     }
-    if (this.offer.busy) this.offer.wanted = false;
+    if (this.offer.busy) this.offer.opensModel = false;
     else this.offer.close();
     this.take(name);
   }
 
   /** After a download, resend the waiting request, or translate with the new model. */
   onModelReady(name) {
-    const { waits: isWaiting } = this;
-    this.waits = null;
-    if (isWaiting?.request.model === name) this.ask(isWaiting);
+    const { pendingRequest } = this;
+    this.pendingRequest = null;
+    if (pendingRequest?.request.model === name) this.ask(pendingRequest);
     else this.take(name);
   }
 
   /** Offer the download of a missing model. After any other error fall back to the last model that worked. */
   fail({ word, values }, request, following) {
     if (word === 'model_not_here') {
-      this.waits = { request, following };
+      this.pendingRequest = { request, following };
       this.offer.open(this.find(values.given) ?? { name: values.given, source: '', target: '', bytes: 1e6 * values.megabytes }, !following);
     } else this.offer.showError({ word, values });
     if (state.translation) this.setCurrent(state.translation.request);

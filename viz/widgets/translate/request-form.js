@@ -10,7 +10,7 @@ export class RequestForm {
     this.chooser = chooser;
     this.options = options;
     this.unfold = unfold;
-    this.begun = false; // whether an answer has been shown
+    this.hasAnswer = false; // whether an answer has been shown
   }
 
   /** The request from the fields; `more` overrides. `last` is the previous request, if any. */
@@ -56,8 +56,8 @@ export class RequestForm {
 
   /** Show the request that was answered and the defaults of its model. */
   setAnswered({ request, model }) {
-    if (!this.begun && !this.sentence.text) this.sentence.write(request.text); // later, a cleared field stays empty
-    this.begun = true;
+    if (!this.hasAnswer && !this.sentence.text) this.sentence.write(request.text); // later, a cleared field stays empty
+    this.hasAnswer = true;
     this.chooser.setCurrent(request);
     state.modelDefaults[model.name] ??= model.defaults;
     this.options.setAnswered(state.modelDefaults[model.name]);

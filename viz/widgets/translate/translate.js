@@ -35,7 +35,7 @@ class TranslateWidget {
     state.defaultRequest = this.config.defaults;
     const form = buildForm(this, server);
     this.chooser = form.chooser;
-    this.written = form.written;
+    this.translationPanel = form.translationPanel;
     this.field = form.field;
     this.examples = form.examples;
     this.looks = form.looks;
@@ -100,8 +100,8 @@ class TranslateWidget {
     this.request = request;
     Object.assign(this, { cut, tokens: [], following });
     this.fields.show(request);
-    this.written.showStopped('');
-    this.written.wait();
+    this.translationPanel.showStopped('');
+    this.translationPanel.wait();
     this.live.onReplaced();
     this.turns.startRequest(request);
   }
@@ -141,7 +141,7 @@ class TranslateWidget {
       this.sendRequest({ ...this.request, target: this.tokens.map((token) => token.id), prefix: null }, true);
       return;
     }
-    this.written.showStopped(this.isCurrent() ? 'stopped' : 'stopped_before');
+    this.translationPanel.showStopped(this.isCurrent() ? 'stopped' : 'stopped_before');
     this.cancelRequest();
   }
 
@@ -157,7 +157,7 @@ class TranslateWidget {
     if (!linked) return;
     this.fields.follow(linked, request);
     if (isSameRequest(linked, state.translation?.requestValues())) {
-      this.written.showStopped('');
+      this.translationPanel.showStopped('');
       if (state.busy) this.cancelRequest();
       else this.showTranslation();
     } else if (!state.busy || !isSameRequest(linked, this.request)) {
@@ -192,7 +192,7 @@ class TranslateWidget {
   onRequestMessage(message) {
     if (message.what === 'progress') {
       this.tokens = message.target;
-      this.written.showPartial(withPositions(message.target, message.text), message.text, state.translation?.model.target ?? '');
+      this.translationPanel.showPartial(withPositions(message.target, message.text), message.text, state.translation?.model.target ?? '');
     }
     if (message.what === 'error' && !this.turns.putsOff(message)) {
       this.fail(message);
@@ -211,7 +211,7 @@ class TranslateWidget {
       return;
     }
     const translation = new Translation({ ...message, live: true });
-    this.written.showStopped('');
+    this.translationPanel.showStopped('');
     this.show(translation, liveLook(state.translation, translation));
     this.live.onAnswerShown(translation);
   }
@@ -244,14 +244,14 @@ class TranslateWidget {
   /** The field's sentence has no translation: mark the shown one as outdated with the phrase `word`. */
   outdate(word) {
     if (!state.translation) return;
-    this.written.showStopped(this.isCurrent() ? '' : word);
+    this.translationPanel.showStopped(this.isCurrent() ? '' : word);
     if (!state.busy) this.showTranslation();
   }
 
   draw() {
     const model = state.translation?.model;
     this.reading.draw(model);
-    this.written.draw(model);
+    this.translationPanel.draw(model);
     this.examples.draw(this.field.text);
     this.looks.draw();
     this.live.draw();
@@ -261,20 +261,20 @@ class TranslateWidget {
 
   /** While typing reserve the height of the translation or of the field, whichever is larger. */
   reserveSpace() {
-    this.written.reserveSpace(state.still, this.field.element.offsetHeight);
+    this.translationPanel.reserveSpace(state.still, this.field.element.offsetHeight);
     this.root.classList.toggle('still', state.still);
   }
 
   showTranslation() {
     if (!state.translation) return;
-    this.written.show(state.translation, this.cut);
+    this.translationPanel.show(state.translation, this.cut);
     this.field.fitText();
     this.showReliability(state.translation);
   }
 
   showReliability(translation) {
     if (translation !== state.translation) return;
-    this.written.showReliability(translation);
+    this.translationPanel.showReliability(translation);
     this.field.overlay(translation.source_text, shadedSpans(translation.reliability), translation.source);
   }
 }

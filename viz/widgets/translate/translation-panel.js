@@ -27,9 +27,9 @@ export class TranslationPanel {
    */
   constructor({ language, goOn, undo }) {
     this.noteKey = '';
-    this.shown = new TranslatedText((place, id) => {
-      const before = this.shown.tokens.slice(0, place).map((token) => token.id);
-      this.shown.close();
+    this.sentence = new TranslatedText((place, id) => {
+      const before = this.sentence.tokens.slice(0, place).map((token) => token.id);
+      this.sentence.close();
       goOn([...before, id]);
     });
     this.name = make('b', {});
@@ -68,12 +68,12 @@ export class TranslationPanel {
   }
 
   get text() {
-    return this.shown.element;
+    return this.sentence.element;
   }
 
   /** Popup with the alternatives of a token; it is above all other elements. */
   get popup() {
-    return this.shown.popup;
+    return this.sentence.popup;
   }
 
   /** Draw in the visitor's language; `model`: the model of the shown translation, if any. */
@@ -92,7 +92,7 @@ export class TranslationPanel {
 
   /** Clear the notes of the previous translation; keep the layout. */
   wait() {
-    this.element.classList.add('waits');
+    this.element.classList.add('loading');
     replace(this.note, t('checking'));
     replace(this.back);
     this.back.title = '';
@@ -108,8 +108,8 @@ export class TranslationPanel {
 
   /** Show partial output in the language of the previous translation. */
   showPartial(tokens, text, language) {
-    this.element.classList.remove('waits');
-    this.shown.show(tokens, text, { language });
+    this.element.classList.remove('loading');
+    this.sentence.show(tokens, text, { language });
   }
 
   /** Show the score of the visitor's translation, next to that of the model's own if known. */
@@ -136,10 +136,10 @@ export class TranslationPanel {
    * @param {boolean} cut
    */
   show(translation, cut) {
-    this.element.classList.remove('waits');
+    this.element.classList.remove('loading');
     const { prefix, target } = translation.request;
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
-    this.shown.show(translation.target, translation.text, { forced, language: translation.model.target });
+    this.sentence.show(translation.target, translation.text, { forced, language: translation.model.target });
     this.undo.hidden = forced === null && target === null;
     const counts = { read: translation.source.length, written: translation.target.length };
     const values = { device: translation.device.toUpperCase(), seconds: translation.seconds.toFixed(2), ...counts };

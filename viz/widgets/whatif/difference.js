@@ -12,9 +12,9 @@ import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { interventions } from './interventions.js';
 
 export class Difference {
-  /** `shown()` returns the map shown above. */
-  constructor(container) {
-    this.shown = container;
+  /** `getView()` returns the map shown above. */
+  constructor(getView) {
+    this.getView = getView;
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
     this.maps = new MapArea(canvasPlotly(), state, { options: { difference: true } });
@@ -26,7 +26,7 @@ export class Difference {
   /** `both`: the original translation, and the same tokens under the interventions; nothing without interventions. */
   draw(both) {
     this.both = both;
-    const above = this.shown();
+    const above = this.getView();
     this.element.hidden = !both || !above;
     if (this.element.hidden) return;
     const pair = comparablePair(both, above, state, interventions());

@@ -43,7 +43,7 @@ export class MapSource {
     const kind = `${state.kind} ${translation.layers(state.kind)} ${translation.heads(state.kind)}`;
     if (kind === this.listed && this.kind === state.kind) return;
     const { layer, head } = state;
-    const shown = typeof layer === 'number' && typeof head === 'number' ? `${layer}.${head}` : '0.0';
+    const chosen = typeof layer === 'number' && typeof head === 'number' ? `${layer}.${head}` : '0.0';
     const options = [];
     for (let each = 0; each < translation.layers(state.kind); each++) {
       for (let one = 0; one < translation.heads(state.kind); one++) {
@@ -51,7 +51,7 @@ export class MapSource {
       }
     }
     replace(this.from, ...options);
-    this.from.value = shown;
+    this.from.value = chosen;
     this.kind = state.kind;
     this.listed = kind;
   }

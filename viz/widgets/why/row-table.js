@@ -41,7 +41,7 @@ export class RowTable {
     });
     if (rest.length) {
       const shared = tableRow('rest', restName(rest.length, this.open), tableCell('strip'));
-      shared.append(...numbers.map(({ all }) => all(rest)), shareBar(sumOf(answer.weights, rest)));
+      shared.append(...numbers.map(({ all }) => all(rest)), shareBar(sumAt(answer.weights, rest)));
       lines.push(shared);
     }
     const total = tableRow('total', label('', 'Σ'), tableCell('strip'), ...numbers.map(({ all }) => all(null)), tableCell('bar'));
@@ -108,15 +108,15 @@ function listColumns(answer) {
     head: columnHeader('', power, answer.shift ? t('why_largest_is_one') : t('why_positive')),
     of: (place) =>
       answer.allowed[place] ? numberCell(answer.powers[place].toFixed(digits)) : tableCell('hatch', make('span', {}, t('why_may_not'))),
-    all: (places) => numberCell((places ? sumOf(answer.powers, places) : answer.total).toFixed(digits)),
+    all: (places) => numberCell((places ? sumAt(answer.powers, places) : answer.total).toFixed(digits)),
   });
   columns.push({
     head: columnHeader('', t('why_column_weight'), '÷ Σ'),
     of: (place) => numberCell(fourDecimals(answer.weights[place])),
-    all: (places) => numberCell(fourDecimals(sumOf(answer.weights, places))),
+    all: (places) => numberCell(fourDecimals(sumAt(answer.weights, places))),
   });
   return columns;
 }
 
-const sumOf = (values, places) => (places ?? [...values.keys()]).reduce((all, place) => all + values[place], 0);
+const sumAt = (values, places) => (places ?? [...values.keys()]).reduce((all, place) => all + values[place], 0);
 const shareBar = (share) => tableCell('bar', make('i', { style: `width:${100 * Math.min(1, share)}%` }));

@@ -57,7 +57,7 @@ class WhyTab {
     this.adds = make('div', {}, this.stream.element);
     this.content = make('div', {}, this.error, this.weights, this.streamError, this.adds);
     this.row = new LatestRequest(this.weights, this.error, 'why_failed');
-    this.written = new LatestRequest(this.adds, this.streamError, 'why_failed');
+    this.streamRequest = new LatestRequest(this.adds, this.streamError, 'why_failed');
     this.root.append(head, kinds, this.queries.element, this.none, this.content);
   }
 
@@ -83,7 +83,7 @@ class WhyTab {
     this.none.hidden = single;
     this.content.hidden = !single;
     if (!single) {
-      for (const waiting of [this.row, this.written]) waiting.cancel(); // pending responses belong to another head
+      for (const waiting of [this.row, this.streamRequest]) waiting.cancel(); // pending responses belong to another head
       this.drawNone();
       return;
     }
@@ -96,7 +96,7 @@ class WhyTab {
       (signal) => callLatest(this.server.explain_row, query, null, null, signal),
       (answer) => this.drawRow(answer, at),
     );
-    this.written.load(
+    this.streamRequest.load(
       key,
       (signal) => callLatest(this.server.explain_stream, query, null, null, signal),
       (answer) => this.drawStream(answer, at),
