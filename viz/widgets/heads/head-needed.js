@@ -46,7 +46,7 @@ export class HeadNeeded extends Question {
     );
   }
 
-  show({ pins, answer, own }, places) {
+  show({ held: forced, answer, own }, places) {
     const before = own ?? state.translation;
     const product = (tokens) => places.reduce((all, place) => all * (tokens[place]?.probability ?? 0), 1);
     const bar = (name, value, look) =>

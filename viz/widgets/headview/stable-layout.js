@@ -7,8 +7,8 @@ const frozenViews = new WeakMap();
 export function freezeHeights(view, still) {
   if (Boolean(frozenViews.get(view)) === still) return;
   frozenViews.set(view, still);
-  const { root, caption, strips, list } = view;
-  const parts = [caption, list && view.show.querySelector('.list'), ...(strips?.strips ?? [])].filter(Boolean);
+  const { root, description, strips, list } = view;
+  const parts = [description, list && view.show.querySelector('.list'), ...(strips?.strips ?? [])].filter(Boolean);
   const heights = parts.map((part) => part.offsetHeight);
   for (const [place, part] of parts.entries()) part.style.height = still ? `${heights[place]}px` : '';
   root.classList.toggle('still', still);

@@ -10,7 +10,7 @@ import { t } from '../core/i18n.js';
 export async function mount({ element, server }) {
   await ready;
   const error = make('p', { class: 'error', role: 'alert' });
-  const loading = make('p', { class: 'quiet loading', role: 'status' });
+  const loading = make('p', { class: 'quiet', role: 'status' });
   let opened = false;
   element.append(loading, error);
   const open = async () => {

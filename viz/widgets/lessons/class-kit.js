@@ -64,7 +64,7 @@ export class ClassKit {
 
   async copy(withQuestions) {
     try {
-      await copyText(lessonUrl({ ...this.choice, withQuestions }));
+      await copyText(lessonUrl({ ...this.choice, asks: withQuestions }));
       this.status.textContent = t(withQuestions ? 'lesson_kit_asks_copied' : 'lesson_kit_link_copied');
     } catch (error) {
       console.warn(error);

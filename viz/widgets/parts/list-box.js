@@ -189,7 +189,7 @@ export class ListBox {
     else this.go(query ? 0 : Math.max(0, chosen));
   }
 
-  row({ value, text, more = '', mark = '', says = null }) {
+  row({ value, text, more = '', mark = '', description = null }) {
     const parts = [
       make('span', { class: 'what' }, text),
       make('span', { class: 'more' }, more),
@@ -198,7 +198,7 @@ export class ListBox {
     const chosen = String(value === this.chosen);
     const row = make(
       'div',
-      { role: 'option', id: `${this.id}-${this.rows.length}`, 'aria-selected': chosen, 'aria-label': says, data: { value } },
+      { role: 'option', id: `${this.id}-${this.rows.length}`, 'aria-selected': chosen, 'aria-label': description, data: { value } },
       ...parts,
     );
     this.rows.push(row);

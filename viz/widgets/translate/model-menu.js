@@ -141,5 +141,5 @@ function item(model, twin) {
   const more = pairName(model) ? kind : model.where === 'hub' ? t('model_many') : '';
   const called = [text, more].filter(Boolean).join(' · ');
   const message = downloaded ? called : t('model_to_download', { model: called, size });
-  return { value: name, text, more, mark: downloaded ? '' : t('model_mark', { size }).trim(), message };
+  return { value: name, text, more, mark: downloaded ? '' : t('model_mark', { size }).trim(), description: message };
 }

@@ -154,6 +154,6 @@ class WhyTab {
     const output = decodeArray(answer.written).numbers;
     const rest = answer.rest && decodeArray(answer.rest).numbers;
     const word = () => make('bdi', {}, translation.rows(kind)[row].label);
-    this.stream.draw({ ...answer, total, output, rest, width: total.length }, column, translation.columns(kind), word);
+    this.stream.draw({ ...answer, total, written: output, rest, width: total.length }, column, translation.columns(kind), word);
   }
 }
