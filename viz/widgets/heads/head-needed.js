@@ -64,7 +64,7 @@ export class HeadNeeded extends Question {
       this.body,
       make('p', { class: 'quiet' }, t('needed_probability')),
       bar('needed_with', product(before.target), 'with'),
-      bar('needed_without', product(pins.target), 'without'),
+      bar('needed_without', product(forced.target), 'without'),
       make('p', {}, ...fillElements(t(same ? 'needed_same' : 'needed_other'), { text })),
       this.off,
     );
