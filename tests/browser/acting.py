@@ -85,6 +85,7 @@ def held(page: Page, kind: str) -> FloatArray:
 # What is there once a tab is drawn.
 DRAWN = {
     "heads": ".plot .main-svg",
+    "whatif": ".word",
     "learn": ".lesson-row",
     "word": ".parts tfoot",
     "why": ".stream tfoot",

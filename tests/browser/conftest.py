@@ -240,7 +240,9 @@ def visiting(browser: Browser, address: str) -> Iterator[Visit]:
 
     with ExitStack() as visits:
 
-        def open_page(hash_: str = "", *, drawn: str = ".explorer .plot .main-svg", **options: Any) -> Page:
+        def open_page(
+            hash_: str = "", *, drawn: str = ".explorer :is(.plot .main-svg, .board .word)", **options: Any
+        ) -> Page:
             """`drawn` is there once the tab of the address is; `options` are those of `newcomer`."""
             page = visits.enter_context(newcomer(browser, address, **options))
             visits.callback(watch.follow(page))

@@ -66,7 +66,7 @@ def change(page: Page) -> None:
     page.click(".headlight-whatif .importance button")
     page.wait_for_selector(".headlight-whatif .importance [role=status]:has-text('most important')")
     page.click('.headlight-whatif .thumb[data-layer="0"][data-head="3"]')
-    page.wait_for_selector(".headlight-whatif .answer:not(.unchanged)")
+    page.wait_for_selector(".headlight-whatif .total:not(.unchanged)")
     page.click('.headlight-whatif .thumb[data-layer="2"][data-head="2"]')
     page.wait_for_timeout(3000)  # the answer of both
     page.click(".headlight-whatif .brushes button:has-text('inspect')")

@@ -39,7 +39,7 @@ def thumb(page: Page, layer: int | str, head: int | str) -> None:
 
 def told(page: Page) -> None:
     """The answer under the changes stands there."""
-    expect(page.locator(f"{TAB} .answer:not(.unchanged)")).to_be_visible()
+    expect(page.locator(f"{TAB} .total:not(.unchanged)")).to_be_visible()
     at_rest(page)
 
 
@@ -58,9 +58,13 @@ def sum_of(page: Page) -> float:
 
 
 def now(page: Page) -> str:
-    """What the model writes under the changes, word by word."""
-    words = page.locator(f"{TAB} .word > span:last-child").all_inner_texts()
-    return " ".join(word for word in words if word not in ("–", "</s>"))
+    """What the model writes under the changes: a line of its own if it differs from the translation."""
+    changed: str = page.locator(".translate .after-change").text_content() or ""
+    return changed or page.inner_text(".translate .out .text")
+
+
+def show_map(page: Page) -> None:
+    page.click(f"{TAB} .middle > .topline button:has-text('Map')")
 
 
 def held(translator: Translator, example: Translation, changes: object) -> Translation:
@@ -72,7 +76,7 @@ def held(translator: Translator, example: Translation, changes: object) -> Trans
 def test_a_click_switches_a_head_off_and_another_one_on_again(
     page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     thumb(page, 0, 3)
     told(page)
     off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
@@ -83,17 +87,19 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
     )  # its own choice: nothing is read back
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", changed.text)
     assert chips(page) == ["Cross L1·H4: off"]
+    show_map(page)
+    page.wait_for_selector(f"{TAB} .head .plot .main-svg")
     drawn = page.evaluate(f"document.querySelector('{TAB} .head .plot').data[0].z")
     assert np.array(drawn, dtype=float).sum() == 0
     (difference, *_) = [each["z"] for each in traces(page, f"{TAB} .difference-map .plot") if each["type"] == "heatmap"]
     np.testing.assert_allclose(difference, -example.attention.cross[0, 3], atol=1e-4)
     thumb(page, 0, 3)
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     assert chips(page) == []
 
 
 def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
-    says = page.locator(f"{TAB} .total p").last
+    says = page.locator(f"{TAB} .total > p").last
     expect(says).to_have_text("No interventions yet.")
     hold_calls(page, "answer_changed")
     thumb(page, 0, 3)
@@ -106,14 +112,13 @@ def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
 
 
 def test_what_is_compared_is_the_models_own_first_choice(visit: Visit, translator: Translator) -> None:
-    page = visit(f"#text={SENTENCE.replace(' ', '+')}&tab=whatif", drawn=f"{TAB} .main-svg", height=1600)
-    assert CHOSEN in page.inner_text(".translate .out")
+    page = visit(f"#text={SENTENCE.replace(' ', '+')}&tab=whatif", drawn=f"{TAB} .word", height=1600)
+    expect(page.locator(".translate .out")).to_contain_text(CHOSEN)
     own = translator.translate(SENTENCE, **DEFAULTS)
     for name in ("before", "after"):
         at_rest(page)
-        written = page.locator(f"{TAB} .word > span:first-child").all_inner_texts()
+        written = page.locator(f"{TAB} .word .name bdi").all_inner_texts()
         assert "".join(written) == own.text.replace(" ", "") + "</s>", name
-        assert CHOSEN not in page.inner_text(f"{TAB} .pruning .sentence")
         if name == "before":
             thumb(page, 0, 3)
             told(page)
@@ -146,7 +151,7 @@ def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
     at_rest(page)
     assert chips(page) == ["Cross layer 3: softer (temperature 4)"]
     page.click(f"{TAB} .steps button:has-text('Reset')")
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     page.wait_for_function("!location.hash.includes('interventions')")
     page.click(f"{TAB} .steps button:has-text('Undo')")
     told(page)
@@ -154,19 +159,19 @@ def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
 
 def test_everything_can_be_done_by_keyboard(page: Page) -> None:
     page.focus(f"{TAB} .thumb[aria-selected=true]")
-    before = page.inner_text(f"{TAB} h2")
+    before = page.text_content(f"{TAB} .head h2")
     page.keyboard.press("ArrowRight")
-    assert page.inner_text(f"{TAB} h2") != before
+    assert page.text_content(f"{TAB} .head h2") != before
     assert chips(page) == []  # arrows look, and change nothing
     page.keyboard.press("x")
     told(page)
     assert len(chips(page)) == 1
     page.keyboard.press("u")
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     page.keyboard.press("r")
     told(page)
     page.keyboard.press("Enter")  # the focused thumbnail again: on
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
 
 
 @pytest.mark.journey
@@ -176,13 +181,14 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered
     page.click(f"{TAB} .asks button:has-text('Mask')")
     told(page)
     assert chips(page) == ["“Hund” masked"]
+    show_map(page)
     for kind in ("cross", "encoder"):
         page.click(f"{TAB} [data-kind={kind}]")
         page.hover(f"{TAB} .strip[data-side=source] .token:has-text('Hund')")
         expect(page.locator(f"{TAB} .readout .value")).to_have_text("–")  # nothing is summed up of it
         expect(page.locator(f"{TAB} .readout .words")).to_have_text("Hund · masked")
     word.click()
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     word.click()
     page.fill(f"{TAB} .asks input", "Kater")
     page.press(f"{TAB} .asks input", "Enter")
@@ -192,20 +198,20 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", other)
     total = page.locator(f"{TAB} .total")
     expect(total.locator(".sum")).to_be_empty()  # of another sentence
-    expect(total.locator(".quiet")).to_contain_text(re.compile(r"in 1 of 1\d words"))  # "." and "</s>" are none
+    expect(total.locator("> .quiet")).to_contain_text(re.compile(r"in 1 of 1\d words"))  # "." and "</s>" are none
     page.fill(f"{TAB} .pair textarea", "")  # refused: nothing of the last answer stays
     page.press(f"{TAB} .pair textarea", "Enter")
     complaint = "No word of the sentence is left. Keep at least one."
     expect(page.locator(f"{TAB} .pair textarea + .error")).to_have_text(complaint)
     expect(page.locator(f"{TAB} .pair textarea")).to_have_accessible_description(complaint)
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
-    assert total.locator(".quiet").inner_text() == ""
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
+    assert total.locator("> .quiet").inner_text() == ""
 
 
 def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_step(
     page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:
-    page.click(f"{TAB} .brushes button:has-text('copy')")
+    page.select_option(f"{TAB} .brushes select", "copy")
     page.select_option(f"{TAB} .giver select", "1.2")
     thumb(page, 0, 5)  # an earlier layer cannot look where a later one does
     expect(page.locator(f"{TAB} .giver .refused")).to_be_visible()
@@ -217,8 +223,8 @@ def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_ste
     loss = held(translator, example, [copied]).log_probability - example.log_probability
     assert sum_of(page) == pytest.approx(loss, abs=0.006)
     thumb(page, 2, 5)
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
-    page.click(f"{TAB} .brushes button:has-text('borrow')")
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
+    page.select_option(f"{TAB} .brushes select", "borrow")
     page.fill(f"{TAB} .giver input", "Die Katze trinkt Milch.")
     thumb(page, 0, 3)
     told(page)
@@ -234,9 +240,10 @@ def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_ste
     assert chips(page) == ["“Der” → “Die”", "“Hund” → “Katze”", "“den” → “die”"]
     written = answered(other).text
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", written)
+    show_map(page)
     expect(page.locator(f"{TAB} .difference-map .plot .main-svg").first).to_be_visible()
     page.click(f"{TAB} .steps button:has-text('Undo')")  # one step
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
     assert chips(page) == []
 
 
@@ -248,7 +255,8 @@ def test_positions_layers_and_one_weight_change_what_is_written(page: Page) -> N
     assert chips(page)[0] == "encoder positions off"
     assert "without feed-forward" in chips(page)[1]
     page.click(f"{TAB} .steps button:has-text('Reset')")
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
+    show_map(page)
     plane = page.locator(f"{TAB} .head .plane").first
     plane.click(position={"x": 12, "y": 12})
     slider = page.locator(f"{TAB} .one-weight input")
@@ -263,7 +271,8 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
     thumb(page, 0, 3)  # shown, and off
     told(page)
     page.click(f"{TAB} .steps button:has-text('Reset')")
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
+    show_map(page)
     plane = page.locator(f"{TAB} .head .plane").first
     plane.click(position={"x": 12, "y": 12})
     knob = page.locator(f"{TAB} .knob")
@@ -295,12 +304,13 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
     assert change["amount"] == pytest.approx(0.30, abs=0.01)
     assert (state(page, "layer"), state(page, "head")) == heads
     page.click(f"{TAB} .steps button:has-text('Reset')")
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
 
 
 def test_a_weight_of_a_head_that_is_not_there_is_complained_of_where_it_is_set(visit: Visit) -> None:
     drag = {"action": "drag", "kind": "cross", "layer": 0, "head": 98, "row": 0, "column": 0, "amount": 0.5}
-    page = visit(f"#tab=whatif&interventions={json.dumps([drag])}")
+    page = visit(f"#tab=whatif&interventions={json.dumps([drag])}", drawn=f"{TAB} .try")
+    show_map(page)
     expect(page.locator(f"{TAB} .one-weight > label + .error")).to_contain_text("98")
     page.click(f"{TAB} .steps button:has-text('Reset')")
     expect(page.locator(f"{TAB} .error")).to_be_empty()
@@ -311,7 +321,7 @@ def test_a_complaint_about_a_head_stands_at_no_field_of_words(visit: Visit) -> N
         {"action": "erase", "start": 0, "end": 3},
         {"action": "remove", "kind": "cross", "layer": 0, "head": 98},
     ]
-    page = visit(f"#tab=whatif&interventions={json.dumps(changes)}")
+    page = visit(f"#tab=whatif&interventions={json.dumps(changes)}", drawn=f"{TAB} .try")
     expect(page.locator(f"{TAB} .error")).to_contain_text("98")
     expect(page.locator(f"{TAB} :not([aria-describedby]) > .error")).to_be_visible()
     expect(page.locator(f"{TAB} [aria-describedby=whatif-error]")).to_have_count(0)
@@ -441,8 +451,9 @@ def test_a_click_counts_where_an_answer_comes_between_press_and_release(
         thumb(page, 1, 0)
         press(f"{TAB} .source-word:has-text('Hund')")
         page.click(f"{TAB} .asks button:has-text('Mask')")
-        press(f"{TAB} .end button:text-is('Before')")
-        expect(page.locator(f"{TAB} .end [aria-pressed=true]")).to_have_text("Before")
+        show_map(page)
+        press(f"{TAB} .head .end button:text-is('Before')")
+        expect(page.locator(f"{TAB} .head .end [aria-pressed=true]")).to_have_text("Before")
         thumb(page, 2, 2)
         press(f"{TAB} .chip >> nth=0")
         expect(page.locator(f"{TAB} .chip")).to_have_count(3)
@@ -485,9 +496,9 @@ def test_an_address_with_changes_that_make_no_sense_opens_without_them(visit: Vi
     known = json.dumps([{"action": "remove", "kind": "cross", "layer": 0}])
     page = visit("#tab=whatif&interventions=[null]")
     for changes in ('[{"action":"drag","kind":"cross","layer":0}]', '[{"action":"remove","kind":"x"}]', "{}"):
-        expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+        expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()
         assert chips(page) == []
         for address in (known, changes):  # from one that makes sense to one that makes none
             page.evaluate("(changes) => { location.hash = `#tab=whatif&interventions=${changes}`; }", address)
             expect(page.locator(f"{TAB} .chip")).to_have_count(1 if address == known else 0)
-    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    expect(page.locator(f"{TAB} .total.unchanged")).to_be_visible()

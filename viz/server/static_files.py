@@ -58,6 +58,7 @@ SHEETS = (
     "heads/explorer",
     "heads/roles",
     "heads/player",
+    "headview/columns",
     "heads/see",
     "heads/sheet",
     "decoding/decoding",

@@ -61,7 +61,7 @@ export async function mount({ element, server }) {
   };
   const onDesk = Boolean(desk().root) && !isEmbedded();
   const hosts = onDesk ? { sentence: desk().headline, strips: deskStrips } : {};
-  element.classList.toggle('see', onDesk);
+  if (onDesk) element.classList.add('see', 'columns');
   const view = mountHeadView(element, {
     ...{ store: pageStore, source, open, parts: VIEW_PARTS, hosts, forms: ['matrix', 'lines', 'numbers'], redraws: ['translation', 'tab'] },
     shortKinds: () => onDesk,

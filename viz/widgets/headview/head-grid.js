@@ -72,7 +72,9 @@ export class HeadGrid {
     const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
     const short = { mean: t('mean_short'), max: t('maximum_short') };
     const across = rows[0].map(({ head }) => head);
-    this.element.style.setProperty('--heads', across.filter((head) => typeof head === 'number').length);
+    const numbered = across.filter((head) => typeof head === 'number').length;
+    this.element.style.setProperty('--heads', numbered);
+    this.element.style.setProperty('--average-columns', across.length - numbered);
     const cells = [caption('')];
     for (const head of across) {
       if (head === 'mean') cells.push(gap('gap'));

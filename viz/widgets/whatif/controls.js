@@ -15,9 +15,11 @@ import {
   redo,
   undo,
 } from './interventions.js';
+import { factorText } from './changed-sentence.js';
 import { MinimalPair } from './minimal-pair.js';
 
 const SIDES = ['encoder', 'decoder'];
+const MIN_LOSS = 0.005; // nats; a smaller effect is not shown
 /** @type {[string, any][]} */
 const PLACES = [
   ['', null],
@@ -28,14 +30,13 @@ const PLACES = [
 
 const button = (key, act, more = {}) => make('button', { type: 'button', class: 'link', onclick: act, ...more }, t(key));
 
-/** Chips of all interventions with undo, redo and reset; examples if there are none. */
+/** The interventions, each with a button that removes it; undo, redo and reset. */
 export class InterventionChips {
-  /** `experiments()` returns named example interventions. */
-  constructor(experiments) {
-    this.experiments = experiments;
-    this.chips = make('div', { class: 'chips' });
+  constructor() {
+    this.title = make('h3', {});
     this.steps = make('div', { class: 'steps' });
-    this.element = make('div', { class: 'changes' }, this.chips, this.steps);
+    this.chips = make('div', { class: 'chips' });
+    this.element = make('section', { class: 'changes' }, make('div', { class: 'topline' }, this.title, this.steps), this.chips);
   }
 
   draw(sentence) {
@@ -51,13 +52,8 @@ export class InterventionChips {
         make('i', { 'aria-hidden': 'true' }, ' ×'),
       );
     };
-    const tries = () => [
-      make('span', { class: 'quiet' }, t('whatif_try')),
-      ...this.experiments().map(({ name, list: changes }) =>
-        make('button', { type: 'button', class: 'link try', onclick: () => setInterventions(changes) }, name),
-      ),
-    ];
-    reconcile(this.chips, ...(list.length ? list.map(chip) : tries()));
+    this.title.textContent = t('whatif_changed');
+    reconcile(this.chips, ...(list.length ? list.map(chip) : [make('p', { class: 'quiet' }, t('whatif_changed_nothing'))]));
     const step = (key, act, can) => button(key, act, { disabled: !can });
     reconcile(
       this.steps,
@@ -70,6 +66,37 @@ export class InterventionChips {
   }
 }
 
+/** Example interventions, one click each; the active one shows its effect. */
+export class TryList {
+  /** `experiments()` returns named lists of interventions. */
+  constructor(experiments) {
+    this.experiments = experiments;
+    this.title = make('h3', {});
+    this.list = make('div', { class: 'tries' });
+    this.element = make('section', {}, this.title, this.list);
+  }
+
+  /** `result`: the server's result for the current interventions, or null. */
+  draw(result) {
+    this.title.textContent = t('whatif_try');
+    const now = JSON.stringify(interventions());
+    const loss = result && result.after - result.before;
+    const row = ({ name, list }) => {
+      const active = JSON.stringify(list) === now;
+      const effect = active && loss !== null && Math.abs(loss) > MIN_LOSS;
+      return make(
+        'button',
+        { type: 'button', class: 'try', 'aria-pressed': String(active), onclick: () => setInterventions(active ? [] : list) },
+        make('span', {}, name),
+        effect
+          ? make('span', { class: 'numeric' }, t(loss < 0 ? 'whatif_try_less' : 'whatif_try_more', { times: factorText(loss) }))
+          : null,
+      );
+    };
+    reconcile(this.list, ...this.experiments().map(row));
+  }
+}
+
 /** The words of the sentence; a click on a word opens its menu. */
 export class SourceWords {
   constructor() {
@@ -78,7 +105,8 @@ export class SourceWords {
     this.words = make('div', { class: 'source-words' });
     this.asks = make('form', { class: 'asks', hidden: true, onsubmit: (event) => this.swap(event) });
     this.pair = new MinimalPair();
-    this.element = make('section', {}, this.title, this.description, this.words, this.asks, this.pair.element);
+    const parts = [this.title, this.description, this.words, this.asks, this.pair.element];
+    this.element = make('section', { class: 'sentence-words' }, ...parts);
     this.chosen = null;
     this.translation = null;
   }

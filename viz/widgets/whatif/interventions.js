@@ -65,14 +65,14 @@ export const canUndo = () => hasStep(undoStack);
 export const canRedo = () => hasStep(redoStack);
 
 const toIndex = (place) => (place === 'mean' || place === undefined ? null : place);
-const headName = ({ layer, head }) => [toIndex(layer), toIndex(head)];
+const headIndices = ({ layer, head }) => [toIndex(layer), toIndex(head)];
 
 /** Whether an intervention is on a single head. */
 export const isHead = ({ layer, head }) => typeof layer === 'number' && typeof head === 'number';
 
 /** The intervention on this head, or on all heads of an average. */
 export function headIntervention(kind, place) {
-  const [layer, head] = headName(place);
+  const [layer, head] = headIndices(place);
   return interventions().find(
     (each) => HEAD_ACTIONS.has(each.action) && each.kind === kind && toIndex(each.layer) === layer && toIndex(each.head) === head,
   );
@@ -89,7 +89,7 @@ export function interventionAt(kind, { layer, head }) {
 /** Apply an action to a head, layer or kind; applying it again removes it. */
 export function toggleHead(kind, place, brush) {
   const { name, action = name, amount } = brush;
-  const [layer, head] = headName(place);
+  const [layer, head] = headIndices(place);
   const old = headIntervention(kind, place);
   const others = interventions().filter((each) => JSON.stringify(each) !== JSON.stringify(old));
   if (old && old.action === action && old.amount === amount) return setInterventions(others);
@@ -108,7 +108,7 @@ export function copyHead(kind, { layer, head }, from) {
 
 /** Use the maps of another sentence in one head, or in the whole layer without a head. */
 export function borrowMap(kind, place, text, layers) {
-  const [layer, head] = headName(place);
+  const [layer, head] = headIndices(place);
   const list = (layer === null ? [...Array(layers).keys()] : [layer]).map((each) => ({
     ...{ action: 'borrow', kind, layer: each, ...(head === null ? {} : { head }) },
     text,
@@ -146,7 +146,7 @@ export const characterOffset = (text, place) => [...text.slice(0, place)].length
 
 /** The heads of an intervention as text: "Cross L1·H4". */
 function placeSays(intervention) {
-  const [layer, head] = headName(intervention);
+  const [layer, head] = headIndices(intervention);
   const place =
     layer === null
       ? t(head === null ? 'whatif_all_heads' : 'whatif_head_everywhere', { head: (head ?? 0) + 1 })

@@ -7,7 +7,7 @@ import { state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
 import { setInterventions, interventions, isHead } from './interventions.js';
 
-const [TALL, LEFT, RIGHT, TOP, BOTTOM] = [190, 34, 10, 22, 30]; // pixels: height of the curve and its margins
+const [TALL, LEFT, RIGHT, TOP, BOTTOM] = [150, 34, 10, 22, 30]; // pixels: height of the curve and its margins
 
 export class Pruning {
   /** `askCurve` and `askChange` call the server; `importance` has this sentence's order once it is measured. */
@@ -18,7 +18,6 @@ export class Pruning {
     this.curves = new Map(); // model → corpus curve, or null
     this.key = '';
     this.request = null;
-    this.before = null; // the unchanged translation
     this.result = null; // the server's result for the interventions
     this.by = 'corpus';
     this.turn = 0;
@@ -26,32 +25,30 @@ export class Pruning {
     this.first = null; // number of removed heads at which this sentence first changes; 0: never
     this.looked = 0;
     this.fault = '';
-    this.title = make('h2', {});
+    this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
     this.count = make('b', { class: 'numeric' });
     this.point = make('p', { class: 'quiet numeric' });
     this.slider = make('input', { type: 'range', min: 0, step: 1, value: 0, oninput: () => this.read(), onchange: () => this.prune() });
     this.beside = make('p', { class: 'quiet' });
     this.orders = make('div', { class: 'segments', role: 'group' });
-    this.text = make('p', { class: 'sentence' });
     this.find = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.look()) });
     this.searchStatus = make('p', { class: 'quiet numeric', role: 'status' });
     this.plot = make('div', { class: 'curve', onclick: (event) => this.pick(event) });
     this.source = make('p', { class: 'quiet' });
-    const left = make(
+    this.both = make(
       'div',
-      {},
+      { class: 'prune' },
+      this.plot,
+      this.slider,
       this.count,
       this.point,
-      this.slider,
       this.orders,
       this.beside,
-      this.text,
       make('div', { class: 'more' }, this.find),
       this.searchStatus,
+      this.source,
     );
-    this.right = make('div', {}, this.plot, this.source);
-    this.both = make('div', { class: 'halves' }, left, this.right);
     this.element = make('section', { class: 'pruning' }, this.title, this.description, this.both);
     new ResizeObserver(() => this.curve && this.drawCurve()).observe(this.plot);
   }
@@ -67,9 +64,9 @@ export class Pruning {
     return (this.by === 'sentence' ? (own ?? corpus) : (corpus ?? own)) ?? [];
   }
 
-  /** `before`: the unchanged translation; `result`: the server's result for the interventions. */
-  draw(translation, before, result) {
-    [this.before, this.result] = [before, result];
+  /** `result`: the server's result for the interventions. */
+  draw(translation, result) {
+    this.result = result;
     const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
       [this.key, this.request] = [key, translation.requestValues()];
@@ -121,12 +118,10 @@ export class Pruning {
     };
     this.orders.setAttribute('aria-label', t('whatif_orders'));
     reconcile(this.orders, one('corpus'), one('sentence'));
-    this.text.textContent = (this.result?.answer ?? this.before).text;
-    this.text.lang = state.translation.model.target;
     this.find.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
     this.find.hidden = this.first !== null;
     this.searchStatus.textContent = this.foundSays();
-    this.right.hidden = !this.curve;
+    this.plot.hidden = this.source.hidden = !this.curve;
     this.read();
   }
 

@@ -1,5 +1,5 @@
-// What-if tab: change heads, layers, positions or words and translate again. The top shows the effect on each word;
-// below, the wall switches heads, and one head is shown before, after, and as a difference.
+// The view Change: change heads, layers, positions or words and translate again. Left: the wall, which switches heads.
+// Middle: the effect on each word, or one head's map before, after, and as a difference. Right: all changes.
 
 import { Translation } from '../core/translation.js';
 import { callLatest } from '../core/boot.js';
@@ -12,7 +12,7 @@ import { NO_SELECTION, VIEW_STATE, createStore } from '../core/store.js';
 import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
 import { mountKeyboard } from '../headview/keyboard.js';
-import { TranslationSource } from '../headview/translation-source.js';
+import { ChangedSource } from './changed-source.js';
 import { ChangedSentence } from './changed-sentence.js';
 import { WordComparison } from './word-comparison.js';
 import {
@@ -27,7 +27,8 @@ import {
   redo,
   undo,
 } from './interventions.js';
-import { InterventionChips, LayerParts, SourceWords } from './controls.js';
+import { Brushes } from './brushes.js';
+import { InterventionChips, LayerParts, SourceWords, TryList } from './controls.js';
 import { Difference } from './difference.js';
 import { exampleInterventions } from './examples.js';
 import { MapSource } from './map-source.js';
@@ -38,23 +39,13 @@ import { ErrorNote } from './error-note.js';
 
 const PAUSE = 150; // debounce in milliseconds
 const SIDES = ['before', 'changed'];
+const PANES = ['words', 'map'];
 const SHOWN = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
 
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
   await ready;
   new WhatIfTab(element, server);
-}
-
-/** Heads that are off have no pattern. Averages are always there: a click on one changes a whole layer. */
-class ChangedSource extends TranslationSource {
-  wallLayout(kind, showing) {
-    return super.wallLayout(kind, { ...showing, averages: true });
-  }
-
-  shownCaption(view) {
-    return view.weights.some((weight) => weight > 0) ? super.shownCaption(view) : [t('whatif_off_says')];
-  }
 }
 
 class WhatIfTab {
@@ -66,7 +57,7 @@ class WhatIfTab {
     this.result = null; // the server's result; null without interventions
     this.base = null; // the translation that the result belongs to
     this.own = null; // the model's output without interventions and reranking, if reranking changed it
-    root.classList.add('explorer');
+    root.classList.add('explorer', 'columns');
     on(['tab', 'translation', 'interventions'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
@@ -78,56 +69,77 @@ class WhatIfTab {
 
   build() {
     const { row, column, hoverRow, hoverColumn, preview, pinned } = VIEW_STATE;
-    this.store = createStore(
-      { row, column, hoverRow, hoverColumn, preview, pinned, side: 'changed', brush: 'remove', answer: 0 },
-      pageStore,
-    );
     this.board = new WordComparison();
     this.sentence = new ChangedSentence();
-    this.chips = new InterventionChips(() => exampleInterventions(state.translation, this.before));
     this.refusal = new ErrorNote((action) => this.getField(action));
-    this.alone = make('p', { class: 'quiet' });
-    this.root.append(this.board.element, this.alone, this.refusal.home, this.chips.element);
+    this.store = createStore(
+      { row, column, hoverRow, hoverColumn, preview, pinned, side: 'changed', brush: 'remove', pane: 'words', answer: 0 },
+      pageStore,
+    );
     this.latest = new LatestRequest(this.root, this.refusal.element, 'error_our_fault');
     this.heads = mountHeadView(this.root, {
       ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
       ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], forms: ['matrix'] },
       does: { choose: (head, event) => this.choose(head, event) },
+      shortKinds: () => true,
       wallName: () => t('whatif_wall'),
     });
-    this.description = make('p', { class: 'quiet' });
-    this.brushes = make('div', { class: 'segments brushes', role: 'group' });
-    this.more = make('div', { class: 'more' });
-    this.giver = new MapSource(this.store);
-    this.heads.wallElement.prepend(this.description, this.brushes, this.giver.element);
+    this.buildWall();
+    this.buildMiddle();
+    this.buildChanges();
+    this.store.on([...SHOWN, 'side', 'brush', 'answer', 'pane'], () => this.open() && this.draw());
+    this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.open() && this.drawHead());
+    mountKeyboard(() => (this.open() ? this.heads : null));
+    document.addEventListener('keydown', (event) => this.press(event));
+  }
+
+  /** The wall with its actions above it, and what concerns layers and all heads below it. */
+  buildWall() {
     const { server } = this;
+    this.description = make('p', { class: 'quiet' });
+    this.brushes = new Brushes(this.store);
+    this.giver = new MapSource(this.store);
+    this.more = make('div', { class: 'more' });
+    this.parts = new LayerParts();
     this.importance = new Importance(
       (values) => callLatest(server.measure_importance, values),
       (values) => callLatest(server.measure_interactions, values),
       () => this.heads,
-      () => this.pruning.draw(state.translation, this.before, this.result),
+      () => this.pruning?.draw(state.translation, this.result),
     );
-    this.pruning = new Pruning(
-      (values) => callLatest(server.tell_curve, values),
-      (values) => callLatest(server.find_change, values),
-      this.importance,
-    );
-    this.heads.wallElement.append(this.importance.element);
-    this.words = new SourceWords();
-    this.parts = new LayerParts();
-    this.importance.element.before(this.more);
-    this.heads.wallElement.append(this.words.element, this.parts.element);
+    const { wallElement, kindsElement } = this.heads;
+    wallElement.prepend(kindsElement, this.description, this.brushes.element, this.giver.element);
+    wallElement.append(this.more, this.parts.element, this.importance.element);
+  }
+
+  /** The words or the map. */
+  buildMiddle() {
+    this.panes = make('div', { class: 'segments', role: 'group' });
     this.sides = make('div', { class: 'segments', role: 'group' });
     this.heads.end.append(this.sides);
     this.weight = new WeightEditor(this.store, () => this.heads);
     this.difference = new Difference(() => this.heads.view);
     this.heads.maps.element.before(this.weight.element);
     this.heads.head.append(this.difference.element);
-    this.root.append(this.pruning.element);
-    this.store.on([...SHOWN, 'side', 'brush', 'answer'], () => this.open() && this.draw());
-    this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.open() && this.drawHead());
-    mountKeyboard(() => (this.open() ? this.heads : null));
-    document.addEventListener('keydown', (event) => this.press(event));
+    const bar = make('div', { class: 'topline' }, this.board.title, make('div', { class: 'end' }, this.panes));
+    this.alone = make('p', { class: 'quiet' });
+    this.middle = make('div', { class: 'middle' }, bar, this.board.element, this.alone, this.heads.head);
+    this.heads.element.append(this.middle);
+  }
+
+  /** The result in one number, the list of changes, and more to try. */
+  buildChanges() {
+    const { server } = this;
+    this.chips = new InterventionChips();
+    this.tries = new TryList(() => exampleInterventions(state.translation, this.before));
+    this.pruning = new Pruning(
+      (values) => callLatest(server.tell_curve, values),
+      (values) => callLatest(server.find_change, values),
+      this.importance,
+    );
+    this.words = new SourceWords();
+    const parts = [this.board.total, this.chips.element, this.refusal.home, this.tries.element];
+    this.heads.element.append(make('div', { class: 'ask' }, ...parts, this.words.element, this.pruning.element));
   }
 
   /** The translation to compare with. */
@@ -205,38 +217,31 @@ class WhatIfTab {
     this.board.draw(this.result, this.before, { changes: interventions(), refused: this.refused });
     this.sentence.draw(this.result, this.before, interventions());
     this.drawControls();
-    const buttons = SIDES.map((side) => {
-      const pressed = side === (this.result ? this.store.state.side : 'before');
-      const about = {
-        type: 'button',
-        'aria-pressed': String(pressed),
-        disabled: !this.result,
-        onclick: () => this.store.set({ side, ...NO_SELECTION }),
-      };
-      return make('button', about, t(`whatif_side_${side}`));
-    });
+    const choice = (field, pressed, name, phrase) => {
+      const onclick = () => this.store.set({ [field]: name, ...NO_SELECTION });
+      const disabled = field === 'side' && !this.result;
+      return make('button', { type: 'button', 'aria-pressed': String(name === pressed), disabled, onclick }, t(phrase));
+    };
+    const { pane, side } = this.store.state;
+    this.middle.dataset.pane = pane;
+    this.panes.setAttribute('aria-label', t('whatif_panes'));
+    reconcile(this.panes, ...PANES.map((name) => choice('pane', pane, name, `whatif_pane_${name}`)));
     this.sides.setAttribute('aria-label', t('whatif_sides'));
-    reconcile(this.sides, ...buttons);
+    reconcile(this.sides, ...SIDES.map((name) => choice('side', this.result ? side : 'before', name, `whatif_side_${name}`)));
     this.drawHead();
   }
 
   drawControls() {
     this.alone.textContent = state.translation.isReadBack ? t('own_choice') : '';
     this.chips.draw(state.translation.source_text);
+    this.tries.draw(this.result);
     this.description.textContent = t('whatif_says');
-    this.brushes.setAttribute('aria-label', t('whatif_brushes'));
-    const brush = ({ name }) =>
-      make(
-        'button',
-        { type: 'button', 'aria-pressed': String(name === this.store.state.brush), onclick: () => this.store.set({ brush: name }) },
-        t(`whatif_brush_${name}`),
-      );
-    reconcile(this.brushes, ...BRUSHES.map(brush));
+    this.brushes.draw();
     this.giver.draw(state.translation);
     this.words.draw(state.translation);
     this.parts.draw();
     this.importance.draw(state.translation);
-    this.pruning.draw(state.translation, this.before, this.result);
+    this.pruning.draw(state.translation, this.result);
     this.markWall();
   }
 
@@ -266,11 +271,12 @@ class WhatIfTab {
     }
   }
 
-  /** A click selects a head and applies the brush; keys only select. */
+  /** A click selects a head and applies the brush, which may only show the head's map; keys only select. */
   choose(head, event) {
     const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
-    this.store.set({ ...head, preview: null });
-    if (!event || brush.name === 'look' || head.head === 'max') return;
+    const shows = Boolean(event) && brush.name === 'look';
+    this.store.set({ ...head, preview: null, ...(shows ? { pane: 'map' } : {}) });
+    if (!event || shows) return;
     if (this.giver.isOpenFor(brush.name)) this.applyMapSource(brush.name, head);
     else toggleHead(state.kind, head, brush);
   }

@@ -1,5 +1,4 @@
-// The original translation word by word: each word's probability before and after the interventions, and the new
-// output.
+// The original translation word by word: each word's probability before and after the interventions, as bars.
 
 import { make, replace } from '../core/dom.js';
 import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
@@ -7,51 +6,73 @@ import { t } from '../core/i18n.js';
 import { factorText } from './changed-sentence.js';
 import { changesSay } from './interventions.js';
 
-const MAX_BAR_HEIGHT = 44; // pixels of a bar for probability 1
-const LABELLED_WORDS = 4; // number of words labelled with their difference
-const MIN_DIFFERENCE = 0.05; // nats: hide smaller differences
+const MIN_DIFFERENCE = 0.1; // nats; smaller changes are not highlighted
 
 export class WordComparison {
   constructor() {
-    this.sum = make('b', { class: 'sum numeric' });
-    this.description = make('p', { class: 'numeric' });
-    this.alike = make('p', { class: 'quiet numeric' });
+    this.title = make('h2', {});
+    this.caption = make('p', { class: 'quiet' });
     this.words = make('div', { class: 'board', role: 'list' });
-    this.element = make(
+    this.axis = make('div', { class: 'axis numeric', 'aria-hidden': 'true' });
+    this.element = make('section', { class: 'answer', 'aria-live': 'polite' }, this.caption, this.words, this.axis);
+    this.sum = make('b', { class: 'sum numeric' });
+    this.times = make('span', {});
+    this.likelihoods = make('div', { class: 'likelihoods' });
+    this.outcome = make('p', { class: 'quiet numeric' });
+    this.total = make(
       'section',
-      { class: 'answer', 'aria-live': 'polite' },
-      make('div', { class: 'total' }, this.sum, this.description, this.alike),
-      this.words,
+      { class: 'total', 'aria-live': 'polite' },
+      this.likelihoods,
+      make('p', {}, this.sum, ' ', this.times),
+      this.outcome,
     );
   }
 
   /** Pending state while the model computes. */
   wait(changes, translation) {
-    this.alike.textContent = changes.length ? changesSay(changes, translation.source_text) : '';
+    this.outcome.textContent = changes.length ? changesSay(changes, translation.source_text) : '';
   }
 
   /** Draw the server's result; without a result, draw the unchanged translation. */
   draw(result, translation, { changes, refused }) {
-    this.element.classList.toggle('unchanged', !result);
-    const words = result?.words ?? plain(translation);
-    const [before, after] = result ? [result.before, result.after] : [translation.log_probability, translation.log_probability];
-    const loss = after - before;
+    this.title.textContent = t('whatif_board');
+    for (const part of [this.element, this.total]) part.classList.toggle('unchanged', !result);
     // The original translation is wrong for a swapped sentence, so hide its probability.
-    const other = changes.some(({ action }) => action === 'swap');
-    this.sum.textContent = result ? (other ? '' : signed(loss, 2)) : formatSigned(before, 2);
-    this.description.textContent = result ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
-    this.alike.textContent = result ? outcomeText(words, result.chrf, translation) : refused ? '' : t('whatif_nothing');
-    const worst = result ? largestChanges(words) : new Set();
+    const swapped = changes.some(({ action }) => action === 'swap');
+    const words = result?.words ?? plain(translation);
+    this.caption.textContent = t(swapped ? 'whatif_other_sentence' : result ? 'whatif_board_old' : 'whatif_board_says');
+    this.drawTotal(result, translation, swapped);
+    this.outcome.textContent = result ? outcomeText(words, result.chrf, translation) : refused ? '' : t('whatif_nothing');
     if (refused)
       replace(this.words); // invalid interventions have no output
-    else replace(this.words, rowNames(), ...words.map((word) => wordColumn(word, worst.has(word), Boolean(result))));
+    else replace(this.words, legend(Boolean(result)), ...rows(words, translation, Boolean(result)));
+    replace(this.axis, ...['0', t('whatif_probability'), '1'].map((text) => make('span', {}, text)));
   }
 
-  lossSays(before, after, loss) {
-    const times = factorText(loss);
-    const key = Math.abs(loss) < 0.005 ? 'whatif_as_likely' : loss < 0 ? 'whatif_less_likely' : 'whatif_more_likely';
-    return t(key, { before: formatSigned(before, 2), after: formatSigned(after, 2), times });
+  /** The log probability of the original sentence, before and now. */
+  drawTotal(result, translation, swapped) {
+    const before = result?.before ?? translation.log_probability;
+    const after = result && !swapped ? result.after : null;
+    const most = Math.max(1e-9, ...[before, after ?? 0].map(Math.abs));
+    const bar = (name, value, look) =>
+      make(
+        'div',
+        { class: 'bar' },
+        make('span', {}, t(name)),
+        make('span', { class: 'track' }, make('i', { class: look, style: `width:${((100 * Math.abs(value)) / most).toFixed(1)}%` })),
+        make('span', { class: 'numeric' }, formatSigned(value, 2)),
+      );
+    const title = make('span', { class: 'quiet' }, t(result ? 'whatif_log_old' : 'whatif_log'));
+    const bars = [bar(result ? 'whatif_before' : 'whatif_as_is', before, 'was'), after === null ? null : bar('whatif_now', after, 'now')];
+    replace(this.likelihoods, title, ...bars.filter(Boolean));
+    this.sum.textContent = after === null ? '' : signed(after - before, 2);
+    this.times.textContent = after === null ? '' : lossText(after - before);
   }
+}
+
+function lossText(loss) {
+  const key = Math.abs(loss) < 0.005 ? 'whatif_as_likely' : loss < 0 ? 'whatif_less_likely' : 'whatif_more_likely';
+  return t(key, { times: factorText(loss) });
 }
 
 /** Number of changed words, without punctuation and `</s>`. */
@@ -87,39 +108,35 @@ function plain({ target, text }) {
   return words;
 }
 
-function largestChanges(words) {
-  const differs = (word) => Math.abs(word.log_after - word.log_before);
-  const known = words.filter((word) => word.before !== null && differs(word) >= MIN_DIFFERENCE);
-  return new Set(known.sort((one, other) => differs(other) - differs(one)).slice(0, LABELLED_WORDS));
-}
-
-function rowNames() {
-  const names = ['whatif_as_is', 'whatif_probability', 'whatif_changed'].map((key) => make('span', {}, t(key)));
-  return make('div', { class: 'names', 'aria-hidden': 'true' }, ...names);
-}
-
-/** Column of a word: removed words are struck through, new words are orange. */
-function wordColumn(word, hasDifference, changed) {
-  const { before, after, log_before: was, log_after: now } = word;
-  const stays = before === after;
-  const bar = (log, name) => make('i', { class: name, style: `height:${Math.max(1, Math.exp(log) * MAX_BAR_HEIGHT).toFixed(1)}px` });
-  const difference = hasDifference ? make('span', { class: 'difference numeric' }, signed(now - was, 2)) : null;
-  const bars = make(
-    'span',
-    { class: 'bars' },
-    difference,
-    ...(before === null ? [] : [bar(was, 'was'), changed ? bar(now, 'now') : null].filter(Boolean)),
-  );
-  const reads =
-    before === null
-      ? t('whatif_word_new', { word: after })
-      : t('whatif_word', { word: before, before: twoDecimals(Math.exp(was)), after: twoDecimals(Math.exp(now)), now: after ?? '–' });
-  const about = { class: 'word', role: 'listitem', 'aria-label': reads, title: reads };
+function legend(changed) {
+  const key = (look, name) => make('span', { class: 'key' }, make('i', { class: look }), t(name));
   return make(
     'div',
-    about,
-    make('span', { class: stays || !changed ? '' : 'gone' }, before ?? '·'),
-    bars,
-    make('span', { class: stays || !changed ? '' : 'new' }, after ?? '–'),
+    { class: 'legend-row', 'aria-hidden': 'true' },
+    make('span', { class: 'name' }, t('whatif_row')),
+    make('span', { class: 'legend-keys' }, ...(changed ? [key('was', 'whatif_before'), key('now', 'whatif_now')] : [])),
+    ...(changed ? ['whatif_before', 'whatif_now'].map((name) => make('span', {}, t(name))) : []),
+  );
+}
+
+/** One row per word of the original; the word before it has just been read. */
+function rows(words, translation, changed) {
+  const written = words.filter(({ before }) => before !== null);
+  const start = translation.previousToken('cross', 0).label;
+  return written.map((word, place) => row(word, place ? written[place - 1].before : start, changed));
+}
+
+function row({ before, after, log_before: was, log_after: now }, previous, changed) {
+  const bar = (log, look) => make('i', { class: look, style: `width:${(100 * Math.exp(log)).toFixed(1)}%` });
+  const values = { word: before, before: twoDecimals(Math.exp(was)), after: twoDecimals(Math.exp(now)), now: after ?? '–' };
+  const label = changed ? t('whatif_word', values) : t('whatif_word_before', values);
+  const isLess = changed && now < was - MIN_DIFFERENCE;
+  return make(
+    'div',
+    { class: isLess ? 'word less' : 'word', role: 'listitem', 'aria-label': label, title: label },
+    make('span', { class: 'name' }, make('span', { class: 'read' }, previous, ' → '), make('bdi', {}, before)),
+    make('span', { class: 'track' }, bar(was, 'was'), changed ? bar(now, 'now') : null),
+    make('span', { class: 'numeric' }, values.before),
+    make('span', { class: 'numeric now' }, changed ? values.after : ''),
   );
 }

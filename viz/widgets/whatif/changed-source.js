@@ -1,0 +1,15 @@
+// The maps of a changed translation, and the wall that changes them.
+
+import { t } from '../core/i18n.js';
+import { TranslationSource } from '../headview/translation-source.js';
+
+/** Heads that are off have no pattern. Means are always there: a click on one changes a whole layer. */
+export class ChangedSource extends TranslationSource {
+  wallLayout(kind, showing) {
+    return super.wallLayout(kind, { ...showing, averages: true }).map((row) => row.filter(({ head }) => head !== 'max'));
+  }
+
+  shownCaption(view) {
+    return view.weights.some((weight) => weight > 0) ? super.shownCaption(view) : [t('whatif_off_says')];
+  }
+}
