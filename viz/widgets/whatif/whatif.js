@@ -129,12 +129,11 @@ class WhatIfTab {
 
   /** The result in one number, the list of changes, and more to try. */
   buildChanges() {
-    const { server } = this;
     this.chips = new InterventionChips();
     this.tries = new TryList(() => exampleInterventions(state.translation, this.before));
     this.pruning = new Pruning(
-      (values) => callLatest(server.tell_curve, values),
-      (values) => callLatest(server.find_change, values),
+      (values) => callLatest(this.server.tell_curve, values),
+      (values) => callLatest(this.server.find_change, values),
       this.importance,
     );
     this.words = new SourceWords();
@@ -246,9 +245,8 @@ class WhatIfTab {
   }
 
   drawHead() {
-    const { kind, layer, head } = state;
+    const { kind, layer, head, translation } = state;
     const one = typeof layer === 'number' && typeof head === 'number';
-    const { translation } = state;
     const link = (act, description, disabled = false) =>
       make('button', { type: 'button', class: 'link', disabled, onclick: act }, description);
     const others = t('whatif_all_but', { head: one ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
@@ -294,9 +292,8 @@ class WhatIfTab {
     if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
     const { layer, head, kind } = state;
     const act = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
-    if (!act) return;
-    event.preventDefault();
-    act();
+    if (act) event.preventDefault();
+    act?.();
   }
 }
 

@@ -121,9 +121,9 @@ function legend(changed) {
 
 /** One row per word of the original; the word before it has just been read. */
 function rows(words, translation, changed) {
-  const written = words.filter(({ before }) => before !== null);
+  const original = words.filter(({ before }) => before !== null);
   const start = translation.previousToken('cross', 0).label;
-  return written.map((word, place) => row(word, place ? written[place - 1].before : start, changed));
+  return original.map((word, place) => row(word, place ? original[place - 1].before : start, changed));
 }
 
 function row({ before, after, log_before: was, log_after: now }, previous, changed) {
