@@ -11,7 +11,7 @@ model without the parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -77,6 +77,34 @@ def word_effects(
     return results
 
 
+def sentence_effects(translator: Translator, translation: Translation) -> dict[Kind, Numbers]:
+    """Return the effects on the log probability of the whole translation, `{kind: [layers, heads, queries, keys]}`."""
+
+    def score_sentence(logits: Tensor) -> Tensor:
+        places = range(len(translation.target_tokens))
+        return _scores(logits[0], translation, places, None).sum()[None]
+
+    _, cells = _cells(translator, translation, 1, score_sentence)
+    return {kind: cells[kind][0] for kind in KINDS}
+
+
+def effect_maps(translator: Translator, translation: Translation, kind: Kind) -> Numbers:
+    """Return the effects of all heads of a kind as maps, `[layers, heads, queries, keys]`.
+
+    A row of the decoder's kinds has the effects on the word that it writes; an encoder's rows serve all words, so they
+    have the effects on the whole translation.
+    """
+    if kind == "encoder":
+        return sentence_effects(translator, translation)[kind]
+    maps: Numbers = np.zeros(translation.attention.of(kind).shape)
+    rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
+    places = range(len(translation.target_tokens))
+    for start in range(0, len(places), rows_per_batch):
+        for effects in word_effects(translator, translation, places[start : start + rows_per_batch]):
+            maps[:, :, effects.place] = effects.cells[kind][:, :, effects.place]
+    return maps
+
+
 def measured_effects(
     translator: Translator,
     translation: Translation,
@@ -120,6 +148,23 @@ def _head_effect(effects: WordEffects, part: AttentionPart, predicted: float, me
 def _batch_effects(
     translator: Translator, translation: Translation, places: Sequence[int], rival: int | None
 ) -> list[WordEffects]:
+    def score_words(logits: Tensor) -> Tensor:
+        return _scores(logits[range(len(places)), list(places)], translation, places, rival)
+
+    scores, cells = _cells(translator, translation, len(places), score_words)
+    return [
+        WordEffects(place, score, {kind: cells[kind][row] for kind in KINDS})
+        for row, (place, score) in enumerate(zip(places, scores.tolist(), strict=True))
+    ]
+
+
+def _cells(
+    translator: Translator, translation: Translation, rows: int, score: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, dict[Kind, Numbers]]:
+    """Run the translation in `rows` copies, and return the scores and `{kind: [row, layer, head, query, key]}`.
+
+    `score` maps logits `[row, place, vocabulary]` to y, `[row]`.
+    """
     model = translator.model
     names = {
         kind: [f"{attention_path(kind, layer)}.weights" for layer in range(model.config.layer_count(kind))]
@@ -134,8 +179,8 @@ def _batch_effects(
 
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         with watch(model, *chain(*names.values()), edit=track):
-            logits = forced_logits(translator, translation, len(translation.target_tokens), len(places))
-        scores = _scores(logits[range(len(places)), list(places)], translation, places, rival)
+            logits = forced_logits(translator, translation, len(translation.target_tokens), rows)
+        scores = score(logits)
         # Interventions can disconnect weights from the word: their gradients are zero.
         gradients = torch.autograd.grad(
             scores.sum(), list(activations.values()), allow_unused=True, materialize_grads=True
@@ -143,11 +188,7 @@ def _batch_effects(
     effects = {
         name: (activations[name] * slope).detach().cpu() for name, slope in zip(activations, gradients, strict=True)
     }
-    cells = {kind: torch.stack([effects[name] for name in names[kind]], dim=1).numpy() for kind in KINDS}
-    return [
-        WordEffects(place, score, {kind: cells[kind][row] for kind in KINDS})
-        for row, (place, score) in enumerate(zip(places, scores.tolist(), strict=True))
-    ]
+    return scores, {kind: torch.stack([effects[name] for name in names[kind]], dim=1).numpy() for kind in KINDS}
 
 
 def _scores(logits: Tensor, translation: Translation, places: Sequence[int], rival: int | None) -> Tensor:

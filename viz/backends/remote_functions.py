@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from headlight.model.commands.heads import count_heads
 from headlight.model.experiments import queries
+from headlight.model.experiments.effects import effect_maps, summarise_effects
 from headlight.model.experiments.importance import all_ablation_losses
 from headlight.model.experiments.logit_lens import decompose_logit, logit_lens
 from headlight.model.experiments.mask_removal import (
@@ -31,6 +32,8 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             reverse_scores,
             back_translate,
             all_ablation_losses,
+            summarise_effects,
+            effect_maps,
             count_heads,
             encode_batches,
             logit_lens,
@@ -62,5 +65,5 @@ def function_name(work: RemoteFunction) -> str:
     """Return the name of a function in the registry. Raises `LookupError` if it is not registered."""
     name = work.__qualname__
     if REMOTE_FUNCTIONS.get(name) is not work:
-        raise LookupError(f"{name} does not stand in WORK, so it cannot be asked of another machine.")
+        raise LookupError(f"{name} is not in REMOTE_FUNCTIONS, so it cannot run on another machine.")
     return name

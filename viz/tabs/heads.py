@@ -11,14 +11,17 @@ from typing import Any
 
 import gradio as gr
 
+from headlight.model.checkpoints.base64_arrays import encode_array
 from headlight.model.commands.heads import count_heads
 from headlight.model.errors import CommandError
-from headlight.model.experiments.effects import EffectSummary, summarise_effects
+from headlight.model.experiments.effects import EffectSummary, effect_maps, summarise_effects
 from headlight.model.measures.alignment import AlignmentCounts, parse_links
+from headlight.model.measures.trace_records import Numbers
+from headlight.model.records import KINDS
 from headlight.model.text.gold_links import AlignedPair, parse_segmented
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.export.files import Exporter
-from headlight.viz.field_values import check_int
+from headlight.viz.field_values import check_choice, check_int
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import roles_function
@@ -30,7 +33,8 @@ PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get 
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    calls.add(Exporter(service).export, links_function(service), effects_function(service))
+    calls.add(Exporter(service).export, links_function(service))
+    calls.add(effects_function(service), effect_maps_function(service))
     calls.add(roles_function(service), computes=False)
     return widget("heads/heads-tab", "explorer")
 
@@ -66,6 +70,18 @@ def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
         return {"heads": heads, "strongest": [asdict(head) for head in summary.strongest]}
 
     return strongest_effects
+
+
+def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: the effects of all heads of a kind, cell by cell."""
+
+    def map_effects(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation = service.translate(service.check(values.get("request")))
+        kind = check_choice("kind", values.get("kind"), choices=KINDS)
+        maps: Numbers = service.run_on_translator(translation.request.model, effect_maps, translation, kind)
+        return {"effects": encode_array(maps)}
+
+    return map_effects
 
 
 def parse_gold_pair(row: Any, *, turned: bool) -> AlignedPair:

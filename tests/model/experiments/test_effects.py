@@ -10,7 +10,13 @@ from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError
 from headlight.model.experiments import scoring
-from headlight.model.experiments.effects import WordEffects, measured_effects, word_effects
+from headlight.model.experiments.effects import (
+    WordEffects,
+    effect_maps,
+    measured_effects,
+    sentence_effects,
+    word_effects,
+)
 from headlight.model.experiments.importance import AttentionPart, all_heads
 from headlight.model.experiments.scoring import decoder_inputs
 from headlight.model.records import KINDS, Intervention, Kind, Translation
@@ -169,3 +175,25 @@ def test_a_word_or_rival_that_is_not_there_is_an_error(translator: Translator, a
 def test_heads_of_a_kind_are_sums_of_cells() -> None:
     cells = np.arange(2 * 3 * 4 * 5, dtype=np.float64).reshape(2, 3, 4, 5)
     np.testing.assert_array_equal(WordEffects(0, 0.0, {"cross": cells}).heads("cross"), cells.sum(axis=(2, 3)))
+
+
+def test_the_effects_on_the_sentence_are_the_sums_of_those_on_its_words(
+    translator: Translator, answer: Translation
+) -> None:
+    words = word_effects(translator, answer, range(len(answer.target_tokens)))
+    whole = sentence_effects(translator, answer)
+    for kind in KINDS:
+        np.testing.assert_allclose(whole[kind], sum(each.cells[kind] for each in words), atol=1e-5)
+    np.testing.assert_array_equal(effect_maps(translator, answer, "encoder"), whole["encoder"])
+
+
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_a_row_of_a_map_has_the_effects_on_the_word_that_it_writes(
+    translator: Translator, answer: Translation, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headlight.model.experiments.effects.gradient_batch_size", lambda *_: 3)
+    maps = effect_maps(translator, answer, kind)
+    assert maps.shape == answer.attention.of(kind).shape
+    for place in range(len(answer.target_tokens)):
+        (word,) = word_effects(translator, answer, [place])
+        np.testing.assert_allclose(maps[:, :, place], word.cells[kind][:, :, place], atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
 import pickle
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from pathlib import Path
 from threading import Event, Semaphore
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -42,6 +44,8 @@ from headlight.viz.tabs.whatif import importance_function, pruning_search_functi
 from headlight.viz.tabs.whatif import pruning_curve_function as pruning_curve_of
 from headlight.viz.tabs.why import row_function, stream_function
 from tests.viz.backends.machine import Machine, served
+
+ROOT = Path(__file__).resolve().parents[3]
 
 TEXT = "ich mochte ein bier"
 TOY = Settings(model="toy")
@@ -192,6 +196,20 @@ def test_only_what_stands_in_the_list_can_be_asked(service: Service) -> None:
     if type(service.backend) is not LocalBackend:  # in this process, nothing crosses
         with pytest.raises(LookupError):
             service.run_on_translator("", print)
+
+
+def test_every_function_that_the_page_runs_on_a_model_is_in_the_list() -> None:
+    """A function that is missing would run here, and fail on ZeroGPU and on a cluster."""
+    names = set()
+    for path in (ROOT / "viz").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            place = {"run_on_translator": 1, "run_on_classifier": 0}.get(node.func.attr)
+            if place is not None and node.args:
+                names.add(ast.unparse(node.args[place]).rpartition(".")[2])
+    assert len(names) > 15
+    assert names - {"work", "operation"} <= {name.rpartition(".")[2] for name in REMOTE_FUNCTIONS}
 
 
 # ---------------------------------------------------------------- another machine

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.experiments.effects import summarise_effects
+from headlight.model.experiments.effects import effect_maps, summarise_effects
+from headlight.model.records import KINDS, Kind
 from headlight.viz.errors import PageError
+from headlight.viz.lessons.lesson_session import decode_array
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.heads import MAX_LISTED, effects_function, links_function
+from headlight.viz.tabs.heads import MAX_LISTED, effect_maps_function, effects_function, links_function
 
 PAIR = ["ich mochte ein bier", "i want a beer .", "0-0 1-1 2-2 3?3"]
 
@@ -64,3 +66,13 @@ def test_the_summarise_effects_of_a_word_are_those_of_the_model(service: Service
 def test_effects_of_a_word_that_is_not_there_are_refused(service: Service, place: Any) -> None:
     with pytest.raises(PageError):
         effects_function(service)({"request": {"text": "ich mochte ein bier", "model": "toy"}, "place": place})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_maps_of_effects_are_those_of_the_model(service: Service, kind: Kind) -> None:
+    request = {"text": "ich mochte ein bier", "model": "toy"}
+    maps = decode_array(effect_maps_function(service)({"request": request, "kind": kind})["effects"])
+    translation = service.translate(service.check(request))
+    np.testing.assert_allclose(maps, service.run_on_translator("toy", effect_maps, translation, kind), atol=1e-6)
+    with pytest.raises(PageError):
+        effect_maps_function(service)({"request": request, "kind": "self"})
