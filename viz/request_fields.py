@@ -122,7 +122,7 @@ class Selection:
     """The current selection. All views read it; it is not part of the cache key."""
 
     kind: Kind = _selection_field(ChoiceValue(KINDS), "cross", api=("attention",))
-    view: str = _selection_field(ChoiceValue(("matrix", "lines", "numbers")), "matrix")
+    view: str = _selection_field(ChoiceValue(("matrix", "effect", "lines", "numbers")), "matrix")
     words: bool = _selection_field(BoolValue(), False, on_page=True)  # whole words instead of sub-words
     scale: str = _selection_field(ChoiceValue(("linear", "log", "row")), "linear", on_page=True)
     special: bool = _selection_field(BoolValue(), True, on_page=True)  # show start and end tokens

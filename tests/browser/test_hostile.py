@@ -108,7 +108,7 @@ def assert_reads_back(page: Page, translate_widget: TranslateWidget, cases: Mapp
         assert plain("".join(found["strip"])) == plain(clean_text(stands)), name
         assert found["rows"] == found["labels"], name
         assert_lifeless(page, before)
-    for view in ("lines", "numbers"):
+    for view in ("effect", "lines", "numbers"):
         page.click(f"[data-view={view}]")
     assert_lifeless(page, before)
 

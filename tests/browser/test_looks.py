@@ -87,7 +87,7 @@ def assert_maps_stand_apart(page: Page, width: int) -> None:
 def test_each_view_of_a_comparison_says_what_it_shows(shared: Page) -> None:
     compare(shared)
     said = []
-    for view in ("matrix", "lines", "numbers"):
+    for view in ("matrix", "effect", "lines", "numbers"):
         shared.click(f"[data-view={view}]")
         said.append(shared.inner_text("#panel-heads .head .says"))
     assert said[0].startswith("Each cell of A minus")

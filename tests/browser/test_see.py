@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.effects import summarise_effects
+from headlight.model.experiments.effects import effect_maps, summarise_effects
 from headlight.model.records import Intervention, Translation
 from headlight.viz.tabs import VIEWS
-from tests.browser.acting import at_rest, choose_panel, hold_calls, modules, open_tab, resize, state
+from tests.browser.acting import at_rest, choose_panel, hold_calls, modules, open_tab, resize, state, traces
 from tests.browser.conftest import Visit
 
 LISTED = 5
@@ -93,6 +93,36 @@ def test_the_questions_are_answered_with_the_models_numbers(
     page.get_by_role("button", name="Keep it off").click()
     assert state(page, "tab") == "whatif"
     expect(page.locator(".headline.change")).to_contain_text(re.compile(r"off: .+; the old one is"))
+
+
+@pytest.mark.journey
+def test_the_map_of_effects_shows_what_each_look_did_for_its_word(
+    page: Page, visit: Visit, example: Translation, translator: Translator
+) -> None:
+    layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
+    weights = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["name"] == "weights")
+    page.click("[data-view=effect]")
+    at_rest(page)
+    maps = effect_maps(translator, example, "cross")
+    drawn = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["name"] == "weights")
+    expected = np.sign(maps[layer, head]) * np.sqrt(np.minimum(1, np.abs(maps[layer, head]) / 0.4))
+    np.testing.assert_allclose(drawn, expected, atol=2e-3)
+    column = int(example.attention.cross[layer, head, row].argmax())
+    effect = f"{maps[layer, head, row, column]:+.2f}"
+    expect(page.locator(".translate .headline").first).to_contain_text(f"speaks for sleeping: {effect} nats predicted")
+    box = page.locator(".explorer .plane").bounding_box()
+    assert box is not None
+    rows, columns = example.attention.cross.shape[2:]
+    page.mouse.click(box["x"] + box["width"] * (column + 0.5) / columns, box["y"] + box["height"] * (row + 0.5) / rows)
+    for place in np.ndindex(maps.shape[:2]):
+        tile = page.locator(f'.wall-grid [data-layer="{place[0]}"][data-head="{place[1]}"]')
+        shown = float((tile.get_attribute("data-value") or "nan").replace("−", "-"))
+        assert shown == pytest.approx(100 * maps[(*place, row, column)], abs=0.51)
+    again = visit(page.evaluate("location.hash"))
+    expect(again.locator(".translate .headline").first).to_contain_text(f"{effect} nats predicted")
+    page.click("[data-view=matrix]")
+    back = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["name"] == "weights")
+    np.testing.assert_allclose(back, weights)
 
 
 @pytest.mark.journey

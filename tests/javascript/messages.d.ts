@@ -375,6 +375,7 @@ declare module 'messages' {
     lesson_tensors: Call<any>;
     list_models: Call<TranslatorEntry[]>;
     look_inside: Call<any>;
+    map_effects: Call<any>;
     measure_importance: Call<any>;
     measure_interactions: Call<any>;
     model_cards: Call<any>;

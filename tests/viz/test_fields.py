@@ -122,7 +122,7 @@ def selections(draw: st.DrawFn) -> Selection:
         row=draw(place),
         column=draw(place),
         written=draw(st.none() | st.integers(1, 4093)),
-        view=draw(st.sampled_from(["matrix", "lines", "numbers"])),
+        view=draw(st.sampled_from(["matrix", "effect", "lines", "numbers"])),
         words=draw(st.booleans()),
         special=draw(st.booleans()),
         rescale=draw(st.booleans()),

@@ -48,7 +48,8 @@ function readBefore(translation, kind, place, items) {
 }
 
 /**
- * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean }} View
+ * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean, effects?: Float32Array | null }} View
+ *   `effects`: effect of each cell in nats, in the view Effect;
  *   `gaps`: whether cells are empty because one of two sentences lacks a word
  * @typedef {import('./translation.js').Token} Token
  * @typedef {Token & { places: number[], read?: Token | null }} Item one or more tokens

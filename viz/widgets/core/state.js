@@ -19,7 +19,7 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @property {number | null} row pinned
  * @property {number | null} column
  * @property {Head | null} pinned
- * @property {'matrix' | 'lines' | 'numbers'} view
+ * @property {'matrix' | 'effect' | 'lines' | 'numbers'} view
  * @property {boolean} words whether tokens are merged into words
  * @property {boolean} special whether special tokens are shown
  * @property {string} palette

@@ -8,6 +8,7 @@ import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
 import { mountKeyboard } from '../headview/keyboard.js';
 import { TranslationSource } from '../headview/translation-source.js';
+import { EffectMaps, EffectSource } from './effect-maps.js';
 import { RoleChips } from './role-chips.js';
 import { MeasureWall } from './measure-wall.js';
 import { HeadExplanation } from './head-explanation.js';
@@ -45,6 +46,8 @@ const OBSERVED_FIELDS = [
   'theme',
 ];
 
+const FORMS = ['matrix', 'effect', 'lines', 'numbers'];
+
 const getElements = (...parts) => parts.filter(Boolean).map(({ element }) => element);
 
 /** @param {{ element: HTMLElement, server?: import('../core/server.js').Server }} mounted a saved page has no server */
@@ -55,15 +58,27 @@ export async function mount({ element, server }) {
   element.tabIndex = -1;
   const open = () => state.tab === 'heads' && Boolean(state.translation);
   let maps = null;
+  const effects = server && new EffectMaps(server, () => redrawAll());
+  const newSource = (translation) => (effects ? new EffectSource(translation, effects) : new TranslationSource(translation));
   const source = () => {
-    if (maps?.translation !== state.translation) maps = state.translation && new TranslationSource(state.translation);
+    if (maps?.translation !== state.translation) maps = state.translation && newSource(state.translation);
     return maps;
   };
+  /** @type {Ribbons | null} */
+  let ribbons = null;
   const onDesk = Boolean(desk().root) && !isEmbedded();
   const hosts = onDesk ? { sentence: desk().headline, strips: deskStrips } : {};
   if (onDesk) element.classList.add('see', 'columns');
   const view = mountHeadView(element, {
-    ...{ store: pageStore, source, open, parts: VIEW_PARTS, hosts, forms: ['matrix', 'lines', 'numbers'], redraws: ['translation', 'tab'] },
+    ...{
+      store: pageStore,
+      source,
+      open,
+      parts: VIEW_PARTS,
+      hosts,
+      forms: FORMS.filter((form) => server || form !== 'effect'),
+      redraws: ['translation', 'tab'],
+    },
     shortKinds: () => onDesk,
   });
   const [tools, note] = [make('div', {}), make('p', {})];
@@ -81,6 +96,7 @@ export async function mount({ element, server }) {
   const finder = server && new AlignmentFinder(server, view);
   const explain = server && new HeadExplanation(server, view);
   const own = server && new OpenedFile();
+  if (effects) view.maps.element.before(effects.element);
   const parts = [colouring, links, ...questions, chips, explain, table, finder, own].filter(Boolean);
   // A saved page has the numbers of the measures, and no server for the rest.
   view.wallElement.append(links.element);
@@ -94,7 +110,7 @@ export async function mount({ element, server }) {
     view.wallElement.prepend(view.kindsElement);
     desk().player.append(player.element);
     mountDeskPointer(view, open);
-    const ribbons = new Ribbons(view);
+    ribbons = new Ribbons(view);
     const onlyHead = (names) => names.every((name) => ['layer', 'head', 'preview', 'pinned'].includes(name));
     on([...OBSERVED_FIELDS, 'tab', 'language', 'row', 'column', 'hoverRow', 'hoverColumn', 'preview'], (names) => {
       if (open()) onlyHead(names) ? ribbons.redraw() : ribbons.draw();
@@ -115,6 +131,20 @@ export async function mount({ element, server }) {
     for (const part of parts) part.draw();
   };
   on([...OBSERVED_FIELDS, 'tab', 'language', 'row', 'column'], draw);
+  const redrawAll = () => {
+    view.draw();
+    draw();
+    if (open()) ribbons?.draw();
+  };
+  let isEffect = false;
+  on(['view', 'kind', 'translation', 'tab'], () => {
+    if (!open()) return;
+    effects?.draw();
+    if (isEffect === (state.view === 'effect')) return;
+    isEffect = !isEffect;
+    redrawAll(); // the wall has other colours
+  });
   on(['busy'], () => element.classList.toggle('busy', state.busy));
   draw();
+  effects?.draw();
 }

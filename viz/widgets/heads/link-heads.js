@@ -2,12 +2,14 @@
 // shows its weight in every head.
 
 import { make, fillElements, replace } from '../core/dom.js';
-import { threeDecimals } from '../core/map-view.js';
+import { formatSigned, threeDecimals } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 import { colourTile, resetTile } from './measure-wall.js';
+import { effectLevel } from '../core/effect-scale.js';
+import { sumEffects } from '../headview/highlights.js';
 import { markedCell, weightsOfCell } from './marked-cell.js';
 
 const MAX_LISTED = 5;
@@ -49,11 +51,26 @@ export class LinkHeads {
     this.back.textContent = t('link_heads_back');
     if (!this.coloursWall) return;
     grid.element.classList.add('coloured');
+    if (visible.effects) return this.colourByEffect(cell);
     const weights = new Map(heads.map(({ layer, head, weight }) => [`${layer} ${head}`, weight]));
     for (const button of grid.buttons()) {
       const weight = weights.get(`${button.dataset.layer} ${button.dataset.head}`);
       if (weight === undefined || weight !== weight) resetTile(button);
       else colourTile(button, String(Math.round(100 * weight)), weight);
+    }
+  }
+
+  /** The wall shows the cell's effect in every head, in hundredths of a nat. */
+  colourByEffect({ row, column }) {
+    const { source, grid } = this.view;
+    for (const button of grid.buttons()) {
+      const [layer, head] = [Number(button.dataset.layer), Number(button.dataset.head)];
+      const own = Number.isNaN(layer + head) ? null : source.view(state.kind, { layer, head }, state);
+      if (!own?.effects) resetTile(button);
+      else {
+        const effect = sumEffects(own, [row], [column]);
+        colourTile(button, formatSigned(100 * effect, 0), effectLevel(effect), 'difference');
+      }
     }
   }
 

@@ -1,10 +1,12 @@
 // Ribbons on the desk: what the shown head attends to, drawn between the two sentences, or as arcs along one of them.
 
+import { signedLevel } from '../core/effect-scale.js';
 import { replace, svg } from '../core/dom.js';
 import { desk, deskWords } from '../parts/desk.js';
 import { effectiveHighlight, getHighlight } from '../headview/highlights.js';
 
 const MIN_WEIGHT = 0.15; // smaller weights get no ribbon
+const MIN_LEVEL = 0.27; // of an effect: 0.03 nats
 const MAX_RIBBONS = 160; // more would only be a grey area
 const ARC = 0.8; // height of an arc, relative to the height of the area
 
@@ -58,30 +60,34 @@ export class Ribbons {
     const wrapped = [rows, columns].some((boxes) => boxes.some((box) => box && Math.abs(box.top - boxes.find(Boolean).top) > 4));
     const paths = this.cells(visible, now)
       .filter(({ marked }) => marked || !wrapped)
-      .map(({ row, column, weight, marked }) => this.path(visible.kind, [rows[row], columns[column]], area, { weight, marked }));
+      .map(({ row, column, ...look }) => this.path(visible.kind, [rows[row], columns[column]], area, look));
     replace(/** @type {any} */ (this.picture), ...paths.filter(Boolean));
     return undefined;
   }
 
   /** The cells with a ribbon, the highlighted ones last, so that they lie on top. */
-  cells({ weights, columns, rows }, now) {
+  cells({ weights, effects = null, columns, rows }, now) {
     const lit = now.rows || now.columns;
     const cells = [];
     for (let cell = 0; cell < weights.length; cell++) {
-      if (!(weights[cell] >= MIN_WEIGHT)) continue;
+      const weight = effects ? Math.abs(signedLevel(effects[cell])) : weights[cell];
+      if (!(weight >= (effects ? MIN_LEVEL : MIN_WEIGHT))) continue;
       const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
       const marked = Boolean(lit) && (!now.rows || now.rows.includes(row)) && (!now.columns || now.columns.includes(column));
-      cells.push({ row, column, weight: weights[cell], marked });
+      cells.push({ row, column, weight, marked, opposes: Boolean(effects) && effects[cell] < 0 });
     }
     cells.sort((one, other) => Number(one.marked) - Number(other.marked) || one.weight - other.weight);
     return cells.slice(-Math.min(MAX_RIBBONS, rows.length * columns.length));
   }
 
-  path(kind, [row, column], area, { weight, marked }) {
+  path(kind, [row, column], area, { weight, marked, opposes }) {
     if (!row || !column) return null;
     const centre = ({ left, width }) => left + width / 2;
     const [from, to] = [centre(column), centre(row)];
-    const look = { 'stroke-width': String(marked ? 2 + 5 * weight : 0.5 + 2.5 * weight), class: marked ? 'marked' : '' };
+    const look = {
+      'stroke-width': String(marked ? 2 + 5 * weight : 0.5 + 2.5 * weight),
+      class: [marked && 'marked', opposes && 'opposes'].filter(Boolean).join(' '),
+    };
     const opacity = String(marked ? 1 : 0.12 + 0.25 * weight);
     if (kind !== 'cross') {
       if (row === column || from === to) return null;

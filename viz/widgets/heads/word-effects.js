@@ -6,17 +6,13 @@ import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
+import { effectLevel } from '../core/effect-scale.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 import { Question } from './question.js';
 import { colourTile, resetTile } from './measure-wall.js';
 import { markedCell } from './marked-cell.js';
-
-const STRONG = 0.4; // nats; the colour is full from here
-
-/** Level of an effect on the scale of differences, from 0 (against) to 1 (for); the square root shows small effects, too. */
-const effectLevel = (effect) => (1 + Math.sign(effect) * Math.sqrt(Math.min(1, Math.abs(effect) / STRONG))) / 2;
 
 export class WordEffects extends Question {
   /**

@@ -1,9 +1,11 @@
 // Describes the highlight in a sentence: "While writing is, head 6 of layer 3 puts 0.984 of its attention on schläft."
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
-import { WEIGHT_ERROR, formatCertain, errorBound, argMax, threeDecimals } from '../core/map-view.js';
+import { WEIGHT_ERROR, formatCertain, errorBound, argMax, signed, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { hasAny, highlightWeights, combinedWeights } from './highlights.js';
+import { hasAny, highlightWeights, combinedWeights, sumEffects } from './highlights.js';
+
+const MIN_EFFECT = 0.005; // nats; a smaller effect is none
 
 /** Returns the function that updates the sentence. */
 export function mountDescription(element) {
@@ -27,11 +29,22 @@ function attentionText(source, view, now) {
   const weight = combinedWeights(view, [row], [column]);
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (weight !== weight) return fillElements(t('says_masked'), names);
+  if (view.effects) return effectText(view, [row, column], names);
   const heads = view.maximum ? 'max' : view.layer === 'mean' || view.head === 'mean' ? 'mean' : 'one';
   const numbers = heads === 'one' ? { layer: (source.numbers?.[view.layer] ?? view.layer) + 1, head: view.head + 1 } : {};
   const puts = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...numbers });
   const sentence = t(source.rowVerb(view, row), { puts });
   return fillElements(sentence, row ? { ...names, after: tokenName(source, view, 'rows', row - 1) } : names);
+}
+
+/** "By looking at schläft, head 6 of layer 3 spoke for sleeping: +0.32 nats, predicted." */
+function effectText(view, [row, column], names) {
+  const effect = sumEffects(view, [row], [column]);
+  const one = typeof view.layer === 'number' && typeof view.head === 'number';
+  const head = one ? t('effect_head', { layer: view.layer + 1, head: view.head + 1 }) : t('effect_heads');
+  const side = Math.abs(effect) < MIN_EFFECT ? 'none' : effect > 0 ? 'for' : 'against';
+  const name = view.kind === 'encoder' ? `effect_sentence_${side}` : `effect_says_${side}`;
+  return fillElements(t(name, { head, effect: signed(effect, 2) }), names);
 }
 
 /** In a comparison, the cell with the largest difference represents a row or a column. */

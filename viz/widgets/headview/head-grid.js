@@ -1,5 +1,6 @@
 // All heads as thumbnails. For a translation, rows are layers and columns are heads, followed by averages and maxima.
 
+import { effectLevel } from '../core/effect-scale.js';
 import { make, replace } from '../core/dom.js';
 import { state as page } from '../core/state.js';
 import { sameHead } from '../core/store.js';
@@ -130,20 +131,40 @@ const number = (text) => (/^\d+$/.test(text) ? Number(text) : text);
 const getHead = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
 
 /** Paints the square root of each weight, so that thumbnails show faint patterns. */
-function paint(canvas, { weights, rows, columns }, { scale, palette }) {
+function paint(canvas, { weights, effects = null, rows, columns }, { scale, palette }) {
   const [height, width] = [Math.min(rows.length, MAX_CELLS), Math.min(columns.length, MAX_CELLS)];
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(width, height);
   const pixels = new Uint32Array(picture.data.buffer); // one write per pixel, 10 times as fast as four
-  const colours = palettePixels(palette);
-  const levels = scale === 'log' || scale === 'row' ? colourLevels({ weights, columns }, rows.length, scale) : weights;
-  const greatest = maxPool(levels, [rows.length, columns.length], [height, width]);
-  for (let cell = 0; cell < greatest.length; cell++) {
-    if (greatest[cell] < 0) continue; // masked: transparent
-    pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(greatest[cell]) * 255))];
+  const colours = palettePixels(effects ? 'difference' : palette);
+  if (effects) paintEffects(pixels, colours, { weights, effects }, [rows.length, columns.length], [height, width]);
+  else {
+    const levels = scale === 'log' || scale === 'row' ? colourLevels({ weights, columns }, rows.length, scale) : weights;
+    const greatest = maxPool(levels, [rows.length, columns.length], [height, width]);
+    for (let cell = 0; cell < greatest.length; cell++) {
+      if (greatest[cell] < 0) continue; // masked: transparent
+      pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(greatest[cell]) * 255))];
+    }
   }
   context.putImageData(picture, 0, 0);
+}
+
+/** The stronger of the positive and negative effects of the cells that share a pixel; masked cells are transparent. */
+function paintEffects(pixels, colours, { weights, effects }, shape, size) {
+  const allowed = maxPool(weights, shape, size);
+  const [support, opposition] = [1, -1].map((sign) =>
+    maxPool(
+      effects.map((effect) => Math.max(0, sign * effect)),
+      shape,
+      size,
+    ),
+  );
+  for (let cell = 0; cell < allowed.length; cell++) {
+    if (allowed[cell] < 0) continue;
+    const effect = support[cell] > opposition[cell] ? support[cell] : -opposition[cell];
+    pixels[cell] = colours[Math.round(255 * effectLevel(effect))];
+  }
 }
 
 /** Colour level of each weight. */

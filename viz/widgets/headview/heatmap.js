@@ -4,12 +4,13 @@
 import { make, isNarrow, setScrollable } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
 import { state as page } from '../core/state.js';
+import { signedLevel } from '../core/effect-scale.js';
 import { colour, plotlyScale } from '../core/theme.js';
 import { EMPTY_VIEW, colourLevel, rowMaximum, signed, argMax, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { InView } from './inview.js';
 import { MapLabels } from './map-labels.js';
-import { hasAny, highlightLevels, highlightWeights, effectiveHighlight, combinedWeights } from './highlights.js';
+import { hasAny, highlightLevels, highlightWeights, effectiveHighlight, combinedWeights, sumEffects } from './highlights.js';
 import { DENSE_FROM, classRoom, columnLabelHeight, rowLabelWidth } from './label-size.js';
 import { stableSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
@@ -114,6 +115,11 @@ export class Heatmap {
     return Boolean(this.view.masked || this.view.gaps);
   }
 
+  /** Whether colours diverge around zero: differences, and effects. */
+  get diverging() {
+    return this.difference || Boolean(this.view.effects);
+  }
+
   get size() {
     return [this.view.columns.length * this.cellWidth, this.view.rows.length * this.cellHeight];
   }
@@ -138,14 +144,14 @@ export class Heatmap {
   render(full) {
     const { rows, columns } = this.view;
     const z = rows.map((_, row) => this.rowLevels(row));
-    const palette = this.difference ? 'difference' : this.showing.palette;
+    const palette = this.diverging ? 'difference' : this.showing.palette;
     if (!full && palette === this.palette) {
       this.plotly.restyle(this.plot, { z: [z] }, [this.trace]);
       return;
     }
     this.palette = palette;
     const base = { type: 'heatmap', hoverinfo: 'skip', showscale: false, xgap: this.gap, ygap: this.gap };
-    const [zmin, zmax] = this.difference ? [-1, 1] : [0, 1];
+    const [zmin, zmax] = this.diverging ? [-1, 1] : [0, 1];
     const traces = [{ ...base, z, zmin, zmax, colorscale: plotlyScale(palette), name: 'weights' }];
     if (this.hatched && this.gap) traces.unshift(this.drawBackground(base, z));
     this.trace = traces.length - 1;
@@ -173,12 +179,13 @@ export class Heatmap {
   }
 
   rowLevels(row) {
-    const { weights, columns } = this.view;
+    const { weights, effects, columns } = this.view;
     const { scale } = this.showing;
     const greatest = scale === 'row' && !this.difference ? rowMaximum(this.view, row) : 1;
     return Array.from(columns, (_, column) => {
       const weight = weights[row * columns.length + column];
       if (weight !== weight) return null;
+      if (effects) return signedLevel(effects[row * columns.length + column]);
       return this.difference ? weight : colourLevel(weight, greatest, scale);
     });
   }
@@ -237,7 +244,10 @@ export class Heatmap {
     tag.hidden = !rows || !columns;
     if (tag.hidden) return;
     const weight = combinedWeights(this.view, rows, columns);
-    tag.textContent = weight !== weight ? t('masked') : this.difference ? signed(weight, 3) : threeDecimals(weight);
+    const { effects } = this.view;
+    if (weight !== weight) tag.textContent = t('masked');
+    else if (effects) tag.textContent = signed(sumEffects(this.view, rows, columns), 2);
+    else tag.textContent = this.difference ? signed(weight, 3) : threeDecimals(weight);
     const [width] = this.size;
     const [row, column] = [rows[0], columns.at(-1)];
     const left = column * cellWidth > width - 90 && column * cellWidth > 90;

@@ -29,6 +29,13 @@ export function effectiveHighlight({ hover, pinned }) {
 /** Combined weight of some rows and columns: summed over columns, averaged over rows; NaN if all cells are masked. */
 export const combinedWeights = (view, rows, columns) => reduceCells({ weights: view.weights, columns: view.columns.length }, rows, columns);
 
+/**
+ * Sum of the effects of some rows and columns, in nats.
+ * @param {any} view with effects
+ */
+export const sumEffects = ({ effects, columns: { length } }, rows, columns) =>
+  rows.reduce((all, row) => all + columns.reduce((sum, column) => sum + effects[row * length + column], 0), 0);
+
 /** Sum of the highlighted rows per column, or of the highlighted columns per row. */
 export function highlightWeights(view, { rows, columns }) {
   const each = (items, weigh) => Float32Array.from(items, (_, place) => weigh(place));

@@ -31,7 +31,8 @@ export class MapArea {
 
   /** Shows a view in a view mode with the accessible name `name`. In a comparison, `view` is B and `other` is A. */
   show(source, view, { other = null, form = 'matrix', name }) {
-    const mode = form === 'matrix' && other ? 'compare' : form;
+    const single = form === 'effect' ? 'matrix' : form; // the same map in other colours
+    const mode = single === 'matrix' && other ? 'compare' : single;
     const width = Math.min(this.widest, this.width || this.element.clientWidth || HIDDEN_WIDTH); // avoids a reflow
     if (mode !== this.form) this.switchMode(mode);
     const both = other ? [other, view] : [view];

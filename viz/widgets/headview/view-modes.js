@@ -1,10 +1,8 @@
-// Buttons for the view mode: matrix, lines, numbers.
+// Buttons for the view mode: matrix, effect, lines, numbers.
 
 import { make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
 import { t } from '../core/i18n.js';
-
-export const VIEW_MODES = ['matrix', 'lines', 'numbers'];
 
 /** The store's view mode if it is available, else the first. */
 export const viewMode = (forms, { view }) => (forms.includes(view) ? view : forms[0]);

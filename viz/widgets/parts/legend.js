@@ -1,6 +1,7 @@
 // Legend of the colours, or the threshold slider in the lines view.
 
 import { make, replace } from '../core/dom.js';
+import { STRONG_EFFECT } from '../core/effect-scale.js';
 import { cssColour, scaleColour, colourTable } from '../core/theme.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
@@ -32,6 +33,7 @@ export function mountLegend(element, { state, set }) {
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
     }
+    if (view.effects && !other) return replace(element, ...effectLegend(view));
     return replace(element, ...colourLegend(view, state), other ? differenceKey() : null);
   };
 }
@@ -42,6 +44,11 @@ export function colourLegend(view, { scale, palette }) {
   const zero = make('i', { class: 'zero', style: `background-color:${cssColour(scaleColour(palette, 0))}` });
   const masked = view.masked ? [sample(make('i', { class: 'hatch' }), t('cannot_look'))] : [];
   return [colourRamp(palette, low, high), sample(zero, t('zero')), ...masked];
+}
+
+function effectLegend({ kind }) {
+  const ramp = colourRamp('difference', `${t('effect_against')} −${STRONG_EFFECT}`, `+${STRONG_EFFECT} ${t('effect_for')}`);
+  return [ramp, make('span', { class: 'quiet' }, t(kind === 'encoder' ? 'effect_unit_sentence' : 'effect_unit_row'))];
 }
 
 export const differenceKey = () => colourRamp('difference', `−1 ${t('more_in_b')}`, `${t('more_in_a')} +1`);

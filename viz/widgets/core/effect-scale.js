@@ -1,0 +1,9 @@
+// The scale of effects: diverging colours around zero, by the square root, so that small effects are visible.
+
+export const STRONG_EFFECT = 0.4; // nats; the colour is full from here
+
+/** From −1 (against) to 1 (for). */
+export const signedLevel = (effect) => Math.sign(effect) * Math.sqrt(Math.min(1, Math.abs(effect) / STRONG_EFFECT));
+
+/** Level on the palette of differences, from 0 (against) to 1 (for). */
+export const effectLevel = (effect) => (1 + signedLevel(effect)) / 2;

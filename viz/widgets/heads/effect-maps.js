@@ -1,0 +1,88 @@
+// The view Effect: what each cell did for the word that its row writes, in nats, predicted by one backward pass per
+// word. A row of the encoder serves all words, so its cells have their effect on the whole translation.
+
+import { decodeArray } from '../core/base64-arrays.js';
+import { callLatest } from '../core/boot.js';
+import { make } from '../core/dom.js';
+import { t } from '../core/i18n.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { state } from '../core/state.js';
+import { TranslationSource } from '../headview/translation-source.js';
+
+export class EffectMaps {
+  /**
+   * @param {import('../core/server.js').Server} server
+   * @param {() => void} redraw called when effects have arrived
+   */
+  constructor(server, redraw) {
+    this.server = server;
+    this.redraw = redraw;
+    /** @type {Map<string, import('../core/base64-arrays.js').Tensor>} */
+    this.tensors = new Map(); // request and kind → [layers, heads, queries, keys]
+    this.note = make('p', { class: 'quiet', role: 'status' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.element = make('div', { class: 'effect-status' }, this.note, this.error);
+    this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
+  }
+
+  get key() {
+    return `${state.kind} ${JSON.stringify(state.translation.requestValues())}`;
+  }
+
+  /** Load the effects of the shown kind if the view needs them. */
+  draw() {
+    const needed = state.view === 'effect' && !this.tensors.has(this.key);
+    this.note.textContent = needed ? t('effect_loading') : '';
+    if (!needed) {
+      this.error.textContent = '';
+      return this.latest.cancel();
+    }
+    const { key } = this;
+    const query = { request: state.translation.requestValues(), kind: state.kind };
+    return this.latest.load(
+      key,
+      (signal) => callLatest(this.server.map_effects, query, null, null, signal),
+      ({ effects }) => {
+        this.tensors.clear(); // one translation at a time
+        this.tensors.set(key, decodeArray(effects));
+        this.note.textContent = '';
+        this.redraw();
+      },
+    );
+  }
+
+  /**
+   * The effects of a view's cells; sums of tokens for words, and of all heads for a mean. Null if they are not loaded, and
+   * for a maximum, which has none.
+   */
+  cells({ kind, layer, head, rows, columns }) {
+    const tensor = kind === state.kind ? this.tensors.get(this.key) : null;
+    if (!tensor || head === 'max') return null;
+    const [layers, heads, queries, keys] = tensor.shape;
+    const chosen = (place, count) => (place === 'mean' ? [...Array(count).keys()] : [place]);
+    const starts = chosen(layer, layers).flatMap((each) => chosen(head, heads).map((one) => (each * heads + one) * queries * keys));
+    const effects = new Float32Array(rows.length * columns.length);
+    for (const [row, { places: own }] of rows.entries()) {
+      for (const [column, { places: others }] of columns.entries()) {
+        let sum = 0;
+        for (const start of starts) for (const query of own) for (const key of others) sum += tensor.numbers[start + query * keys + key];
+        effects[row * columns.length + column] = sum;
+      }
+    }
+    return effects;
+  }
+}
+
+/** Adds the effects to the views of a translation's heads while the view is Effect. */
+export class EffectSource extends TranslationSource {
+  /** @param {EffectMaps} effects */
+  constructor(translation, effects) {
+    super(translation);
+    this.effects = effects;
+  }
+
+  view(kind, head, showing) {
+    const view = super.view(kind, head, showing);
+    return showing.view === 'effect' ? { ...view, effects: this.effects.cells(view) } : view;
+  }
+}
