@@ -100,11 +100,11 @@ def test_the_map_of_effects_shows_what_each_look_did_for_its_word(
     page: Page, visit: Visit, example: Translation, translator: Translator
 ) -> None:
     layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
-    weights = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["name"] == "weights")
+    weights = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     page.click("[data-view=effect]")
     at_rest(page)
     maps = effect_maps(translator, example, "cross")
-    drawn = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["name"] == "weights")
+    drawn = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     expected = np.sign(maps[layer, head]) * np.sqrt(np.minimum(1, np.abs(maps[layer, head]) / 0.4))
     np.testing.assert_allclose(drawn, expected, atol=2e-3)
     column = int(example.attention.cross[layer, head, row].argmax())
@@ -121,7 +121,7 @@ def test_the_map_of_effects_shows_what_each_look_did_for_its_word(
     again = visit(page.evaluate("location.hash"))
     expect(again.locator(".translate .headline").first).to_contain_text(f"{effect} nats predicted")
     page.click("[data-view=matrix]")
-    back = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["name"] == "weights")
+    back = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     np.testing.assert_allclose(back, weights)
 
 
