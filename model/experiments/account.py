@@ -1,0 +1,123 @@
+"""The account of a word: what each source word and each word written before added to its lead over a rival.
+
+With attention weights, the scales of the norms and the gates of the activations fixed at their values of this run, the
+model is affine in its embeddings. So the difference of two logits is a sum over the embeddings of the source tokens and
+of the decoder's inputs, plus what the biases add. Each summand is an embedding times its gradient; one backward pass
+gives all of them (layer-wise relevance propagation with frozen attention, Ali et al. 2022, arXiv:2202.07304).
+
+An account is not a forecast: without a word, the model would attend to other words. The weights are taken as given, so
+it does not tell why a head looks where it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from headlight.model.core.blocks import ACTIVATIONS
+from headlight.model.core.probes import watch
+from headlight.model.core.transformer import attention_path
+from headlight.model.errors import range_error
+from headlight.model.experiments.scoring import forced_logits
+from headlight.model.records import KINDS, Translation
+from headlight.model.translate.translator import Translator
+
+SOURCE, TARGET = (
+    "encoder.embedding.stream",
+    "decoder.embedding.stream",
+)  # token and position, after the embedding's norm
+
+
+@dataclass(frozen=True)
+class WordAccount:
+    """The lead of a written token over a rival, in logits, as a sum of parts."""
+
+    place: int  # of the token in the translation
+    rival: int  # token ID
+    lead: float  # logit of the token − logit of the rival
+    source: tuple[float, ...]  # per source token
+    written: tuple[float, ...]  # per decoder input: the start token and the tokens before `place`
+    constants: float  # what the biases of the model add; they belong to no token
+
+
+class _FixedNonlinearities(TorchFunctionMode):
+    """Within this mode, norms divide by a constant and activations multiply by a constant."""
+
+    def __init__(self, *, gated: bool) -> None:
+        super().__init__()
+        self.gated = gated
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        options: Mapping[str, Any] = kwargs or {}
+        if func is F.layer_norm:
+            return _fixed_layer_norm(*args, **options)
+        if func in (torch.rsqrt, Tensor.rsqrt):  # of an RMS norm
+            return func(*args, **options).detach()
+        if func in (F.relu, F.gelu, F.silu):
+            result: Tensor = func(*args, **options)
+            return result.detach() if self.gated else _fixed_factor(args[0], result)
+        return func(*args, **options)
+
+
+def _fixed_layer_norm(
+    x: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    centred = x - x.mean(dim=-1, keepdim=True)
+    normed = centred * torch.rsqrt(centred.square().mean(dim=-1, keepdim=True) + eps).detach()
+    scaled = normed if weight is None else normed * weight
+    return scaled if bias is None else scaled + bias
+
+
+def _fixed_factor(x: Tensor, activated: Tensor) -> Tensor:
+    """Return x · constant, with the value of f(x)."""
+    factor = torch.where(x == 0, torch.zeros_like(x), activated / torch.where(x == 0, torch.ones_like(x), x))
+    return x * factor.detach()
+
+
+def word_account(translator: Translator, translation: Translation, place: int, rival: int) -> WordAccount:
+    """Return the account of the token at `place` against the token ID `rival`.
+
+    Raises:
+        RequestError: the place or the rival does not exist.
+    """
+    config = translator.model.config
+    if not 0 <= place < len(translation.target_tokens):
+        raise range_error("word", place, 0, len(translation.target_tokens) - 1)
+    if not 0 <= rival < config.target_vocabulary:
+        raise range_error("rival", rival, 0, config.target_vocabulary - 1)
+    weights = [f"{attention_path(kind, layer)}.weights" for kind in KINDS for layer in range(config.layer_count(kind))]
+    embeddings: dict[str, Tensor] = {}
+
+    def track(stream: Tensor, name: str) -> Tensor:
+        embeddings[name] = stream.detach().requires_grad_()
+        return embeddings[name]
+
+    def fix(value: Tensor, name: str) -> Tensor:
+        return value.detach()
+
+    with (
+        torch.inference_mode(mode=False),
+        torch.enable_grad(),
+        translator.intervention_context(translation.request)(),
+        watch(translator.model, *weights, edit=fix),
+        watch(translator.model, SOURCE, TARGET, edit=track),
+        _FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
+    ):
+        logits = forced_logits(translator, translation, place + 1, 1)[0, place].float()
+        lead = logits[translation.target_tokens[place].id] - logits[rival]
+        gradients = torch.autograd.grad(lead, [embeddings[SOURCE], embeddings[TARGET]], materialize_grads=True)
+    parts = [
+        (embeddings[name].detach() * gradient)[0].double().sum(dim=-1).tolist()
+        for name, gradient in zip((SOURCE, TARGET), gradients, strict=True)
+    ]
+    total = float(lead.detach())
+    # An affine function is its gradient times its input, plus its constants.
+    return WordAccount(place, rival, total, tuple(parts[0]), tuple(parts[1]), total - sum(parts[0]) - sum(parts[1]))

@@ -1,0 +1,121 @@
+"""Accounts: the parts are those of an affine function, and its constants are the model's biases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.model.core.blocks import ACTIVATIONS, RMSNorm
+from headlight.model.core.probes import watch
+from headlight.model.core.transformer import attention_path
+from headlight.model.errors import RequestError
+from headlight.model.experiments.account import SOURCE, TARGET, _FixedNonlinearities, word_account
+from headlight.model.experiments.scoring import forced_logits
+from headlight.model.records import KINDS, Intervention, Translation
+from headlight.model.translate.translator import Translator
+from tests.tiny import SENTENCES, tiny_translator
+
+TEXT = SENTENCES[0]
+PLACE, RIVAL = 4, 7
+
+
+def by_biases(translator: Translator, answer: Translation, place: int, rival: int) -> float:
+    """Bias times gradient, summed over all parameters that are added: autograd of the same frozen run."""
+    model = translator.model
+    config = model.config
+    weights = [f"{attention_path(kind, layer)}.weights" for kind in KINDS for layer in range(config.layer_count(kind))]
+    biases = [value for name, value in model.named_parameters() if name.endswith("bias")]
+    with torch.inference_mode(mode=False), torch.enable_grad():
+        for value in biases:
+            value.requires_grad_(True)
+        with (
+            watch(model, *weights, edit=lambda value, name: value.detach()),
+            watch(model, SOURCE, TARGET, edit=lambda value, name: value.detach()),
+            _FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
+        ):
+            logits = forced_logits(translator, answer, place + 1, 1)[0, place]
+        lead = logits[answer.target_tokens[place].id] - logits[rival]
+        slopes = torch.autograd.grad(lead, biases, allow_unused=True, materialize_grads=True)
+        for value in biases:
+            value.requires_grad_(False)
+    return float(sum((value.detach() * slope).sum() for value, slope in zip(biases, slopes, strict=True)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"norm_first": True, "final_norm": True},
+        {"norm": "rms", "activation": "silu"},
+        {"activation": "gelu", "positions": "rotary"},
+        {"activation": "swiglu", "norm": "rms", "positions": "alibi"},
+        {"activation": "reglu", "embedding_norm": True},
+    ],
+    ids=str,
+)
+def test_the_parts_and_the_biases_sum_to_the_lead(options: dict[str, object]) -> None:
+    translator = tiny_translator(**options)
+    for name, value in translator.model.named_parameters():  # a new model's biases are zero
+        if name.endswith("bias"):
+            with torch.no_grad():
+                value.copy_(torch.linspace(-0.5, 0.7, value.numel()))
+    answer = translator.translate(TEXT, max_length=9)
+    account = word_account(translator, answer, PLACE, RIVAL)
+    batch = translator.checker.prepare([answer.request])
+    assert batch.source_ids.shape[1] == len(account.source)
+    assert len(account.written) == PLACE + 1
+    with torch.inference_mode():
+        logits = forced_logits(translator, answer, PLACE + 1, 1)[0, PLACE]
+    own = answer.target_tokens[PLACE].id
+    assert account.lead == pytest.approx(float(logits[own] - logits[RIVAL]), abs=1e-4)  # freezing changes no value
+    assert account.constants == pytest.approx(by_biases(translator, answer, PLACE, RIVAL), abs=1e-4)
+    assert abs(account.constants) > 1e-3
+    assert account.lead == pytest.approx(sum(account.source) + sum(account.written) + account.constants, abs=1e-9)
+
+
+def test_a_model_without_biases_has_no_constants() -> None:
+    translator = tiny_translator(
+        norm="rms", activation="relu", feed_forward_bias=False, attention_bias=False, final_logits_bias=False
+    )
+    answer = translator.translate(TEXT, max_length=9)
+    account = word_account(translator, answer, PLACE, RIVAL)
+    assert account.constants == pytest.approx(0, abs=1e-4)
+    assert max(map(abs, account.source)) > 1e-3
+
+
+def test_two_layers_by_hand() -> None:
+    """relu(2) · 3 is affine with slope 1, gelu keeps its factor, and a norm divides by its own run's length."""
+    x = torch.tensor([2.0, -1.0], requires_grad=True)
+    with _FixedNonlinearities(gated=False):
+        (slope,) = torch.autograd.grad((torch.nn.functional.relu(x) * 3).sum(), x)
+        np.testing.assert_allclose(slope, [3.0, 0.0])
+        value = torch.nn.functional.gelu(x)
+        (slope,) = torch.autograd.grad(value.sum(), x)
+        np.testing.assert_allclose(slope * x.detach(), value.detach(), rtol=1e-6)
+        norm = RMSNorm(2, 0.0)
+        value = norm(x)[0]
+        (slope,) = torch.autograd.grad(value, x)
+    length = np.sqrt((4 + 1) / 2)
+    np.testing.assert_allclose(value.detach(), 2 / length, rtol=1e-6)
+    np.testing.assert_allclose(slope, [1 / length, 0.0], rtol=1e-6)
+
+
+def test_an_untouched_head_and_a_removed_one_have_other_accounts() -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, max_length=9)
+    ids = [token.id for token in answer.target_tokens]
+    changed = translator.translate(
+        TEXT, target=ids, interventions=[Intervention(kind="cross", layer=0, head=0, action="remove")]
+    )
+    first, second = (word_account(translator, each, PLACE, RIVAL) for each in (answer, changed))
+    assert first.lead != second.lead
+    assert sum(second.source) + sum(second.written) + second.constants == pytest.approx(second.lead, abs=1e-9)
+
+
+@pytest.mark.parametrize(("place", "rival"), [(-1, 0), (99, 0), (0, -1), (0, 10**6)])
+def test_a_word_or_rival_that_does_not_exist_is_an_error(place: int, rival: int) -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, max_length=9)
+    with pytest.raises(RequestError):
+        word_account(translator, answer, place, rival)
