@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headlight import Translator
+from headlight.model.experiments.account import word_account
 from headlight.model.experiments.logit_lens import decompose_logit
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.figure_phrases import phrases
@@ -435,3 +436,32 @@ def test_a_tree_after_an_answer_without_one_takes_clicks(
     page.click(f'{NODE}[data-node="{place}"]')
     expect(readout).not_to_have_text(before)
     assert_at(page, translator, tree, place)
+
+
+@pytest.mark.journey
+def test_the_account_of_a_word_adds_up_and_names_its_rival(
+    page: Page, example: Translation, translator: Translator
+) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    open_tab(page, "word")
+    place = next(place for place, token in enumerate(example.target_tokens) if token.text.strip() == "sleeping")
+    page.click(".headlight-word .pick button:has-text('sleeping')")
+    at_rest(page)
+    rivals = [other for other in example.target_tokens[place].alternatives if other.text.strip() != "sleeping"]
+    for rival in rivals[:2]:
+        page.click(f".account .segments button:has-text('{rival.text.strip()}')")
+        at_rest(page)
+        expect(page.locator(".account h3")).to_have_text(f"Why sleeping and not {rival.text.strip()}?")
+        account = word_account(translator, example, place, rival.id)
+        sums = [
+            float(text.replace("−", "-").lstrip("+= ")) for text in page.locator(".account .sums b").all_inner_texts()
+        ]
+        expected = [sum(account.source), sum(account.written), account.constants, account.lead]
+        assert sums == pytest.approx(expected, abs=0.06)  # rounded so that the parts add up
+        assert sum(sums[:3]) == pytest.approx(sums[3], abs=1e-6)
+        bars = [float(text.replace("−", "-")) for text in page.locator(".staircase .number").all_text_contents()]
+        assert sum(bars[:-1]) == pytest.approx(bars[-1], abs=0.02 * len(bars))
+    page.set_viewport_size({"width": 390, "height": 844})
+    rows = page.locator(".account-rows .row")
+    expect(rows).to_have_count(len(example.source_tokens) + place + 1 + 2)
+    page.set_viewport_size({"width": 1440, "height": 1000})

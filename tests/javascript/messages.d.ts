@@ -353,6 +353,7 @@ declare module 'messages' {
       hear: (message: Streams[Name]) => void,
       signal?: AbortSignal,
     ): Promise<void>;
+    account_word: Call<any>;
     answer_beside: Call<any>;
     answer_changed: Call<any>;
     ask_method: Call<any>;

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from headlight.model.commands.heads import count_heads
 from headlight.model.experiments import queries
+from headlight.model.experiments.account import word_account
 from headlight.model.experiments.effects import effect_maps, summarise_effects
 from headlight.model.experiments.importance import all_ablation_losses
 from headlight.model.experiments.logit_lens import decompose_logit, logit_lens
@@ -33,6 +34,7 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             back_translate,
             all_ablation_losses,
             summarise_effects,
+            word_account,
             effect_maps,
             count_heads,
             encode_batches,

@@ -17,6 +17,7 @@ import numpy as np
 from headlight.model import intervention_records, records
 from headlight.model.commands import heads
 from headlight.model.experiments import (
+    account,
     attribution,
     effects,
     importance,
@@ -36,7 +37,7 @@ FORMAT = 3  # increase it with every change of the format; other versions are re
 _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
 _KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (
-    intervention_records, records, queries, attribution, effects, importance, logit_lens, normalisation,
+    intervention_records, records, queries, account, attribution, effects, importance, logit_lens, normalisation,
     word_order, alignment_head, alignment, direct_effects, gold_links, heads, mask_removal, mistake_experiments,
     reliability,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Word tab: attribution of a target word by twelve methods, and its logit decomposition.
+"""Word tab: the account of a target word, its attribution by twelve methods, and its logit decomposition.
 
 Each method and each erasure curve is a separate call, so that the browser can stop between calls and other visitors get
 their turn.
@@ -16,6 +16,7 @@ import gradio as gr
 
 from headlight.model.checkpoints.reports import is_current
 from headlight.model.checkpoints.shipped import ASSETS
+from headlight.model.experiments.account import WordAccount, word_account
 from headlight.model.experiments.attribution import (
     METHODS,
     Attribution,
@@ -37,6 +38,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.token_labels import make_visible, truncate
 
 MAX_SECONDS = 3.0  # limit of integrated gradients, so that other requests get their turn
+MAX_RIVALS = 3  # offered, by probability
 MAX_WORD_TOKENS = 40  # of a target word
 FAITHFULNESS_FOLDER = ASSETS / "faithfulness"
 
@@ -44,7 +46,8 @@ FAITHFULNESS_FOLDER = ASSETS / "faithfulness"
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     calls.add(faithfulness_function(service), computes=False)
-    calls.add(method_function(service), erasure_curve_function(service), inside_function(service))
+    calls.add(account_function(service), method_function(service))
+    calls.add(erasure_curve_function(service), inside_function(service))
     config = {"methods": METHODS, "chances": RANDOM_ORDERS}
     return widget("attribution/attribution-tab", "word", config=json.dumps(config))
 
@@ -122,6 +125,41 @@ def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
         return {"curve": [round(each, 6) for each in curve]}
 
     return hide_words
+
+
+def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: what each token added to the lead of a target token over a rival, by default the likeliest one."""
+
+    def account_word(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation = service.translate(service.check(values.get("request")))
+        place = check_int("place", values.get("place"), low=0, high=len(translation.target_tokens) - 1)
+        name = translation.request.model
+        info = service.model_info(name)
+        token = translation.target_tokens[place]
+        rivals = [other for other in token.alternatives if other.id != token.id][:MAX_RIVALS]
+        last = info.model.config.target_vocabulary - 1
+        default = rivals[0].id if rivals else int(token.id == 0)
+        rival = check_int("rival", default if values.get("rival") is None else values["rival"], low=0, high=last)
+        account: WordAccount = service.run_on_translator(name, word_account, translation, place, rival)
+
+        def label(token_id: int) -> str:
+            return truncate(make_visible(info.target_tokenizer.label(token_id)))
+
+        return {
+            "word": label(token.id),
+            "probability": round(token.probability or 0.0, 4),
+            "rival": {"id": rival, "label": label(rival)},
+            "rivals": [
+                {"id": other.id, "label": label(other.id), "probability": round(other.probability, 4)}
+                for other in rivals
+            ],
+            "lead": round(account.lead, 5),
+            "source": [round(part, 5) for part in account.source],
+            "written": [round(part, 5) for part in account.written],
+            "constants": round(account.constants, 5),
+        }
+
+    return account_word
 
 
 def inside_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

@@ -12,17 +12,21 @@ import torch
 
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.core.probes import watch
+from headlight.model.experiments.account import word_account
 from headlight.model.experiments.attribution import METHODS, attribute, attribution_query, removable_words, source_words
 from headlight.model.experiments.faithfulness import erasure_curve, random_orders
 from headlight.model.experiments.gradients import integrated_gradients
 from headlight.model.measures import attention_rollout
 from headlight.model.phrases import phrases
 from headlight.model.translate.translator import Translator
+from headlight.viz.errors import PageError
 from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import attribution
 from headlight.viz.tabs.attribution import (
+    MAX_RIVALS,
+    account_function,
     erasure_curve_function,
     faithfulness_function,
     inside_function,
@@ -177,3 +181,27 @@ def test_every_method_has_its_words() -> None:
     for method in METHODS:
         assert f"method_{method}" in phrases("en")
         assert f"method_{method}_says" in phrases("zh")
+
+
+def test_the_account_that_the_page_hears_is_the_models(service: Service) -> None:
+    translation = service.translate(service.check(FIRST))
+    token = translation.target_tokens[1]
+    others = [other for other in token.alternatives if other.id != token.id]
+    heard = hear(account_function(service), place=1)
+    own = word_account(translator_of(service), translation, 1, others[0].id)
+    assert heard["rival"]["id"] == others[0].id
+    assert [rival["id"] for rival in heard["rivals"]] == [other.id for other in others[:MAX_RIVALS]]
+    assert heard["source"] == pytest.approx(own.source, abs=1e-5)
+    assert heard["written"] == pytest.approx(own.written, abs=1e-5)
+    assert heard["lead"] == pytest.approx(sum(heard["source"]) + sum(heard["written"]) + heard["constants"], abs=1e-4)
+    other = hear(account_function(service), place=1, rival=others[1].id)
+    assert other["rival"]["id"] == others[1].id
+    assert other["lead"] != heard["lead"]
+
+
+@pytest.mark.parametrize(
+    "values", [{"place": None}, {"place": 99}, {"place": 1, "rival": -1}, {"place": 1, "rival": "x"}]
+)
+def test_accounts_that_make_no_sense_are_refused(service: Service, values: dict[str, Any]) -> None:
+    with pytest.raises(PageError):
+        account_function(service)({"request": FIRST, **values})

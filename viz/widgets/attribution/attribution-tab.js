@@ -1,4 +1,5 @@
-// The One-word tab: attribution of an output word to the source words, the logit lens, and the terms of its logit.
+// The One-word tab: the account of an output word, its attribution to the source words, the logit lens, and the terms of
+// its logit.
 // The methods are requested one at a time, and only while the tab is open.
 
 import { make, fillElements, replace } from '../core/dom.js';
@@ -6,6 +7,7 @@ import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
+import { Account } from './account.js';
 import { LogitLens } from './logit-lens.js';
 import { MethodTable } from './method-table.js';
 
@@ -24,10 +26,11 @@ class AttributionTab {
     this.title = make('h2', {});
     this.writing = make('span', { class: 'quiet', id: 'word-writing' });
     this.strip = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
+    this.account = new Account(server);
     this.methods = new MethodTable(server, config);
     this.inside = new LogitLens(server);
     const strip = make('div', { class: 'pick' }, this.writing, this.strip);
-    root.append(this.title, strip, this.methods.element, this.inside.element);
+    root.append(this.title, strip, this.account.element, this.methods.element, this.inside.element);
     this.strip.addEventListener('keydown', (event) => this.press(event));
     on(['tab', 'translation', 'row', 'kind', 'layer', 'head', 'language', 'theme', 'palette'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -51,6 +54,7 @@ class AttributionTab {
       words.findIndex(({ places }) => places.includes(this.chosen ?? firstWord(words))),
     );
     this.draw(words, at);
+    this.account.show(translation, words[at]);
     this.methods.show(translation, words[at]);
     this.inside.show(translation, words[at]);
   }

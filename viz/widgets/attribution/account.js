@@ -1,0 +1,210 @@
+// "Why sleeping and not asleep?": the lead of a word over a rival as a staircase: what each source word, each word written
+// before and the model's constants added. On a phone it is a list.
+
+import { axes, formatSigned, twoDecimals } from '../core/map-view.js';
+import { callLatest } from '../core/boot.js';
+import { fillElements, isNarrow, make, replace, svg } from '../core/dom.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { languageName, t } from '../core/i18n.js';
+
+const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, of the names below it, of the numbers above it
+const GAP = 0.8; // empty steps between two groups
+const UPRIGHT_FROM = 46; // pixels per step from which names are not turned
+
+/** Rounds parts so that what is printed adds up to the rounded total: the largest remainders are rounded up. */
+export function roundParts(parts, digits = 2) {
+  const unit = 10 ** digits;
+  const scaled = parts.map((part) => part * unit);
+  const floors = scaled.map(Math.floor);
+  let missing = Math.round(scaled.reduce((all, part) => all + part, 0)) - floors.reduce((all, part) => all + part, 0);
+  const order = [...parts.keys()].sort((one, other) => scaled[other] - floors[other] - (scaled[one] - floors[one]));
+  for (const place of order) if (missing-- > 0) floors[place] += 1;
+  return floors.map((part) => part / unit);
+}
+
+/** The sums of token values per word: {label, value, special}. */
+export function wordParts(translation, { source, written }, place) {
+  const items = (axis) => axes(translation, 'cross', { words: true, special: true })[axis];
+  const total = (values, places) => places.reduce((all, each) => all + values[each], 0);
+  const words = items('columns').map(({ label, places, special }) => ({ label, special, value: total(source, places) }));
+  const start = { label: translation.previousToken('cross', 0).label, special: true, value: written[0] };
+  const before = items('rows')
+    .map(({ label, places, special }) => ({ label, special, places: places.filter((each) => each < place) }))
+    .filter(({ places }) => places.length)
+    .map(({ label, special, places }) => ({ label, special, value: total(written.slice(1), places) }));
+  return { words, before: [start, ...before] };
+}
+
+export class Account {
+  /** @param {import('../core/server.js').Server} server */
+  constructor(server) {
+    this.server = server;
+    /** @type {number | null} */
+    this.rival = null; // token ID; null: the likeliest one
+    this.place = -1;
+    /** @type {any} */
+    this.translation = null;
+    /** @type {any} */
+    this.answer = null; // of this translation and place
+    this.title = make('h3', {});
+    this.rivals = make('div', { class: 'segments', role: 'group' });
+    this.sentence = make('p', { class: 'says' });
+    this.sums = make('div', { class: 'sums numeric' });
+    this.picture = make('div', { class: 'staircase' });
+    this.note = make('p', { class: 'quiet' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    const head = make('div', { class: 'account-head' }, this.title, this.rivals);
+    this.content = make('div', {}, this.sentence, this.sums, this.picture, this.note);
+    this.element = make('section', { class: 'account' }, head, this.error, this.content);
+    this.latest = new LatestRequest(this.content, this.error, 'error_our_fault');
+    new ResizeObserver(() => this.answer && this.drawPicture()).observe(this.picture);
+  }
+
+  /** Show the account of the first token of a word, in which the model decided for the whole word. */
+  show(translation, word) {
+    const place = word.places[0];
+    if (translation !== this.translation || place !== this.place) [this.rival, this.answer] = [null, null];
+    [this.translation, this.place] = [translation, place];
+    const query = { request: translation.requestValues(), place, rival: this.rival };
+    this.latest.load(
+      JSON.stringify(query),
+      (signal) => callLatest(this.server.account_word, query, null, null, signal),
+      (answer) => {
+        this.answer = answer;
+        this.draw();
+      },
+    );
+    if (this.answer) this.draw(); // in another language
+  }
+
+  draw() {
+    const { answer, translation } = this;
+    const name = (label) => make('bdi', { lang: translation.model.target || null }, label);
+    const names = () => ({ word: make('b', {}, name(answer.word)), rival: make('b', { class: 'rival' }, name(answer.rival.label)) });
+    replace(this.title, ...fillElements(t('account_title'), names()));
+    this.rivals.setAttribute('aria-label', t('account_rivals'));
+    const button = ({ id, label, probability }) => {
+      const onclick = () => {
+        this.rival = id;
+        this.show(this.translation, { places: [this.place] });
+      };
+      const about = { type: 'button', 'aria-pressed': String(id === answer.rival.id), onclick };
+      return make('button', about, name(label), ' ', make('span', { class: 'numeric' }, twoDecimals(probability)));
+    };
+    replace(this.rivals, make('span', { class: 'quiet' }, t('account_instead')), ...answer.rivals.map(button));
+    this.groups = this.makeGroups();
+    replace(this.sentence, ...fillElements(this.chances(), names()), ...this.speakers(names));
+    this.note.textContent = t('account_note');
+    this.drawPicture();
+  }
+
+  chances() {
+    const { probability, rival, rivals } = this.answer;
+    const known = rivals.find(({ id }) => id === rival.id);
+    return t('account_chances', { own: twoDecimals(probability), other: known ? twoDecimals(known.probability) : '–' });
+  }
+
+  /** Which of the three groups speak for the word, and which for the rival. */
+  speakers(names) {
+    const groups = this.groups.slice(0, 3);
+    return ['word', 'rival'].flatMap((side) => {
+      const own = groups.filter(({ sum }) => (side === 'rival') === sum < 0);
+      if (!own.length) return [];
+      const parts = own.map(({ key }) => t(`${key}_part`, this.languages())).join(t('list_comma'));
+      return [' ', ...fillElements(t(`account_for_${side}`, { parts }), names())];
+    });
+  }
+
+  languages() {
+    return { language: languageName(this.translation.model.source) };
+  }
+
+  /** Source, written, constants and the lead, with rounded values that add up. */
+  makeGroups() {
+    const { answer, translation } = this;
+    const { words, before } = wordParts(translation, answer, this.place);
+    const parts = [...words, ...before, { label: t('account_biases'), value: answer.constants, constant: true }];
+    const rounded = roundParts(parts.map(({ value }) => value));
+    const steps = parts.map((part, place) => ({ ...part, value: rounded[place] }));
+    const sum = (list) => list.reduce((all, { value }) => all + value, 0);
+    const group = (key, list) => ({ key, steps: list, sum: sum(list) });
+    return [
+      group('account_source', steps.slice(0, words.length)),
+      group('account_written', steps.slice(words.length, -1)),
+      group('account_constants', steps.slice(-1)),
+      { key: 'account_lead', steps: [{ label: t('account_lead'), value: sum(steps), total: true }], sum: sum(steps) },
+    ];
+  }
+
+  drawPicture() {
+    const signs = ['', '+', '+', '='];
+    const sums = this.groups.map(({ key, sum }, place) =>
+      make(
+        'div',
+        { class: sum < 0 ? 'against' : place === 2 ? 'constant' : 'for', style: `flex-grow:${this.groups[place].steps.length}` },
+        make('span', {}, t(key, this.languages())),
+        make('b', {}, signs[place] && make('i', {}, `${signs[place]} `), formatPart(sum)),
+      ),
+    );
+    replace(this.sums, ...sums);
+    if (isNarrow()) this.drawList();
+    else this.drawStaircase();
+  }
+
+  /** One row per word, for narrow windows. */
+  drawList() {
+    const steps = this.groups.flatMap((group) => group.steps);
+    const most = Math.max(...steps.map(({ value }) => Math.abs(value)), 1e-9);
+    const rows = steps.map(({ label, value, constant, total, special }) => {
+      const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
+      const [width, left] = [(50 * Math.abs(value)) / most, value < 0 ? 50 - (50 * Math.abs(value)) / most : 50];
+      const bar = make('span', { class: 'track' }, make('i', { class: side, style: `left:${left}%;width:${width}%` }));
+      const name = make('bdi', { class: special ? 'special' : '' }, label);
+      return make('div', { class: total ? 'row total' : 'row' }, name, bar, make('span', { class: 'numeric' }, formatPart(value)));
+    });
+    replace(this.picture, make('div', { class: 'account-rows' }, ...rows));
+  }
+
+  drawStaircase() {
+    const wide = this.picture.clientWidth;
+    if (!wide) return;
+    const count = this.groups.reduce((all, { steps }) => all + steps.length, 0) + GAP * (this.groups.length - 1);
+    const step = wide / count;
+    let [level, at] = [0, 0];
+    const places = this.groups.flatMap(({ steps }) => {
+      const own = steps.map((part) => {
+        const from = part.total ? 0 : level;
+        if (!part.total) level += part.value;
+        const place = { ...part, from, to: part.total ? part.value : level, x: at };
+        at += step;
+        return place;
+      });
+      at += GAP * step;
+      return own;
+    });
+    const levels = [0, ...places.flatMap(({ from, to }) => [from, to])];
+    const [low, high] = [Math.min(...levels), Math.max(...levels)];
+    const y = (value) => TOP + ((high - value) / Math.max(high - low, 1e-9)) * (HEIGHT - 2 * TOP);
+    const bars = places.flatMap((place, index) => this.bar(place, step, y, places[index + 1]));
+    const axis = svg('line', { class: 'axis', x1: 0, x2: wide, y1: y(0), y2: y(0) });
+    const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatPart(sum)}`).join(t('list_comma'));
+    replace(this.picture, svg('svg', { width: wide, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
+  }
+
+  bar({ label, value, from, to, x, constant, total, special }, step, y, next) {
+    const [above, height] = [y(Math.max(from, to)), Math.max(1.5, Math.abs(y(from) - y(to)))];
+    const [left, width, middle] = [x + 0.18 * step, 0.64 * step, x + step / 2];
+    const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
+    const name = { class: special || constant || total ? 'name special' : 'name', y: HEIGHT + 14, x: middle };
+    const turned = step < UPRIGHT_FROM ? { transform: `rotate(-90 ${middle} ${HEIGHT + 4})`, 'text-anchor': 'end', y: HEIGHT + 8 } : {};
+    const number = { class: 'number', x: middle, y: value < 0 ? above + height + 12 : above - 5, 'text-anchor': 'middle' };
+    return [
+      svg('rect', { class: side, x: left, y: above, width, height }),
+      next && !next.total ? svg('line', { class: 'joint', x1: left + width, x2: next.x + 0.18 * step, y1: y(to), y2: y(to) }) : null,
+      step < 26 && Math.abs(value) < 0.1 ? null : svg('text', number, formatPart(value)),
+      svg('text', { 'text-anchor': 'middle', ...name, ...turned }, label),
+    ].filter(Boolean);
+  }
+}
+
+const formatPart = (value) => `${value > 0 ? '+' : ''}${formatSigned(value, 2)}`;
