@@ -88,6 +88,14 @@ def sentence_effects(translator: Translator, translation: Translation) -> dict[K
     return {kind: cells[kind][0] for kind in KINDS}
 
 
+def sentence_head_effects(translator: Translator, translation: Translation) -> dict[Kind, Numbers]:
+    """Return the effect of each head on the whole translation, `{kind: [layers, heads]}`, a prediction of its loss."""
+    return {
+        kind: cells.sum(axis=(2, 3), dtype=np.float64)
+        for kind, cells in sentence_effects(translator, translation).items()
+    }
+
+
 def effect_maps(translator: Translator, translation: Translation, kind: Kind) -> Numbers:
     """Return the effects of all heads of a kind as maps, `[layers, heads, queries, keys]`.
 

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
+from headlight.model.experiments.effects import sentence_head_effects
 from headlight.model.records import Translation
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import whatif as whatif_tab
@@ -359,7 +360,16 @@ def test_in_chinese_and_on_a_phone_nothing_is_cut(visit: Visit, width: int) -> N
 def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     page: Page, translator: Translator, example: Translation
 ) -> None:
+    predicted = sentence_head_effects(translator, example)["cross"]
+    listed = page.locator(f"{TAB} .predicted-heads button")
+    expect(listed).to_have_count(5)
+    for button in listed.all():
+        if button.get_attribute("data-kind") == "cross":
+            layer, head = (int(button.get_attribute(f"data-{name}") or "") for name in ("layer", "head"))
+            shown = float(button.locator(".numeric").first.inner_text().replace("−", "-"))
+            assert shown == pytest.approx(predicted[layer, head], abs=0.0051)
     page.click(f"{TAB} .importance button:has-text('Measure')")
+    expect(page.locator(f"{TAB} .cloud circle")).to_have_count(112)
     together = page.locator(f"{TAB} .importance .link", has_text="with every other head")
     expect(together).to_be_visible()
     layers, heads = example.attention.cross.shape[:2]

@@ -382,6 +382,7 @@ declare module 'messages' {
     model_cards: Call<any>;
     more_training: Call<any>;
     position_encoding: Call<any>;
+    predict_losses: Call<any>;
     read_back: Call<ReadBack>;
     read_lessons: Call<any>;
     run_experiment: Call<any>;

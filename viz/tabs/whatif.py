@@ -15,12 +15,14 @@ from typing import Any
 import gradio as gr
 
 from headlight.model.errors import repr_short
+from headlight.model.experiments.effects import sentence_head_effects
 from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_heads, all_parts, batch_size
 from headlight.model.experiments.pruning import read_curve
 from headlight.model.experiments.queries import first_change
 from headlight.model.measures.chrf import chrf
+from headlight.model.measures.trace_records import Numbers
 from headlight.model.measures.word_diff import WrittenWord, diff_words, written_words
-from headlight.model.records import KINDS, Translation
+from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.reranking import own_choice
 from headlight.viz.errors import PageError
 from headlight.viz.field_values import check_choice, check_int
@@ -37,6 +39,7 @@ MIN_PROBABILITY = 1e-45  # lower bound, so that the logarithm is finite
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     calls.add(
+        prediction_function(service),
         changed_answer_function(service),
         importance_function(service),
         interactions_function(service),
@@ -82,6 +85,18 @@ def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
         return measure_next_batch(values, service, answer, all_parts(service.model_info(request.model).model.config))
 
     return measure_importance
+
+
+def prediction_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: the predicted loss of every head, from one backward pass."""
+
+    def predict_losses(values: Mapping[str, Any]) -> dict[str, Any]:
+        request = own_choice(service.check(values.get("request")))
+        answer = service.translate(request)
+        losses: dict[Kind, Numbers] = service.run_on_translator(request.model, sentence_head_effects, answer)
+        return {"losses": {kind: effects.round(4).tolist() for kind, effects in losses.items()}}
+
+    return predict_losses
 
 
 def interactions_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

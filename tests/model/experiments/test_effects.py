@@ -15,6 +15,7 @@ from headlight.model.experiments.effects import (
     effect_maps,
     measured_effects,
     sentence_effects,
+    sentence_head_effects,
     word_effects,
 )
 from headlight.model.experiments.importance import AttentionPart, all_heads
@@ -184,6 +185,8 @@ def test_the_effects_on_the_sentence_are_the_sums_of_those_on_its_words(
     whole = sentence_effects(translator, answer)
     for kind in KINDS:
         np.testing.assert_allclose(whole[kind], sum(each.cells[kind] for each in words), atol=1e-5)
+        heads = sentence_head_effects(translator, answer)[kind]
+        np.testing.assert_allclose(heads, sum(each.heads(kind) for each in words), atol=1e-5)
     np.testing.assert_array_equal(effect_maps(translator, answer, "encoder"), whole["encoder"])
 
 

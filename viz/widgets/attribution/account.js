@@ -9,7 +9,7 @@ import { languageName, t } from '../core/i18n.js';
 
 const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, of the names below it, of the numbers above it
 const GAP = 0.8; // empty steps between two groups
-const UPRIGHT_FROM = 46; // pixels per step from which names are not turned
+const LETTER_WIDTH = 7; // pixels; names that are wider than a step are turned
 
 /** Rounds parts so that what is printed adds up to the rounded total: the largest remainders are rounded up. */
 export function roundParts(parts, digits = 2) {
@@ -74,7 +74,12 @@ export class Account {
         this.draw();
       },
     );
-    if (this.answer) this.draw(); // in another language
+    if (this.answer)
+      this.draw(); // in another language
+    else {
+      for (const part of [this.title, this.rivals, this.sentence, this.sums, this.picture]) replace(part);
+      this.note.textContent = t('account_loading');
+    }
   }
 
   draw() {
@@ -185,24 +190,25 @@ export class Account {
     const levels = [0, ...places.flatMap(({ from, to }) => [from, to])];
     const [low, high] = [Math.min(...levels), Math.max(...levels)];
     const y = (value) => TOP + ((high - value) / Math.max(high - low, 1e-9)) * (HEIGHT - 2 * TOP);
-    const bars = places.flatMap((place, index) => this.bar(place, step, y, places[index + 1]));
+    const turned = Math.max(...places.map(({ label }) => label.length)) * LETTER_WIDTH > step;
+    const bars = places.flatMap((place, index) => this.bar(place, step, y, { next: places[index + 1], turned }));
     const axis = svg('line', { class: 'axis', x1: 0, x2: wide, y1: y(0), y2: y(0) });
     const label = this.groups.map(({ key, sum }) => `${t(key, this.languages())} ${formatPart(sum)}`).join(t('list_comma'));
     replace(this.picture, svg('svg', { width: wide, height: HEIGHT + LABEL_HEIGHT, role: 'img', 'aria-label': label }, axis, ...bars));
   }
 
-  bar({ label, value, from, to, x, constant, total, special }, step, y, next) {
+  bar({ label, value, from, to, x, constant, total, special }, step, y, { next, turned }) {
     const [above, height] = [y(Math.max(from, to)), Math.max(1.5, Math.abs(y(from) - y(to)))];
     const [left, width, middle] = [x + 0.18 * step, 0.64 * step, x + step / 2];
     const side = constant ? 'constant' : value < 0 ? 'against' : 'for';
     const name = { class: special || constant || total ? 'name special' : 'name', y: HEIGHT + 14, x: middle };
-    const turned = step < UPRIGHT_FROM ? { transform: `rotate(-90 ${middle} ${HEIGHT + 4})`, 'text-anchor': 'end', y: HEIGHT + 8 } : {};
+    const angle = turned ? { transform: `rotate(-90 ${middle} ${HEIGHT + 4})`, 'text-anchor': 'end', y: HEIGHT + 8 } : {};
     const number = { class: 'number', x: middle, y: value < 0 ? above + height + 12 : above - 5, 'text-anchor': 'middle' };
     return [
       svg('rect', { class: side, x: left, y: above, width, height }),
       next && !next.total ? svg('line', { class: 'joint', x1: left + width, x2: next.x + 0.18 * step, y1: y(to), y2: y(to) }) : null,
       step < 26 && Math.abs(value) < 0.1 ? null : svg('text', number, formatPart(value)),
-      svg('text', { 'text-anchor': 'middle', ...name, ...turned }, label),
+      svg('text', { 'text-anchor': 'middle', ...name, ...angle }, label),
     ].filter(Boolean);
   }
 }

@@ -1,12 +1,14 @@
 // Head importance: the log probability lost without each head, layer and kind, measured in batches and shown on the
 // wall; and the interactions of one head with all other heads.
 
+import { callLatest } from '../core/boot.js';
 import { make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
 import { state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { formatSigned, signed } from '../core/map-view.js';
 import { faultText, t } from '../core/i18n.js';
+import { PredictedHeads } from './predicted-heads.js';
 
 const MAX_SECONDS = 60; // seconds before the measurement stops
 const MAX_COLOUR_SHARE = 0.75; // fraction of the strongest colour used for the largest interaction
@@ -66,22 +68,23 @@ class Measurement {
 
 export class Importance {
   /**
-   * `askOne` and `askTwo` call the server; `heads()` returns the view whose wall shows the results; `changed()` is
-   * called on updates.
+   * `heads()` returns the view whose wall shows the results; `changed()` is called on updates.
    */
-  constructor(askOne, askTwo, heads, changed) {
+  constructor(server, heads, changed) {
     this.heads = heads;
     this.changed = changed;
     this.key = '';
     this.request = null;
+    /** @type {any} */
+    this.translation = null;
     this.tiles = 'maps';
     this.one = null; // the head whose interactions are shown: {kind, layer, head}
     this.single = new Measurement(
-      (first) => askOne({ request: this.request, first }),
+      (first) => callLatest(server.measure_importance, { request: this.request, first }),
       () => this.drawControls(),
     );
     this.both = new Measurement(
-      (first) => askTwo({ request: this.request, first, part: this.one }),
+      (first) => callLatest(server.measure_interactions, { request: this.request, first, part: this.one }),
       () => this.drawControls(),
     );
     this.title = make('h3', {});
@@ -91,7 +94,9 @@ export class Importance {
     this.choice = make('div', { class: 'segments', role: 'group' });
     this.progress = make('p', { class: 'quiet numeric', role: 'status' });
     const line = make('div', { class: 'more' }, this.measure, this.choice, this.together);
-    this.element = make('section', { class: 'importance' }, this.title, this.description, line, this.progress);
+    this.predicted = new PredictedHeads(server, headName);
+    const parts = [this.title, this.description, line, this.progress, this.predicted.element];
+    this.element = make('section', { class: 'importance' }, ...parts);
   }
 
   /** Reset for another translation. */
@@ -102,6 +107,7 @@ export class Importance {
       this.single.reset();
       this.both.reset();
     }
+    this.translation = translation;
     this.title.textContent = t('whatif_importance');
     this.drawControls();
   }
@@ -144,6 +150,7 @@ export class Importance {
     if (this.one) tiles.push(tile('interactions', t('whatif_interactions', { head: headName(this.one) })));
     reconcile(this.choice, ...tiles);
     this.progress.textContent = this.progressSays();
+    if (this.translation) this.predicted.draw(this.translation, single.known, headKey);
     this.paint();
     this.changed();
   }

@@ -95,15 +95,13 @@ class WhatIfTab {
 
   /** The wall with its actions above it, and what concerns layers and all heads below it. */
   buildWall() {
-    const { server } = this;
     this.description = make('p', { class: 'quiet' });
     this.brushes = new Brushes(this.store);
     this.giver = new MapSource(this.store);
     this.more = make('div', { class: 'more' });
     this.parts = new LayerParts();
     this.importance = new Importance(
-      (values) => callLatest(server.measure_importance, values),
-      (values) => callLatest(server.measure_interactions, values),
+      this.server,
       () => this.heads,
       () => this.pruning?.draw(state.translation, this.result),
     );

@@ -1,0 +1,133 @@
+// The heads that the sentence needs most: predicted for all heads by one backward pass, and what was measured. Once all
+// heads are measured, a point for each shows how well the prediction ranks them.
+
+import { callLatest } from '../core/boot.js';
+import { make, replace, svg } from '../core/dom.js';
+import { formatSigned } from '../core/map-view.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { pageStore, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+
+const MAX_LISTED = 5;
+const [SIZE, MARGIN] = [190, 30]; // pixels of the point cloud and of its margins
+
+/** Spearman's ρ: the correlation of two lists' ranks, with mean ranks for ties. */
+export function spearman(first, second) {
+  const [one, other] = [ranks(first), ranks(second)];
+  const mean = (one.length - 1) / 2;
+  const covariance = (a, b) => a.reduce((all, rank, place) => all + (rank - mean) * (b[place] - mean), 0);
+  return covariance(one, other) / Math.sqrt(covariance(one, one) * covariance(other, other));
+}
+
+function ranks(values) {
+  const order = [...values.keys()].sort((a, b) => values[a] - values[b]);
+  const result = Array(values.length);
+  for (let from = 0, to = 0; from < order.length; from = to) {
+    while (to < order.length && values[order[to]] === values[order[from]]) to++;
+    for (let at = from; at < to; at++) result[order[at]] = (from + to - 1) / 2;
+  }
+  return result;
+}
+
+export class PredictedHeads {
+  /**
+   * @param {import('../core/server.js').Server} server
+   * @param {(head: { kind: string, layer: number, head: number }) => string} headName
+   */
+  constructor(server, headName) {
+    this.server = server;
+    this.headName = headName;
+    this.key = '';
+    /** @type {{ kind: string, layer: number, head: number, predicted: number }[]} */
+    this.heads = [];
+    /** @type {Map<string, { loss: number }>} */
+    this.losses = new Map();
+    this.toKey = (_head) => '';
+    this.list = make('div', { class: 'bars' });
+    this.list.addEventListener('click', ({ target }) => {
+      const { kind, layer, head } = /** @type {HTMLElement} */ (target).closest('button')?.dataset ?? {};
+      if (kind) pageStore.set({ kind, layer: Number(layer), head: Number(head), row: null, column: null });
+    });
+    this.cloud = make('div', { class: 'cloud' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.element = make('div', { class: 'predicted-heads' }, this.list, this.error, this.cloud);
+    this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
+  }
+
+  /** `losses`: measured losses by key; `toKey` maps a head to its key. */
+  draw(translation, losses, toKey) {
+    Object.assign(this, { losses, toKey });
+    const query = { request: translation.requestValues() };
+    const key = JSON.stringify(query);
+    if (key !== this.key) [this.key, this.heads] = [key, []];
+    this.latest.load(
+      key,
+      (signal) => callLatest(this.server.predict_losses, query, null, null, signal),
+      ({ losses: predicted }) => {
+        this.heads = Object.entries(predicted).flatMap(([kind, layers]) =>
+          layers.flatMap((row, layer) => row.map((value, head) => ({ kind, layer, head, predicted: value }))),
+        );
+        this.drawHeads();
+      },
+    );
+    this.drawHeads();
+  }
+
+  drawHeads() {
+    const measured = (head) => this.losses.get(this.toKey(head))?.loss;
+    const size = (head) => measured(head) ?? Math.abs(head.predicted);
+    const all = this.heads.length > 0 && this.heads.every((head) => measured(head) !== undefined);
+    const order = [...this.heads].sort(all ? (a, b) => size(b) - size(a) : (a, b) => Math.abs(b.predicted) - Math.abs(a.predicted));
+    const best = order.slice(0, MAX_LISTED);
+    const most = Math.max(...best.map(size), 1e-9);
+    const names = ['effects_head', '', 'effects_predicted', 'effects_measured'].map((name) => make('span', {}, name && t(name)));
+    replace(
+      this.list,
+      ...(best.length ? [make('div', { class: 'names' }, ...names)] : []),
+      ...best.map((head) => this.bar(head, size(head) / most)),
+    );
+    if (all) this.drawCloud(this.heads.map((head) => [head.predicted, measured(head)]));
+    else replace(this.cloud);
+  }
+
+  bar({ kind, layer, head, predicted }, share) {
+    const loss = this.losses.get(this.toKey({ kind, layer, head }))?.loss;
+    const number = (value) =>
+      make('span', { class: 'numeric' }, value === undefined ? '–' : `${value > 0 ? '+' : ''}${formatSigned(value, 2)}`);
+    const pressed = state.kind === kind && state.layer === layer && state.head === head;
+    return make(
+      'button',
+      { type: 'button', 'aria-pressed': String(pressed), data: { kind, layer, head } },
+      make('span', {}, this.headName({ kind, layer, head })),
+      make('span', { class: 'track' }, make('i', { style: `width:${(100 * Math.max(0, share)).toFixed(1)}%` })),
+      number(predicted),
+      number(loss),
+    );
+  }
+
+  /** A point per head: predicted across, measured up, both by the square root; on the diagonal both are equal. */
+  drawCloud(points) {
+    const rank = spearman(
+      points.map(([predicted]) => predicted),
+      points.map(([, measured]) => measured),
+    );
+    const root = (value) => Math.sign(value) * Math.sqrt(Math.abs(value));
+    const most = Math.max(...points.flat().map((value) => Math.abs(root(value))), 1e-9);
+    const x = (value) => MARGIN + ((1 + root(value) / most) / 2) * (SIZE - MARGIN - 6);
+    const y = (value) => SIZE - x(value);
+    const zero = SIZE - x(0);
+    const lines = [
+      svg('line', { class: 'level', x1: MARGIN, x2: SIZE, y1: zero, y2: zero }),
+      svg('line', { class: 'level', x1: x(0), x2: x(0), y1: 0, y2: SIZE - MARGIN }),
+      svg('line', { class: 'diagonal', x1: x(-(most ** 2)), y1: y(-(most ** 2)), x2: x(most ** 2), y2: y(most ** 2) }),
+    ];
+    const dots = points.map(([predicted, measured]) => svg('circle', { cx: x(predicted), cy: y(measured), r: 3 }));
+    const label = t('predicted_cloud', { count: points.length });
+    const words = [
+      svg('text', { x: SIZE, y: SIZE - 8, 'text-anchor': 'end' }, t('effects_predicted')),
+      svg('text', { x: 12, y: 8, 'text-anchor': 'end', transform: 'rotate(-90 12 8)' }, t('effects_measured')),
+    ];
+    const picture = svg('svg', { width: SIZE, height: SIZE, role: 'img', 'aria-label': label }, ...lines, ...dots, ...words);
+    replace(this.cloud, picture, make('p', { class: 'quiet' }, t('predicted_rank', { count: points.length, rank: rank.toFixed(2) })));
+  }
+}
