@@ -64,9 +64,9 @@ export async function mount({ element, props = {} }) {
   };
   const draw = () => {
     const offersTour = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
-    help.hidden = !offersTour;
     tagline.textContent = t('line');
     offer.hidden = !offersTour || isDone();
+    help.hidden = !offersTour || !offer.hidden; // the offer starts the same tour
     if (!offer.hidden) mountOffer(offer, { start, refuse });
     skip.textContent = t('skip');
     for (const attribute of ['aria-label', 'title']) {
