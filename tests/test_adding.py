@@ -124,7 +124,7 @@ MEASURE = {
         (
             "STATISTICS: dict[str, Statistic] = {\n",
             "def second(weights: FloatArray, geometry: MapGeometry) -> FloatArray:\n"
-            "    return _mean(weights[..., 1], geometry.rows_with_choice)\n\n\n"
+            "    return _mean(weights[..., 1], geometry.rows_with_several_keys)\n\n\n"
             'STATISTICS: dict[str, Statistic] = {\n    "second": Statistic(second, "share", "https://…"),\n',
         ),
     ],

@@ -106,7 +106,7 @@ class HeadlightReader(FolderReader):
             )
         kind = KINDS.get(values["kind"]) if isinstance(values["kind"], str) else None
         if kind is None:
-            raise ConfigError(f"{path} has kind {values['kind']!r}, but known are: {', '.join(KINDS)}.")
+            raise ConfigError(f"{path} has kind {values['kind']!r}, but the known kinds are: {', '.join(KINDS)}.")
         try:
             return kind.config.from_json(json.dumps(values["config"]), origin=str(path))
         except ConfigError as error:
@@ -151,7 +151,7 @@ def save_checkpoint(
     """
     folder = Path(folder).resolve()
     if folder.exists() and not (folder.is_dir() and (_is_ours(folder) or not any(folder.iterdir()))):
-        raise CheckpointError(f"{folder} is there already and is no model folder of ours. Choose another name.")
+        raise CheckpointError(f"{folder} already exists and is not a Headlight model folder. Choose another name.")
     kind, _ = model_kind(model.config)
     check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
@@ -172,7 +172,9 @@ def save_checkpoint(
         write_checksums(part)
         _replace_folder(part, folder)
     except OSError as error:
-        raise CheckpointError(f"{folder}: cannot be written ({error}). Free some space or choose another.") from error
+        raise CheckpointError(
+            f"{folder}: cannot be written ({error}). Free some space or choose another folder."
+        ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -190,7 +192,7 @@ def model_kind(config: object) -> tuple[str, ModelKind]:
         if type(config) is kind.config:
             return name, kind
     raise CheckpointError(
-        f"{type(config).__name__} describes no model that can be saved; known are {', '.join(KINDS)}."
+        f"{type(config).__name__} does not describe a model that can be saved. The known kinds are {', '.join(KINDS)}."
     )
 
 

@@ -74,7 +74,7 @@ def verify_checksums(folder: Path, needed: Iterable[str]) -> None:
         if _digest(folder / name) != expected:
             raise CheckpointError(
                 f"{folder}: {name} differs from its checksum in {CHECKSUMS_FILE}: it was changed or damaged. Download "
-                f"it again; if the change is meant, write a new {CHECKSUMS_FILE} with `sha256sum`."
+                f"it again; if the change is intended, write a new {CHECKSUMS_FILE} with `sha256sum`."
             )
 
 

@@ -59,7 +59,7 @@ class PickledStore:
         file = self._places[name]
         tensor = self._open(file)[name]
         if tensor.dtype not in READABLE:
-            raise CheckpointError(f"{self.folder}: {name} is stored as {tensor.dtype}, but floats are needed.")
+            raise CheckpointError(f"{self.folder}: {name} is stored as {tensor.dtype}, but only floats can be read.")
         self.unread.discard(name)
         copy = tensor.to(torch.float32, copy=self._mapped[file])
         self._read += tensor.nbytes
@@ -116,20 +116,20 @@ def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
             content: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
-            f"{path.parent}: {path.name} holds more than tensors, which could run any code, so it is not read. "
+            f"{path.parent}: {path.name} contains more than tensors, which could run any code, so it is not read. "
             "Get the model as model.safetensors, from a source that you trust."
         ) from error
     except (RuntimeError, ValueError, KeyError, EOFError, AttributeError, TypeError, IndexError) as error:
         raise CheckpointError(
-            f"{path.parent}: {path.name} is no sound file of PyTorch ({type(error).__name__}). Download it again."
+            f"{path.parent}: {path.name} is not a valid PyTorch file ({type(error).__name__}). Download it again."
         ) from error
     if not isinstance(content, dict) or not all(isinstance(tensor, Tensor) for tensor in content.values()):
-        raise CheckpointError(f"{path.parent}: {path.name} is no table of tensors. Download it again.")
+        raise CheckpointError(f"{path.parent}: {path.name} is not a dictionary of tensors. Download it again.")
     for name, tensor in content.items():
         if not _is_plain(tensor):
             raise CheckpointError(
-                f"{path.parent}: {path.name} holds {name} without a number for each of its places, so it could be made "
-                "as large as anybody likes. Get the model as model.safetensors."
+                f"{path.parent}: {path.name} does not store every number of {name}, so the tensor could take any "
+                "amount of memory. Get the model as model.safetensors."
             )
     return dict(content)
 
@@ -142,7 +142,9 @@ def _refuse_compressed(path: Path) -> None:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return  # PyTorch reports the fault
     if compressed:
-        raise CheckpointError(f"{path.parent}: {path.name} is packed, unlike what PyTorch writes. Download it again.")
+        raise CheckpointError(
+            f"{path.parent}: {path.name} is compressed, but PyTorch never compresses its files. Download it again."
+        )
 
 
 def _is_plain(tensor: Tensor) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 
 from headlight.model.checkpoints.checksums import weights_digest
 
-KEY = "weights"
-LARGEST = 1_000_000  # bytes; the roles of 112 heads take 36,000
+WEIGHTS_KEY = "weights"
+MAX_BYTES = 1_000_000  # bytes; the roles of 112 heads take 36,000
 HEADS = "heads.json"  # written by `headlight heads`
 ROLES = "roles.json"  # written by `headlight steadiness`
 PRUNING = "pruning.json"  # written by `headlight importance --curve`
@@ -27,7 +27,7 @@ def read_report(folder: Path, name: str) -> dict[str, Any] | None:
     A folder may be untrusted: a file that is not a JSON object or is too large is treated as missing.
     """
     path = folder / name
-    if not path.is_file() or path.stat().st_size > LARGEST:
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
         return None
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -38,4 +38,4 @@ def read_report(folder: Path, name: str) -> dict[str, Any] | None:
 
 def is_current(values: dict[str, Any], folder: Path) -> bool:
     """Whether a report was measured on the weights of a folder."""
-    return bool(values.get(KEY)) and values[KEY] == weights_digest(folder)
+    return bool(values.get(WEIGHTS_KEY)) and values[WEIGHTS_KEY] == weights_digest(folder)

@@ -103,7 +103,9 @@ def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, 
     """Return the stored values and, for int8, the scale of each row. Vectors are small, so they stay in float32."""
     exact = tensor.detach().to("cpu", torch.float32).contiguous()
     if not all_finite(exact):
-        raise CheckpointError(f"{name} holds NaN or infinite numbers and is not saved. Go back to an earlier state.")
+        raise CheckpointError(
+            f"{name} contains NaN or infinite numbers, so it is not saved. Go back to an earlier state."
+        )
     if exact.ndim < 2 or storage == "float32":
         return exact, None
     if storage == "int8":
@@ -112,7 +114,9 @@ def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, 
         return steps.round_().clamp_(-127, 127).to(torch.int8), scale
     half = exact.to(torch.float16)
     if not all_finite(half):
-        raise CheckpointError(f"{name} holds numbers above 65504, too large for float16. Store float32 or int8.")
+        raise CheckpointError(
+            f"{name} contains numbers above 65504, too large for float16. Store it as float32 or int8."
+        )
     return half, None
 
 
@@ -202,7 +206,7 @@ class TensorStore:
             tensor = torch.empty(sum(shape[0] for shape in shapes), *shapes[0][1:])
             for part, rows in zip(parts, torch.split(tensor, [shape[0] for shape in shapes]), strict=True):
                 self._copy(part, rows)
-        return self._scaled(name, parts[0], tensor)
+        return self._rescale(name, parts[0], tensor)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tensor without reading its numbers."""
@@ -239,7 +243,7 @@ class TensorStore:
             with safe_open(entry.path, framework="pt") as file:
                 target[start : start + rows].copy_(file.get_slice(name)[start : start + rows])
 
-    def _scaled(self, name: str, first_part: str, tensor: Tensor) -> Tensor:
+    def _rescale(self, name: str, first_part: str, tensor: Tensor) -> Tensor:
         if self._entries[first_part].dtype != "I8":
             return tensor
         entry = self._entries.get(f"{name}.scale")
@@ -281,7 +285,7 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
         return {key: StoredTensor(path, entry["dtype"], tuple(entry["shape"])) for key, entry in header.items()}
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError, SafetensorError) as error:
         raise CheckpointError(
-            f"{folder}: {name} is not a sound safetensors file ({type(error).__name__}: {error}). Download it again."
+            f"{folder}: {name} is not a valid safetensors file ({type(error).__name__}: {error}). Download it again."
         ) from error
 
 
@@ -293,11 +297,11 @@ def _truncated_error(path: Path, expected: int, size: int) -> CheckpointError:
 
 def _no_weights_error(folder: Path) -> str:
     if any(folder.glob("model-*-of-*.safetensors")):
-        return f"{folder}: {INDEX} is missing, which says what is in which shard. Download it again."
+        return f"{folder}: {INDEX}, which maps tensors to shards, is missing. Download it again."
     if pickles := [name for name in PICKLE_FILES if (folder / name).exists()]:
         return (
-            f"{folder}: there is {pickles[0]}, but no {WEIGHTS}. Pickles can run any code and are never read: "
-            "choose a model that offers safetensors, or, where you trust it, write them with "
+            f"{folder}: there is {pickles[0]}, but no {WEIGHTS}. A pickle can run any code and is never read: "
+            "choose a model that offers safetensors, or, if you trust this one, convert it with "
             "`safetensors.torch.save_file(torch.load(…, weights_only=True), …)`."
         )
     return f"{folder}: {WEIGHTS} is missing. Download or save the model again."
@@ -322,7 +326,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path.parent}: {path.name} is not JSON ({error}). Download it again.") from error
     if not isinstance(values, dict):
-        raise CheckpointError(f"{path.parent}: {path.name} holds no JSON object. Download it again.")
+        raise CheckpointError(f"{path.parent}: {path.name} does not contain a JSON object. Download it again.")
     return values
 
 

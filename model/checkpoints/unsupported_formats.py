@@ -8,18 +8,18 @@ from pathlib import Path
 
 # File name pattern → description of the format; the first match counts.
 FORMAT_PATTERNS = (
-    (r"adapter_config\.json|adapter_model\.(safetensors|bin)", "an adapter, which changes another model and is none"),
-    (r"tf_model.*\.h5|tf_model\.h5\.index\.json|saved_model\.pb", "weights of TensorFlow alone"),
-    (r"flax_model.*\.msgpack|flax_model\.msgpack\.index\.json", "weights of Flax alone"),
-    (r".*\.onnx(_data)?", "weights in the form of ONNX alone"),
-    (r".*\.gguf", "weights in the form of GGUF alone"),
-    (r"rust_model\.ot", "weights of rust-bert alone"),
-    (r".*\.npz", "weights of Marian's own program alone"),
-    (r"model\.bin", "weights of CTranslate2 alone"),
+    (r"adapter_config\.json|adapter_model\.(safetensors|bin)", "only an adapter for another model"),
+    (r"tf_model.*\.h5|tf_model\.h5\.index\.json|saved_model\.pb", "only TensorFlow weights"),
+    (r"flax_model.*\.msgpack|flax_model\.msgpack\.index\.json", "only Flax weights"),
+    (r".*\.onnx(_data)?", "only ONNX weights"),
+    (r".*\.gguf", "only GGUF weights"),
+    (r"rust_model\.ot", "only rust-bert weights"),
+    (r".*\.npz", "only weights for the Marian toolkit"),
+    (r"model\.bin", "only CTranslate2 weights"),
 )
 ADVICE_BY_FORMAT = (
     "Only safetensors and pytorch_model.bin are read. Choose a model that offers one of them, or load this one with "
-    "`transformers` where that can, and write it anew with its `save_pretrained`."
+    "`transformers`, if it supports the format, and save it with `save_pretrained`."
 )
 READABLE = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 
@@ -36,5 +36,5 @@ def unsupported_format(files: Path | Iterable[str]) -> str:
     for pattern, description in FORMAT_PATTERNS:
         for name in names:
             if re.fullmatch(pattern, name.rpartition("/")[2]):
-                return f"it holds {description} ({name})."
+                return f"it contains {description} ({name})."
     return ""

@@ -31,7 +31,7 @@ from headlight.model.experiments.trace import run_trace
 from headlight.model.measures.alignment_head import AlignmentHead, most_informative
 from headlight.model.measures.attention_rollout import flow, mixing_of_attention, mixing_of_contributions, rollout
 from headlight.model.measures.norms import cross_value_norms
-from headlight.model.measures.trace_records import Numbers, Trace
+from headlight.model.measures.trace_records import Float64Array, Trace
 from headlight.model.measures.word_diff import WrittenWord, written_words
 from headlight.model.records import Translation
 from headlight.model.translate.model_info import ModelInfo
@@ -61,14 +61,14 @@ class AttributionQuery:
         return run_trace(self.translator, self.translation)
 
     @property
-    def cross(self) -> Numbers:
+    def cross(self) -> Float64Array:
         """The word's cross-attention, averaged over its tokens, `[layer, head, source]`."""
-        mean: Numbers = self.translation.attention.cross[:, :, list(self.places)].mean(axis=2, dtype=np.float64)
+        mean: Float64Array = self.translation.attention.cross[:, :, list(self.places)].mean(axis=2, dtype=np.float64)
         return mean
 
-    def mean_of_rows(self, shares: Numbers) -> Numbers:
+    def mean_of_rows(self, shares: Float64Array) -> Float64Array:
         """Average the word's rows of a `[target, source]` table."""
-        mean: Numbers = shares[list(self.places)].mean(axis=0)
+        mean: Float64Array = shares[list(self.places)].mean(axis=0)
         return mean
 
 
@@ -89,10 +89,10 @@ class Attribution:
     gap: CompletenessGap | None = None  # only of integrated gradients
 
 
-def _aligned(query: AttributionQuery) -> Numbers:
+def _read_aligning_head(query: AttributionQuery) -> Float64Array:
     layer, head, shift = query.aligning
     rows = [min(place + shift, len(query.translation.target_tokens) - 1) for place in query.places]
-    result: Numbers = query.translation.attention.cross[layer, head, rows].mean(axis=0, dtype=np.float64)
+    result: Float64Array = query.translation.attention.cross[layer, head, rows].mean(axis=0, dtype=np.float64)
     return result
 
 
@@ -105,11 +105,11 @@ def _flow(query: AttributionQuery) -> list[float | None]:
     ]
 
 
-TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Numbers]] = {  # scores per source token
+TOKEN_METHODS: dict[str, Callable[[AttributionQuery], Float64Array]] = {  # scores per source token
     "average": lambda query: query.cross.mean(axis=(0, 1)),
     "maximum": lambda query: query.cross.max(axis=(0, 1)),
     "head": lambda query: query.cross[query.head],
-    "aligning": _aligned,
+    "aligning": _read_aligning_head,
     "rollout": lambda query: query.mean_of_rows(rollout(mixing_of_attention(query.translation.attention))[0]),
     "norms": lambda query: query.mean_of_rows(cross_value_norms(query.trace)),
     "alti": lambda query: query.mean_of_rows(rollout(mixing_of_contributions(query.trace))[0]),

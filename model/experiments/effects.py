@@ -25,7 +25,7 @@ from headlight.model.core.transformer import attention_path
 from headlight.model.errors import range_error
 from headlight.model.experiments.importance import AttentionPart, SwitchedOff, logits_without
 from headlight.model.experiments.scoring import forced_logits, gradient_batch_size
-from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
 
@@ -36,11 +36,11 @@ class WordEffects:
 
     place: int  # of the word in the translation
     score: float  # y: log p(word), or log p(word) − log p(rival)
-    cells: dict[Kind, Numbers]  # kind → [layers, heads, queries, keys], as the attention
+    cells: dict[Kind, Float64Array]  # kind → [layers, heads, queries, keys], as the attention
 
-    def heads(self, kind: Kind) -> Numbers:
+    def heads(self, kind: Kind) -> Float64Array:
         """Return the effect of each head of a kind, `[layers, heads]`: the sum over its cells."""
-        sums: Numbers = self.cells[kind].sum(axis=(2, 3), dtype=np.float64)
+        sums: Float64Array = self.cells[kind].sum(axis=(2, 3), dtype=np.float64)
         return sums
 
 
@@ -58,7 +58,7 @@ class HeadEffect(AttentionPart):
 class EffectSummary(NamedTuple):
     """The predicted effects of all heads on one word, and the largest ones with their measured values."""
 
-    heads: dict[Kind, Numbers]  # kind → [layers, heads]
+    heads: dict[Kind, Float64Array]  # kind → [layers, heads]
     strongest: list[HeadEffect]
 
 
@@ -82,7 +82,7 @@ def sentence_effects(translator: Translator, translation: Translation) -> dict[K
 
     def score_sentence(logits: Tensor) -> Tensor:
         places = range(len(translation.target_tokens))
-        return _scores(logits[0], translation, places, None).sum()[None]
+        return _score(logits[0], translation, places, None).sum()[None]
 
     _, cells = _cells(translator, translation, 1, score_sentence)
     return {kind: cells[kind][0] for kind in KINDS}
@@ -125,7 +125,7 @@ def measured_effects(
     with_all, *without = [
         float(score)
         for logits in logits_without(translator, translation, [(), *sets])
-        for score in _scores(logits[:, place], translation, [place] * len(logits), rival)
+        for score in _score(logits[:, place], translation, [place] * len(logits), rival)
     ]
     return [with_all - score for score in without]
 
@@ -157,7 +157,7 @@ def _batch_effects(
     translator: Translator, translation: Translation, places: Sequence[int], rival: int | None
 ) -> list[WordEffects]:
     def score_words(logits: Tensor) -> Tensor:
-        return _scores(logits[range(len(places)), list(places)], translation, places, rival)
+        return _score(logits[range(len(places)), list(places)], translation, places, rival)
 
     scores, cells = _cells(translator, translation, len(places), score_words)
     return [
@@ -199,7 +199,7 @@ def _cells(
     return scores, {kind: torch.stack([effects[name] for name in names[kind]], dim=1).numpy() for kind in KINDS}
 
 
-def _scores(logits: Tensor, translation: Translation, places: Sequence[int], rival: int | None) -> Tensor:
+def _score(logits: Tensor, translation: Translation, places: Sequence[int], rival: int | None) -> Tensor:
     """Map the logits of each row's word, `[rows, vocabulary]`, to y, `[rows]`."""
     wide = logits.float()
     ids = torch.tensor([translation.target_tokens[place].id for place in places], device=logits.device)

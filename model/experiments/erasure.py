@@ -16,7 +16,7 @@ from torch import Tensor
 from headlight.model.core.masks import padding_mask
 from headlight.model.experiments.importance import MAX_ROWS_PER_BATCH
 from headlight.model.experiments.scoring import MAX_LOGITS_PER_BATCH, decoder_inputs, log_probabilities
-from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
@@ -25,14 +25,14 @@ MaskedTokens = tuple[int, ...]  # source tokens that no token attends to
 
 def scores_with_masked_words(
     translator: Translator, translation: Translation, places: Sequence[int], sets: Sequence[MaskedTokens]
-) -> Iterator[Numbers]:
+) -> Iterator[Float64Array]:
     """Yield the log probabilities of the tokens at `places` under each mask, `[sets, places]`, batch by batch."""
     length = max(places) + 1  # later tokens do not affect earlier ones
     rows_per_batch = max(
         1, min(MAX_ROWS_PER_BATCH, MAX_LOGITS_PER_BATCH // (length * translator.model.config.target_vocabulary))
     )
     for start in range(0, len(sets), rows_per_batch):
-        yield _batch(translator, translation, places, sets[start : start + rows_per_batch])
+        yield _score_batch(translator, translation, places, sets[start : start + rows_per_batch])
 
 
 def erasure_losses(
@@ -47,9 +47,9 @@ def erasure_losses(
     return [float(scores[0] - score) for score in scores[1:]]
 
 
-def _batch(
+def _score_batch(
     translator: Translator, translation: Translation, places: Sequence[int], sets: Sequence[MaskedTokens]
-) -> Numbers:
+) -> Float64Array:
     batch = translator.checker.prepare([translation.request])
     config = translator.model.config
     with torch.inference_mode(), translator.intervention_context(translation.request)():
@@ -60,7 +60,7 @@ def _batch(
         memory = translator.passes.encode(batch.source_ids.expand(len(sets), -1), mask)
         inputs = decoder_inputs(translator, translation, max(places) + 1, len(sets))
         logits = translator.passes.decoder(inputs, translator.passes.decoder.new_state(memory, cached=False))
-        result: Numbers = log_probabilities(logits, translation, places).double().cpu().numpy()
+        result: Float64Array = log_probabilities(logits, translation, places).double().cpu().numpy()
     return result
 
 

@@ -24,7 +24,7 @@ from headlight.model.experiments.attribution import (
 from headlight.model.experiments.erasure import cumulative_sets, scores_with_masked_words
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.measures.rank_agreement import area_between, kendall_tau, rank_order, resample, top_overlap
-from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.measures.word_diff import written_words
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
@@ -60,7 +60,7 @@ class Report:
 class FaithfulnessSamples:
     """The results of the sentences so far: lists with one item per sentence. `curves[""]` is the random baseline."""
 
-    curves: dict[str, list[Numbers]] = field(default_factory=dict)
+    curves: dict[str, list[Float64Array]] = field(default_factory=dict)
     areas: dict[str, list[float]] = field(default_factory=dict)
     tau: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     overlap: dict[tuple[str, str], list[float]] = field(default_factory=dict)
@@ -177,5 +177,5 @@ def make_report(samples: FaithfulnessSamples) -> Report:
     )
 
 
-def _mean(curves: Sequence[Numbers]) -> tuple[float, ...]:
+def _mean(curves: Sequence[Float64Array]) -> tuple[float, ...]:
     return tuple(float(probability) for probability in np.mean(curves, axis=0)) if curves else ()

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from headlight.model.core.probes import watch
 from headlight.model.experiments.scoring import forced_logits, gradient_batch_size, log_probabilities
-from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 
@@ -36,7 +36,7 @@ MAX_COMPLETENESS_GAP = 8e-3  # in nats, over all intervals
 class IntegratedGradients(NamedTuple):
     """Integrated gradients and their completeness gap."""
 
-    scores: Numbers  # [source]
+    scores: Float64Array  # [source]
     difference: float  # y(sentence) − y(zeros)
     points: int  # number of gradients
 
@@ -46,24 +46,24 @@ class IntegratedGradients(NamedTuple):
         return float(self.scores.sum() - self.difference)
 
 
-def input_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Numbers:
+def input_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Float64Array:
     """Return input × gradient of each source token, `[source]`; positive values support the written tokens."""
-    embedded = _embedded(translator, translation)
-    gradient = _gradients(translator, translation, places, embedded)
-    return _numbers((gradient * embedded).sum(dim=-1)[0])
+    embeddings = _embed_source(translator, translation)
+    gradient = _compute_gradients(translator, translation, places, embeddings)
+    return _to_array((gradient * embeddings).sum(dim=-1)[0])
 
 
-def attention_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Numbers:
+def attention_gradient(translator: Translator, translation: Translation, places: Sequence[int]) -> Float64Array:
     """Return gradient × attention of each source token, `[source]`, never negative."""
-    embedded = _embedded(translator, translation).requires_grad_()
+    embeddings = _embed_source(translator, translation).requires_grad_()
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         with watch(translator.model, CROSS) as activations:
-            score = _scores(translator, translation, places, embedded).sum()
+            score = _score(translator, translation, places, embeddings).sum()
         weights = list(activations.values())
         gradients = torch.autograd.grad(score, weights)
     parts = [(weight * slope).clamp(min=0) for weight, slope in zip(weights, gradients, strict=True)]
     mean = torch.stack(parts).mean(dim=(0, 2))[0]  # [layers, batch, heads, target, source] → [target, source]
-    return _numbers(mean[list(places)].sum(dim=0))
+    return _to_array(mean[list(places)].sum(dim=0))
 
 
 def integrated_gradients(
@@ -71,31 +71,31 @@ def integrated_gradients(
     translation: Translation,
     places: Sequence[int],
     seconds: float = math.inf,
-    most: int = MAX_POINTS,
+    max_points: int = MAX_POINTS,
 ) -> IntegratedGradients:
     """Integrate along the straight line from zero embeddings to those of the sentence; positions are kept.
 
     The integral over each interval must equal the change of the score. Intervals with an error are split, until the
-    total error is at most `MAX_COMPLETENESS_GAP`, or `most` gradients or `seconds` are used up; the rest of the error
-    is the `completeness_gap`. Norms make the path steep near zero, so the first intervals are short.
+    total error is at most `MAX_COMPLETENESS_GAP`, or `max_points` gradients or `seconds` are used up; the remaining
+    error is the `completeness_gap`. Norms make the path steep near zero, so the first intervals are short.
     """
     started = time.perf_counter()
-    embedded = _embedded(translator, translation)
+    embeddings = _embed_source(translator, translation)
     endpoint_scores: dict[float, float] = {}  # point of the path → score of the word
     integrals: dict[tuple[float, float], tuple[Tensor, float]] = {}  # interval → integral and error
     intervals, points = list(pairwise(INITIAL_INTERVALS)), 0
     while intervals:
-        _score_endpoints(translator, translation, places, embedded, intervals, endpoint_scores)
+        _score_endpoints(translator, translation, places, embeddings, intervals, endpoint_scores)
         points += POINTS_PER_INTERVAL * len(intervals)
         for interval, sums in zip(
-            intervals, _integrate(translator, translation, places, embedded, intervals), strict=True
+            intervals, _integrate(translator, translation, places, embeddings, intervals), strict=True
         ):
             integrals[interval] = (
                 sums,
                 abs(float(sums.sum()) - (endpoint_scores[interval[1]] - endpoint_scores[interval[0]])),
             )
         gaps = {interval: gap for interval, (_, gap) in integrals.items()}
-        if sum(gaps.values()) <= MAX_COMPLETENESS_GAP or points >= most:
+        if sum(gaps.values()) <= MAX_COMPLETENESS_GAP or points >= max_points:
             break
         inaccurate = [interval for interval, gap in gaps.items() if gap > MAX_COMPLETENESS_GAP / len(gaps)]
         elapsed = time.perf_counter() - started
@@ -120,42 +120,44 @@ def _score_endpoints(
     translator: Translator,
     translation: Translation,
     places: Sequence[int],
-    embedded: Tensor,
+    embeddings: Tensor,
     pieces: Sequence[tuple[float, float]],
-    known: dict[float, float],
+    scores_by_point: dict[float, float],
 ) -> None:
-    """Score the word at the ends of the intervals `pieces`, and cache the scores in `known`."""
-    ends = sorted({end for interval in pieces for end in interval} - set(known))
-    rows_per_batch = gradient_batch_size(translator, embedded.shape[1], max(places) + 1)
+    """Score the word at the ends of the intervals `pieces`, and cache the scores in `scores_by_point`."""
+    ends = sorted({end for interval in pieces for end in interval} - set(scores_by_point))
+    rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(places) + 1)
     for start in range(0, len(ends), rows_per_batch):
         chunk = ends[start : start + rows_per_batch]
-        shares = torch.tensor(chunk, dtype=embedded.dtype, device=embedded.device)[:, None, None]
+        shares = torch.tensor(chunk, dtype=embeddings.dtype, device=embeddings.device)[:, None, None]
         with torch.inference_mode(mode=False), torch.no_grad(), translator.intervention_context(translation.request)():
-            result = _scores(translator, translation, places, shares * embedded)
-        known.update(zip(chunk, result.tolist(), strict=True))
+            result = _score(translator, translation, places, shares * embeddings)
+        scores_by_point.update(zip(chunk, result.tolist(), strict=True))
 
 
 def _integrate(
     translator: Translator,
     translation: Translation,
     places: Sequence[int],
-    embedded: Tensor,
+    embeddings: Tensor,
     pieces: Sequence[tuple[float, float]],
 ) -> Tensor:
     """Integrate over each interval by Gauss-Legendre quadrature, `[pieces, source]`."""
     roots, widths = np.polynomial.legendre.leggauss(POINTS_PER_INTERVAL)
     points = [(start + (end - start) * (root + 1) / 2) for start, end in pieces for root in roots]
-    shares = torch.tensor(points, dtype=embedded.dtype, device=embedded.device)[:, None, None]
-    rows_per_batch = gradient_batch_size(translator, embedded.shape[1], max(places) + 1)
+    shares = torch.tensor(points, dtype=embeddings.dtype, device=embeddings.device)[:, None, None]
+    rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(places) + 1)
     sums = []
     for first in range(0, len(points), rows_per_batch):
-        gradient = _gradients(translator, translation, places, shares[first : first + rows_per_batch] * embedded)
-        sums.append((gradient * embedded).sum(dim=-1).double().cpu())
+        gradient = _compute_gradients(
+            translator, translation, places, shares[first : first + rows_per_batch] * embeddings
+        )
+        sums.append((gradient * embeddings).sum(dim=-1).double().cpu())
     weights = torch.tensor([[(end - start) / 2 * width for width in widths] for start, end in pieces])
     return torch.einsum("pws,pw->ps", torch.cat(sums).view(len(pieces), POINTS_PER_INTERVAL, -1), weights.double())
 
 
-def _embedded(translator: Translator, translation: Translation) -> Tensor:
+def _embed_source(translator: Translator, translation: Translation) -> Tensor:
     """Return the source embeddings, `[1, source, width]`."""
     batch = translator.checker.prepare([translation.request])
     with torch.inference_mode(mode=False), torch.no_grad(), watch(translator.model, EMBEDDED) as activations:
@@ -163,22 +165,24 @@ def _embedded(translator: Translator, translation: Translation) -> Tensor:
     return activations[EMBEDDED].detach().clone()
 
 
-def _gradients(translator: Translator, translation: Translation, places: Sequence[int], embedded: Tensor) -> Tensor:
+def _compute_gradients(
+    translator: Translator, translation: Translation, places: Sequence[int], embeddings: Tensor
+) -> Tensor:
     """Return ∂y/∂e of each row of embeddings, `[rows, source, width]`."""
-    embedded = embedded.detach().requires_grad_()
+    embeddings = embeddings.detach().requires_grad_()
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
-        scores = _scores(translator, translation, places, embedded)
-        (gradient,) = torch.autograd.grad(scores.sum(), embedded)
+        scores = _score(translator, translation, places, embeddings)
+        (gradient,) = torch.autograd.grad(scores.sum(), embeddings)
     return gradient
 
 
-def _scores(translator: Translator, translation: Translation, places: Sequence[int], embedded: Tensor) -> Tensor:
+def _score(translator: Translator, translation: Translation, places: Sequence[int], embeddings: Tensor) -> Tensor:
     """Return the summed log probability of the tokens at `places`, given source embeddings, `[rows]`."""
-    with watch(translator.model, EMBEDDED, edit=lambda value, name: embedded):
-        logits = forced_logits(translator, translation, max(places) + 1, len(embedded))
+    with watch(translator.model, EMBEDDED, edit=lambda value, name: embeddings):
+        logits = forced_logits(translator, translation, max(places) + 1, len(embeddings))
     return log_probabilities(logits, translation, places).sum(dim=-1)
 
 
-def _numbers(tensor: Tensor) -> Numbers:
-    result: Numbers = tensor.detach().double().cpu().numpy()
+def _to_array(tensor: Tensor) -> Float64Array:
+    result: Float64Array = tensor.detach().double().cpu().numpy()
     return result

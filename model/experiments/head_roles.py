@@ -52,7 +52,7 @@ def head_roles(
         if on_progress:
             on_progress(len(batch))
     table: Columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    heads = {kind: _of_kind(table, kind, len(texts)) for kind in KINDS}
+    heads = {kind: _roles_of_heads(table, kind, len(texts)) for kind in KINDS}
     example_numbers = {
         number for layers in heads.values() for layer in layers for head in layer for number in head["examples"]
     }
@@ -87,7 +87,7 @@ def read_roles(folder: Path) -> dict[str, Any] | None:
     return reports.read_report(folder, ROLES_FILE)
 
 
-def _of_kind(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, Any]]]:
+def _roles_of_heads(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, Any]]]:
     rows = table["kind"] == kind
     layers, heads = int(table["layer"][rows].max()) + 1, int(table["head"][rows].max()) + 1
 
@@ -100,15 +100,15 @@ def _of_kind(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, 
     names, role_shares = assign_roles(kind, _mean(shares), _mean(chances), _mean(values("coverage")))
     stability = (values("role") == names).mean(axis=0)  # [layer, head]
     means = np.stack([_mean(values(name)) for name in STATISTICS], axis=-1)  # [layer, head, measure]
-    spreads = np.stack([_deviation(values(name)) for name in STATISTICS], axis=-1)
+    spreads = np.stack([_standard_deviation(values(name)) for name in STATISTICS], axis=-1)
     return [
         [
             {
                 "role": str(names[layer, head]),
                 "share": round(float(role_shares[layer, head]), 3),
                 "held": round(float(stability[layer, head]), 3),
-                "means": _rounded(means[layer, head]),
-                "spreads": _rounded(spreads[layer, head]),
+                "means": _round(means[layer, head]),
+                "spreads": _round(spreads[layer, head]),
                 "examples": _top_sentences(_role_shares(kind, str(names[layer, head]), shares, values)[:, layer, head]),
             }
             for head in range(heads)
@@ -139,10 +139,10 @@ def _mean(values: FloatArray) -> FloatArray:
     return result
 
 
-def _deviation(values: FloatArray) -> FloatArray:
+def _standard_deviation(values: FloatArray) -> FloatArray:
     result: FloatArray = np.sqrt(_mean((values - _mean(values)) ** 2))
     return result
 
 
-def _rounded(values: FloatArray) -> list[float | None]:
+def _round(values: FloatArray) -> list[float | None]:
     return [None if np.isnan(number) else round(float(number), 3) for number in values]

@@ -17,7 +17,7 @@ from headlight.model.core.probes import watch
 from headlight.model.errors import range_error
 from headlight.model.experiments.trace import run_trace
 from headlight.model.measures.direct_effects import LogitTerm, direct_effects, propagate
-from headlight.model.measures.trace_records import Numbers, Trace
+from headlight.model.measures.trace_records import Float64Array, Trace
 from headlight.model.records import Kind, Translation
 from headlight.model.translate.translator import Translator
 
@@ -39,7 +39,7 @@ class LogitDecomposition:
     """The logits of a written token and its rivals, split into terms."""
 
     ids: tuple[int, ...]  # the written token, then its most likely rivals
-    logits: Numbers  # [ids]
+    logits: Float64Array  # [ids]
     terms: Sequence[LogitTerm]  # their effects add up to the logits
 
 
@@ -90,7 +90,7 @@ def decompose_logit(
 
 def key_contributions(
     translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, place: int, trace: Trace
-) -> tuple[Numbers, Numbers | None]:
+) -> tuple[Float64Array, Float64Array | None]:
     """Return the output of each key through one head, `[keys, d_model]`, and its direct effect on the token's logit.
 
     The effect is None for encoder heads, which have no direct effect on logits.
@@ -101,12 +101,12 @@ def key_contributions(
     attention = block.self_attention if kind == "decoder" else block.cross_attention
     outputs = attention.key_outputs(head, place)
     row = _rows(translator.model.decoder.output.words.weight, (translation.target_tokens[place].id,))[0]
-    effects: Numbers = propagate(trace, kind, layer, place, outputs) @ row
+    effects: Float64Array = propagate(trace, kind, layer, place, outputs) @ row
     return outputs, effects
 
 
 def promoted_tokens(
-    translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, outputs: Numbers, count: int
+    translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, outputs: Float64Array, count: int
 ) -> list[tuple[int, float]]:
     """Return the `count` tokens whose logits a head output raises most (direct effect), each with its increase."""
     propagated = torch.from_numpy(propagate(trace, kind, layer, place, outputs))
@@ -116,10 +116,10 @@ def promoted_tokens(
     return list(zip(top.indices.tolist(), top.values.tolist(), strict=True))
 
 
-def _rows(weight: Any, ids: Sequence[int]) -> Numbers:
-    result: Numbers = weight.detach()[list(ids)].double().cpu().numpy()
+def _rows(weight: Any, ids: Sequence[int]) -> Float64Array:
+    result: Float64Array = weight.detach()[list(ids)].double().cpu().numpy()
     return result
 
 
-def _biases(bias: Any, ids: Sequence[int]) -> Numbers:
+def _biases(bias: Any, ids: Sequence[int]) -> Float64Array:
     return _rows(torch.zeros(max(ids) + 1) if bias is None else bias, ids)

@@ -40,7 +40,7 @@ def attention_masks(
     paths = {kind: f"{attention_path(kind, 0)}.allowed" for kind in KINDS}
     ids = pad_sequences(sources, model.config.pad_id).to(translator.device)
     with torch.inference_mode(), watch(model, *paths.values()) as activations:
-        _read(model, _first_row(model.encode(ids)), target)
+        _score_target(model, _first_row(model.encode(ids)), target)
     return {kind: activations[path][0, 0].cpu().numpy() for kind, path in paths.items()}
 
 
@@ -51,11 +51,11 @@ def attention_masks(
 def relaxed_causal_mask(model: Transformer, tokens: int) -> Iterator[None]:
     """Let each decoder token attend to `tokens` later ones. 0: the causal mask; `ALL_LATER_TOKENS`: no mask."""
 
-    def further(allowed: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
+    def relax(allowed: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
         queries, keys = allowed.shape[-2:]
         return torch.ones_like(allowed).tril(diagonal=keys - queries + tokens)
 
-    with watch(model, "decoder.layers.*.self_attention.allowed", edit=further):
+    with watch(model, "decoder.layers.*.self_attention.allowed", edit=relax):
         yield
 
 
@@ -88,8 +88,8 @@ def force_with_relaxed_mask(
         memory = model.encode(torch.tensor([list(source)], device=translator.device), padded=False)
         for count in counts:
             with relaxed_causal_mask(model, count), watch(model, *paths) as activations:
-                log_probabilities = _read(model, memory, target)
-            readings.append(ForcedReading(log_probabilities, _maps(activations, paths)))
+                log_probabilities = _score_target(model, memory, target)
+            readings.append(ForcedReading(log_probabilities, _stack_maps(activations, paths)))
     return readings
 
 
@@ -116,9 +116,9 @@ class UncachedDecoder:
 
 
 def translate_in_all_modes(
-    translator: Translator, request: TranslationRequest, most: int
+    translator: Translator, request: TranslationRequest, max_tokens: int
 ) -> dict[CacheMode, GreedyOutput]:
-    """Translate greedily in each cache mode, with at most `most` tokens.
+    """Translate greedily in each cache mode, with at most `max_tokens` tokens.
 
     `masked` has the causal mask. `kept` has no mask and caches the states of earlier tokens; `anew` has no mask and
     recomputes them.
@@ -130,7 +130,7 @@ def translate_in_all_modes(
         for mode in CACHE_MODES:
             step = UncachedDecoder(model.decoder, memory) if mode == "anew" else model.decoder
             with relaxed_causal_mask(model, 0 if mode == "masked" else ALL_LATER_TOKENS):
-                results[mode] = _greedy(translator, batch, step, memory, most)
+                results[mode] = _translate_greedily(translator, batch, step, memory, max_tokens)
     return results
 
 
@@ -185,9 +185,9 @@ def translate_padded(
     request: TranslationRequest,
     target: Sequence[int],
     batches: Sequence[PaddedBatch],
-    most: int,
+    max_tokens: int,
 ) -> list[PaddedResult]:
-    """Encode the first sentence of each batch, score `target`, and translate greedily with at most `most` tokens."""
+    """Encode the first sentence of each batch, score `target`, and translate greedily up to `max_tokens`."""
     model, prepared, results = translator.model, translator.checker.prepare([request]), []
     encoder_paths = [f"{attention_path('encoder', layer)}.weights" for layer in range(model.config.encoder_layers)]
     cross_paths = [f"{attention_path('cross', layer)}.weights" for layer in range(model.config.decoder_layers)]
@@ -195,14 +195,14 @@ def translate_padded(
         tokens = len(batch.rows[0])
         with torch.inference_mode(), watch(model, *encoder_paths, *cross_paths) as activations:
             memory = _encode(translator, batch)
-            log_probabilities = _read(model, memory, target)
+            log_probabilities = _score_target(model, memory, target)
         with torch.inference_mode():
-            output = _greedy(translator, prepared, model.decoder, memory, most)
+            output = _translate_greedily(translator, prepared, model.decoder, memory, max_tokens)
         results.append(
             PaddedResult(
-                _maps(activations, encoder_paths)[:, :, :tokens],
+                _stack_maps(activations, encoder_paths)[:, :, :tokens],
                 log_probabilities,
-                _maps(activations, cross_paths),
+                _stack_maps(activations, cross_paths),
                 output,
             )
         )
@@ -220,10 +220,12 @@ def _encode(translator: Translator, batch: PaddedBatch) -> Memory:
     return _first_row(Memory(model.encoder(ids, mask if batch.encoder else None), mask if batch.cross else None))
 
 
-def _greedy(translator: Translator, batch: PreparedBatch, step: DecoderStep, memory: Memory, most: int) -> GreedyOutput:
+def _translate_greedily(
+    translator: Translator, batch: PreparedBatch, step: DecoderStep, memory: Memory, max_tokens: int
+) -> GreedyOutput:
     """Translate greedily, under the rules of an ordinary request."""
     config, defaults, device = translator.model.config, translator.generation_defaults, translator.device
-    limits = [min(batch.limits[0], max(most, len(batch.prefixes[0]) + 1))]
+    limits = [min(batch.limits[0], max(max_tokens, len(batch.prefixes[0]) + 1))]
     plan = SearchInputs(
         decoder=step,
         state=translator.model.decoder.new_state(memory, cached=True),
@@ -241,7 +243,7 @@ def _greedy(translator: Translator, batch: PreparedBatch, step: DecoderStep, mem
     return GreedyOutput(tuple(best.ids), np.array(best.token_log_probabilities, dtype=np.float32))
 
 
-def _read(model: Transformer, memory: Memory, target: Sequence[int]) -> FloatArray:
+def _score_target(model: Transformer, memory: Memory, target: Sequence[int]) -> FloatArray:
     """Return the log probability of each target token, given the tokens before it."""
     ids = torch.tensor([[model.config.start_id, *target[:-1]]], device=memory.vectors.device)
     logits = model.decoder(ids, model.decoder.new_state(memory, cached=False))[0]
@@ -253,7 +255,7 @@ def _first_row(memory: Memory) -> Memory:
     return Memory(memory.vectors[:1], None if memory.mask is None else memory.mask[:1])
 
 
-def _maps(activations: Watched, paths: Sequence[str]) -> FloatArray:
+def _stack_maps(activations: Watched, paths: Sequence[str]) -> FloatArray:
     """Stack the watched weights of the first sentence, `[layer, head, query, key]`."""
     return np.stack([_array(activations[path][0]) for path in paths])
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from headlight.model.checkpoints.reports import KEY, PRUNING, read_report
+from headlight.model.checkpoints.reports import PRUNING, WEIGHTS_KEY, read_report
 from headlight.model.core.interventions import apply_interventions
 from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_heads
 from headlight.model.measures.chrf import chrf
@@ -51,7 +51,7 @@ class PruningCurve:
         """Serialise the curve, one field per line."""
         heads = [[part.kind, part.layer, part.head] for part in self.order]
         values = {
-            KEY: self.weights,
+            WEIGHTS_KEY: self.weights,
             "command": self.command,
             "corpus": self.corpus,
             "sentences": self.sentences,
@@ -81,7 +81,7 @@ def read_curve(folder: Path, heads: Collection[AttentionPart] | None = None) -> 
             order=tuple(AttentionPart(kind, int(layer), int(head)) for kind, layer, head in values["order"]),
             losses=tuple(map(float, values["losses"])),
             points=tuple(PruningPoint(int(off), float(score), float(same)) for off, score, same in values["points"]),
-            weights=values[KEY],
+            weights=values[WEIGHTS_KEY],
         )
     except (ValueError, TypeError, LookupError, AttributeError):
         return None

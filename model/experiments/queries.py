@@ -23,7 +23,7 @@ from headlight.model.experiments.pruning import switch_off
 from headlight.model.experiments.trace import run_trace, traced_norm
 from headlight.model.experiments.word_order import ShuffleResult, encode_shuffled
 from headlight.model.measures.alignment_head import AlignmentHead
-from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import FloatArray, Judgement, Kind, Translation, TranslationRequest
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
@@ -58,8 +58,8 @@ def word_erasure_curve(
 class RowContributions:
     """The output of one head at one position, per key, and its effect on the logit of the written token."""
 
-    outputs: Numbers  # [keys, d_model]
-    logit_changes: Numbers | None  # [keys]; None for the encoder, which has no direct effect on logits
+    outputs: Float64Array  # [keys, d_model]
+    logit_changes: Float64Array | None  # [keys]; None for the encoder, which has no direct effect on logits
     promoted_tokens: tuple[tuple[int, float], ...]  # tokens that the sum over all keys raises most
 
 
@@ -100,13 +100,13 @@ def position_table(translator: Translator, length: int) -> FloatArray:
 def apply_norm(translator: Translator, path: str, vectors: FloatArray) -> FloatArray:
     """Apply the norm at `path` to these vectors, `[tokens, d_model]`."""
     norm = translator.model.get_submodule(path)
-    return np.asarray(traced_norm(norm, vectors.astype(np.float64)).normalised_inputs(vectors), dtype=np.float32)
+    return np.asarray(traced_norm(norm, vectors.astype(np.float64)).apply_to_inputs(vectors), dtype=np.float32)
 
 
-def apply_output_projection(translator: Translator, path: str, mixed: FloatArray) -> FloatArray:
+def apply_output_projection(translator: Translator, path: str, head_values: FloatArray) -> FloatArray:
     """Apply the output projection at `path` to the heads together: `[heads, tokens, width]` → `[tokens, d_model]`."""
     output: Any = translator.model.get_submodule(path)
-    joined = np.swapaxes(mixed, 0, 1).reshape(mixed.shape[1], -1)  # [tokens, heads × width]
+    joined = np.swapaxes(head_values, 0, 1).reshape(head_values.shape[1], -1)  # [tokens, heads × width]
     result = joined @ output.weight.detach().float().cpu().numpy().T
     if output.bias is not None:
         result = result + output.bias.detach().float().cpu().numpy()
@@ -134,11 +134,11 @@ class ErasureEffects(NamedTuple):
     work: float  # number of multiplications; infinite if the text is too long
 
 
-def judge_with_erasure(judge: Judge, text: str, most_tokens: int, most_work: float) -> tuple[Judgement, ErasureEffects]:
+def judge_with_erasure(judge: Judge, text: str, max_tokens: int, max_work: float) -> tuple[Judgement, ErasureEffects]:
     """Classify a text, and measure the effect of erasing each word if the text is within both limits."""
     judgement = judge.judge(text)
-    work = judge.erasure_cost(judgement) if len(judgement.tokens) <= most_tokens else math.inf
-    return judgement, ErasureEffects(judge.erasure_effects(judgement) if work <= most_work else None, work)
+    work = judge.erasure_cost(judgement) if len(judgement.tokens) <= max_tokens else math.inf
+    return judgement, ErasureEffects(judge.erasure_effects(judgement) if work <= max_work else None, work)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def survey_batch(translator: Translator, sentences: Sequence[SurveyLine], measur
         answer = answers[sentence.number]
         refused = answer if isinstance(answer, str) else ""
         if not isinstance(answer, str):
-            rows += _rows(translator, sentence, answer, measures)
+            rows += _measure_rows(translator, sentence, answer, measures)
         sentence_columns["sentence"].append(sentence.number)
         sentence_columns["source"].append(sentence.source if isinstance(answer, str) else answer.source_text)
         sentence_columns["target"].append("" if isinstance(answer, str) else answer.text)
@@ -97,7 +97,7 @@ def survey_batch(translator: Translator, sentences: Sequence[SurveyLine], measur
             [] if isinstance(answer, str) else word_per_token(answer.target_tokens, answer.text)
         )
         sentence_columns["refused"].append(refused)
-    names = _columns(measures)
+    names = _column_names(measures)
     empty = {"kind": np.array([], dtype=object), "role": np.array([], dtype=object)}
     heads: Columns = {
         name: np.concatenate([item[name] for item in rows]) if rows else empty.get(name, np.array([], np.float32))
@@ -116,7 +116,7 @@ def word_per_token(tokens: Sequence[Token], text: str) -> list[str]:
     return [token.text if token.word is None else text[slice(*spans[token.word])].strip() for token in tokens]
 
 
-def _columns(measures: Sequence[str]) -> list[str]:
+def _column_names(measures: Sequence[str]) -> list[str]:
     names = ["sentence", "kind", "layer", "head", *(name for name in measures if name in STATISTICS)]
     if "roles" in measures:
         names += [
@@ -160,11 +160,11 @@ def _translate_group(translator: Translator, group: Sequence[SurveyLine]) -> lis
         return [answer for line in group for answer in _translate_group(translator, [line])]
 
 
-def _rows(
+def _measure_rows(
     translator: Translator, sentence: SurveyLine, answer: Translation, measures: Sequence[str]
 ) -> Iterator[Columns]:
     """Yield the rows of one sentence, one kind of attention at a time."""
-    gold = _gold(sentence, answer) if "alignment" in measures else None
+    gold = _parse_gold(sentence, answer) if "alignment" in measures else None
     for kind in KINDS:
         layers, heads = answer.attention.of(kind).shape[:2]
         layer, head = np.divmod(np.arange(layers * heads), heads)
@@ -174,11 +174,11 @@ def _rows(
             "layer": layer.astype(np.int16),
             "head": head.astype(np.int16),
         }
-        results |= {name: values.ravel() for name, values in _statistics(answer, kind, measures).items()}
+        results |= {name: values.ravel() for name, values in _measure_statistics(answer, kind, measures).items()}
         if "roles" in measures:
-            results |= _roles(answer, kind)
+            results |= _measure_roles(answer, kind)
         if gold is not None:
-            results |= _aligned(answer, kind, *gold)
+            results |= _count_alignment(answer, kind, *gold)
         if "importance" in measures:
             parts = [(AttentionPart(kind, index // heads, index % heads),) for index in range(layers * heads)]
             results["importance"] = np.array(all_ablation_losses(translator, answer, parts), dtype=np.float32)
@@ -187,7 +187,7 @@ def _rows(
         yield results
 
 
-def _statistics(answer: Translation, kind: Kind, measures: Sequence[str]) -> Columns:
+def _measure_statistics(answer: Translation, kind: Kind, measures: Sequence[str]) -> Columns:
     names = [name for name in measures if name in STATISTICS]
     if len(names) > 2:
         statistics = measure_all(answer, kind)
@@ -195,7 +195,7 @@ def _statistics(answer: Translation, kind: Kind, measures: Sequence[str]) -> Col
     return {name: measure(answer, kind, name) for name in names}
 
 
-def _roles(answer: Translation, kind: Kind) -> Columns:
+def _measure_roles(answer: Translation, kind: Kind) -> Columns:
     shares = role_shares(answer, kind)
     names, values = assign_roles(kind, shares.shares, shares.chances, shares.coverage)
     results: Columns = {"role": names.ravel(), "share": values.ravel().astype(np.float32)}
@@ -208,7 +208,7 @@ def _roles(answer: Translation, kind: Kind) -> Columns:
     return results
 
 
-def _gold(sentence: SurveyLine, answer: Translation) -> tuple[GoldLinks, SegmentedText, SegmentedText]:
+def _parse_gold(sentence: SurveyLine, answer: Translation) -> tuple[GoldLinks, SegmentedText, SegmentedText]:
     if sentence.target is None or sentence.links is None:
         raise CommandError(
             f"Line {sentence.number + 1} has no {'translation' if sentence.target is None else 'links'}, but alignment "
@@ -221,7 +221,9 @@ def _gold(sentence: SurveyLine, answer: Translation) -> tuple[GoldLinks, Segment
         raise CommandError(f"Line {sentence.number + 1}: {error}") from error
 
 
-def _aligned(answer: Translation, kind: Kind, gold: GoldLinks, source: SegmentedText, target: SegmentedText) -> Columns:
+def _count_alignment(
+    answer: Translation, kind: Kind, gold: GoldLinks, source: SegmentedText, target: SegmentedText
+) -> Columns:
     count = int(np.prod(answer.attention.of(kind).shape[:2]))
     results: Columns = {name: np.zeros(count, dtype=np.int32) for name in ALIGNMENT_COLUMNS}
     if kind != "cross":

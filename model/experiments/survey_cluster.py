@@ -1,4 +1,4 @@
-"""A survey on a Ray cluster: the machines measure the parts of a plan, and this process writes them.
+"""A survey on a Ray cluster: the machines measure the parts of a plan, and this process writes the results.
 
 Workers receive the lines of a part and return its tables, so the machines need no shared disk. Each machine needs the
 model's folder at the same path, as in the image. Ray Data recomputes the parts of a lost worker.
@@ -33,17 +33,17 @@ class SurveyWorker:
         import torch
 
         torch.set_num_threads(1)
-        self.begun, self.model, self.device = plan, model, device
+        self.plan, self.model, self.device = plan, model, device
         if not model.is_dir():
-            raise CommandError(f"A machine of the cluster has no folder {model}. Put the model there.")
+            raise CommandError(f"A machine in the cluster has no folder {model}. Put the model there.")
         if fingerprint(model) != plan.revision:
-            raise CommandError(f"{model} of a machine of the cluster holds another model. Put the same there.")
+            raise CommandError(f"A machine in the cluster has a different model in {model}. Copy this model there.")
 
     def __call__(self, rows: Any) -> Any:
-        """Measure one part, and return its tables."""
+        """Measure one part and return its tables."""
         (row,) = rows.to_pylist()
         lines = row["text"].split("\n")
-        result = measure_part(self.begun, row["number"], lines, self.model, self.device)
+        result = measure_part(self.plan, row["number"], lines, self.model, self.device)
         tables = {"number": row["number"], "lines": len(lines), "heads": result.heads, "sentences": result.sentences}
         return type(rows).from_pylist([tables])
 
@@ -56,7 +56,7 @@ def survey_on_cluster(
     workers: int | None = None,
     device: str | None = None,
     on_progress: Callable[[int], None] | None = None,
-    surveyor: type[SurveyWorker] = SurveyWorker,
+    worker_class: type[SurveyWorker] = SurveyWorker,
 ) -> int:
     """Run `survey_files.run_survey` on the current Ray cluster, with `workers` workers or one per core."""
     from ray.data import ActorPoolStrategy, DataContext, from_items
@@ -69,11 +69,11 @@ def survey_on_cluster(
     plan = read_plan(folder)
     report = on_progress or (lambda lines: None)
     missing = missing_parts(folder, plan, file, report)
-    pool = ActorPoolStrategy(size=workers) if workers else ActorPoolStrategy(min_size=1, max_size=_cores())
+    pool = ActorPoolStrategy(size=workers) if workers else ActorPoolStrategy(min_size=1, max_size=_count_cores())
     measured = 0
-    while window := _rows(missing):
+    while window := _next_rows(missing):
         parts = from_items(window, override_num_blocks=len(window)).map_batches(
-            surveyor,
+            worker_class,
             fn_constructor_args=(plan, model.resolve(), device),
             compute=pool,
             batch_size=1,
@@ -86,26 +86,26 @@ def survey_on_cluster(
                 report(int(row["lines"]))
                 measured += 1
         except RayError as error:
-            raise _in_words(error) from error
+            raise _to_command_error(error) from error
     return measured
 
 
-def _rows(waiting: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
+def _next_rows(missing: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
     """Return the next parts, one row per part."""
     return [
         {"number": number, "text": "".join(lines).removesuffix("\n")}
-        for number, lines in islice(waiting, MAX_PENDING_PARTS)
+        for number, lines in islice(missing, MAX_PENDING_PARTS)
     ]
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     import ray
 
     return max(1, int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call]
 
 
-def _in_words(error: BaseException) -> CommandError:
-    """Return the worker's own error, or an error for the cluster."""
+def _to_command_error(error: BaseException) -> CommandError:
+    """Return the worker's own error, or a general error that quotes Ray's last line."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CommandError | ModelError):

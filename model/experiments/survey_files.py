@@ -75,7 +75,7 @@ def make_plan(model: Path, file: Path, measures: Sequence[str]) -> SurveyPlan:
             last_byte = block[-1:]
     lines += last_byte != b"\n"
     if not lines:
-        raise CommandError(f"{file} has no lines. Write a sentence on each.")
+        raise CommandError(f"{file} has no lines. Write one sentence per line.")
     name = model.resolve().name
     return SurveyPlan(name, fingerprint(model), file.name, digest.hexdigest(), lines, tuple(measures))
 
@@ -85,7 +85,7 @@ def read_plan(folder: Path) -> SurveyPlan:
     path = folder / PLAN_FILE
     if not path.is_file():
         raise CommandError(
-            f"{folder} holds no survey: {PLAN_FILE} is missing. Make one: headlight survey FILE --output."
+            f"{folder} is not a survey: {PLAN_FILE} is missing. Create one: headlight survey FILE --output."
         )
     values = json.loads(path.read_text(encoding="utf-8"))
     return SurveyPlan(**values | {"measures": tuple(values["measures"])})
@@ -105,7 +105,7 @@ def start_survey(folder: Path, plan: SurveyPlan) -> None:
         old, new = asdict(stored), asdict(plan)
         changed = ", ".join(name for name in old if old[name] != new[name])
         raise CommandError(
-            f"{folder} holds a survey with other values of {changed}. Name another folder, or remove it to begin anew."
+            f"{folder} has a survey with other values of {changed}. Choose another folder, or delete this one."
         )
 
 
@@ -129,7 +129,7 @@ def run_survey(
             report(len(lines))
             measured += 1
         return measured
-    return _in_processes(folder, plan, missing, model, device, workers, report)
+    return _run_in_processes(folder, plan, missing, model, device, workers, report)
 
 
 def missing_parts(
@@ -138,14 +138,14 @@ def missing_parts(
     """Return the number and the lines of each part to measure. `report` gets the line count of each complete part."""
     for part in range(plan.parts):
         if _is_done(folder, part):
-            report(_length(plan, part))
+            report(_line_count(plan, part))
     return _missing_lines(file, plan, (part for part in range(plan.parts) if not _is_done(folder, part)))
 
 
-def _in_processes(
+def _run_in_processes(
     folder: Path,
     plan: SurveyPlan,
-    waiting: Iterator[tuple[int, list[str]]],
+    missing: Iterator[tuple[int, list[str]]],
     model: Path,
     device: str | None,
     workers: int,
@@ -159,7 +159,7 @@ def _in_processes(
         running: dict[Future[None], int] = {}
         try:
             while True:
-                for number, lines in islice(waiting, 2 * workers - len(running)):
+                for number, lines in islice(missing, 2 * workers - len(running)):
                     running[pool.submit(_measure_and_write, folder, plan, number, lines, model, device)] = len(lines)
                 if not running:
                     return measured
@@ -184,7 +184,7 @@ def require_complete(folder: Path) -> SurveyPlan:
     missing = sum(not _is_done(folder, part) for part in range(plan.parts))
     if missing:
         raise CommandError(
-            f"{folder}: {missing} of {plan.parts} parts are missing. Give the same command again: it goes on there."
+            f"{folder}: {missing} of {plan.parts} parts are missing. Repeat the command to resume the survey."
         )
     return plan
 
@@ -204,16 +204,16 @@ def measure_part(plan: SurveyPlan, number: int, lines: Sequence[str], model: Pat
     """Measure one part, in any process or on any machine."""
     first = number * plan.part
     sentences = [
-        sentence for offset, line in enumerate(lines) if (sentence := _sentence(first + offset, line)) is not None
+        sentence for offset, line in enumerate(lines) if (sentence := _parse_line(first + offset, line)) is not None
     ]
     result = survey_batch(_translator(model, device), sentences, plan.measures)
-    return SurveyPart(_parquet(result.heads), _parquet(result.sentences))
+    return SurveyPart(_to_parquet(result.heads), _to_parquet(result.sentences))
 
 
 def write_part(folder: Path, number: int, part: SurveyPart) -> None:
     """Write a part. The heads come last: a part is complete once their file exists."""
-    _write_atomically(folder / _name(SENTENCES, number), lambda path: path.write_bytes(part.sentences))
-    _write_atomically(folder / _name(HEADS, number), lambda path: path.write_bytes(part.heads))
+    _write_atomically(folder / _file_name(SENTENCES, number), lambda path: path.write_bytes(part.sentences))
+    _write_atomically(folder / _file_name(HEADS, number), lambda path: path.write_bytes(part.heads))
 
 
 def _measure_and_write(
@@ -228,7 +228,7 @@ def _translator(model: Path, device: str | None) -> Translator:
     return Translator.load(model, device)
 
 
-def _sentence(number: int, line: str) -> SurveyLine | None:
+def _parse_line(number: int, line: str) -> SurveyLine | None:
     """Parse `source`, `source ⇥ target` or `source ⇥ target ⇥ links`; return None for a blank line."""
     source, *more = (part.strip() for part in line.rstrip("\r\n").split("\t"))
     return SurveyLine(number, source, *(more[:2])) if source else None
@@ -242,7 +242,7 @@ def _missing_lines(file: Path, plan: SurveyPlan, missing: Iterator[int]) -> Iter
             try:
                 lines = list(islice(stream, plan.part))
             except UnicodeDecodeError as error:
-                raise CommandError(f"{file} is not UTF-8 text. Convert it.") from error
+                raise CommandError(f"{file} is not UTF-8 text. Convert it to UTF-8.") from error
             if number == next_part:
                 yield number, lines
                 next_part = next(missing, None)
@@ -250,14 +250,14 @@ def _missing_lines(file: Path, plan: SurveyPlan, missing: Iterator[int]) -> Iter
                 return
 
 
-def _parquet(columns: Columns) -> bytes:
-    table = polars().DataFrame({name: _plain(name, values) for name, values in columns.items()})
+def _to_parquet(columns: Columns) -> bytes:
+    table = polars().DataFrame({name: _to_series(name, values) for name, values in columns.items()})
     buffer = io.BytesIO()
     table.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()
 
 
-def _plain(name: str, values: Any) -> Any:
+def _to_series(name: str, values: Any) -> Any:
     """Convert a column to a series; texts and bytes have explicit types, because the column may be empty."""
     library = polars()
     kinds = {
@@ -282,13 +282,13 @@ def _write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     part.replace(path)
 
 
-def _name(what: str, part: int) -> str:
+def _file_name(what: str, part: int) -> str:
     return f"{what}-{part:05}.parquet"
 
 
 def _is_done(folder: Path, part: int) -> bool:
-    return (folder / _name(HEADS, part)).is_file()
+    return (folder / _file_name(HEADS, part)).is_file()
 
 
-def _length(plan: SurveyPlan, part: int) -> int:
+def _line_count(plan: SurveyPlan, part: int) -> int:
     return min(plan.part, plan.lines - part * plan.part)

@@ -25,7 +25,7 @@ EXAMPLES = 3
 
 
 class Head(NamedTuple):
-    """A head; layer and head are counted from 0."""
+    """A head; layer and head are sentence_counts from 0."""
 
     kind: Kind
     layer: int
@@ -48,14 +48,14 @@ class LookStatistics:
         return self.looks / self.total if self.total else 0.0
 
 
-def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[LookStatistics]:
-    """Find the heads that look from one word to another with a weight of at least `least`, most frequent first.
+def find_looks(folder: Path, start: str, end: str, min_weight: float = 0.3) -> list[LookStatistics]:
+    """Find the heads that look from one word to another with a weight of at least `min_weight`, most frequent first.
 
     Words are compared without case. `</s>` and other special tokens are separate words.
     """
     plan = require_complete(folder)
     if "looks" not in plan.measures:
-        raise CommandError(f"{folder} was surveyed without looks, which a search needs. Add it to --measure.")
+        raise CommandError(f"{folder} was surveyed without looks, which a search needs. Add looks to --measure.")
     row_word, key_word = start.casefold(), end.casefold()
     results: dict[Head, LookStatistics] = {}
     for heads, sentences in _tables(folder):
@@ -76,34 +76,36 @@ def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[L
             rows, keys = sides[row["sentence"]][row["kind"]]
             head = Head(row["kind"], row["layer"], row["head"])
             statistics = results.setdefault(head, LookStatistics(head))
-            _count(statistics, row, rows, keys, row_word, key_word, least, texts[row["sentence"]])
+            _count_looks(statistics, row, rows, keys, row_word, key_word, min_weight, texts[row["sentence"]])
     return sorted(
         (entry for entry in results.values() if entry.looks),
         key=lambda entry: (-entry.share, -entry.weight, entry.head),
     )
 
 
-def _count(
-    one: LookStatistics,
+def _count_looks(
+    statistics: LookStatistics,
     row: dict[str, Any],
     rows: list[str],
     keys: list[str],
-    target_word: str,
-    end: str,
-    least: float,
+    row_word: str,
+    key_word: str,
+    min_weight: float,
     text: Any,
 ) -> None:
     key_indices = np.frombuffer(row["looks_at"], dtype="<u2")
     weights = np.frombuffer(row["looks_with"], dtype=np.uint8) / LOOK_SCALE
     for place, word in enumerate(rows):
-        if word != target_word:
+        if word != row_word:
             continue
-        one.total += 1
-        if keys[key_indices[place]] == end and weights[place] >= least:
-            one.looks += 1
-            one.weight += float(weights[place])
+        statistics.total += 1
+        if keys[key_indices[place]] == key_word and weights[place] >= min_weight:
+            statistics.looks += 1
+            statistics.weight += float(weights[place])
             example = (float(weights[place]), row["sentence"], text["source"], text["target"])
-            one.examples = sorted({*one.examples, example}, key=lambda entry: (-entry[0], entry[1]))[:EXAMPLES]
+            statistics.examples = sorted({*statistics.examples, example}, key=lambda entry: (-entry[0], entry[1]))[
+                :EXAMPLES
+            ]
 
 
 def _words(row: dict[str, Any], kind: str) -> tuple[list[str], list[str]]:
@@ -133,15 +135,15 @@ def summarise(folder: Path) -> dict[Kind, SurveySummary]:
     totals: dict[tuple[str, str], list[np.ndarray]] = {}
     roles: dict[Head, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     shapes: dict[str, tuple[int, int]] = {}
-    counted: dict[str, int] = defaultdict(int)
+    sentence_counts: dict[str, int] = defaultdict(int)
     for heads, _ in _tables(folder):
         for kind in KINDS:
             table = heads.filter(polars().col("kind") == kind)
             if not len(table):
                 continue
             shape = shapes.setdefault(kind, (table["layer"].max() + 1, table["head"].max() + 1))
-            counted[kind] += len(table) // (shape[0] * shape[1])
-            for name in _measured(table):
+            sentence_counts[kind] += len(table) // (shape[0] * shape[1])
+            for name in _measure_columns(table):
                 values = table[name].to_numpy().astype(np.float64).reshape(-1, *shape)  # [sentence, layer, head]
                 present = ~np.isnan(values)
                 filled = np.where(present, values, 0)
@@ -161,7 +163,7 @@ def summarise(folder: Path) -> dict[Kind, SurveySummary]:
                 spreads[name] = np.sqrt(np.maximum(squares / divisor - means[name] ** 2, 0))
         layers, head_count = shapes[kind]
         role_counts = [[dict(roles[Head(kind, layer, head)]) for head in range(head_count)] for layer in range(layers)]
-        results[kind] = SurveySummary(counted[kind], means, spreads, role_counts)
+        results[kind] = SurveySummary(sentence_counts[kind], means, spreads, role_counts)
     return results
 
 
@@ -192,7 +194,7 @@ def rank_heads(folder: Path) -> list[AlignmentResult]:
     return sorted(ranked, key=lambda result: result.errors.rate)
 
 
-def _measured(table: Any) -> list[str]:
+def _measure_columns(table: Any) -> list[str]:
     keys = {"sentence", "kind", "layer", "head", "role", "looks_at", "looks_with", *ALIGNMENT_COLUMNS}
     return [name for name in table.columns if name not in keys]
 

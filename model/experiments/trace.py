@@ -17,10 +17,10 @@ from headlight.model.measures.trace_records import (
     AttentionTrace,
     DecoderLayerTrace,
     FeedForwardTrace,
+    Float64Array,
     NormTrace,
-    Numbers,
     Trace,
-    norm_trace,
+    record_norm,
 )
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
@@ -51,7 +51,7 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
         memory = passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
         logits = passes.decoder(inputs, passes.decoder.new_state(memory, cached=False))
     decoder: Any = model.decoder
-    positioned = _array(activations["decoder.embedding.positioned"])
+    with_positions = _array(activations["decoder.embedding.positioned"])
     last_stream = _array(activations[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
     return Trace(
         encoder=[
@@ -61,9 +61,9 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
             for index, layer in enumerate(_layers(model.encoder))
         ],
         decoder=[_decoder_layer(activations, layer, index) for index, layer in enumerate(_layers(decoder))],
-        embedded=_array(activations["decoder.embedding.embedded"]),
-        positioned=positioned,
-        embedding_norm=traced_norm(decoder.embedding.norm, positioned) if config.embedding_norm else None,
+        embeddings=_array(activations["decoder.embedding.embedded"]),
+        embeddings_with_positions=with_positions,
+        embedding_norm=traced_norm(decoder.embedding.norm, with_positions) if config.embedding_norm else None,
         final_norm=traced_norm(decoder.final_norm, last_stream) if config.final_norm else None,
         output_scale=decoder.output.scale or 1.0,
         logits=logits[0].double().cpu().numpy(),
@@ -106,31 +106,31 @@ def _attention(
     weights, values = (_array(activations[f"{path}.{name}_attention.{probe}"]) for probe in ("weights", "values"))
     carried = _array(activations[f"{path}.around_{name}_attention.carried"])
     matrix = attention.output.weight.detach().double().cpu().numpy()  # [d_model, heads × width]
-    output = matrix.T.reshape(attention.heads, attention.head_width, -1)
+    output_weight = matrix.T.reshape(attention.heads, attention.head_width, -1)
     bias = _parameter(attention.output.bias, carried.shape[-1])
     norm = None
     if not around.norm_first:
-        mixed = weights @ values  # [heads, queries, width]
-        norm = traced_norm(around.norm, carried + np.einsum("hqw,hwd->qd", mixed, output) + bias)
-    return AttentionTrace(weights, values, output, bias, carried, norm)
+        head_values = weights @ values  # [heads, queries, width]
+        norm = traced_norm(around.norm, carried + np.einsum("hqw,hwd->qd", head_values, output_weight) + bias)
+    return AttentionTrace(weights, values, output_weight, bias, carried, norm)
 
 
-def traced_norm(norm: nn.Module, inputs: Numbers) -> NormTrace:
+def traced_norm(norm: nn.Module, inputs: Float64Array) -> NormTrace:
     """Trace a norm of the model, with its scale for these inputs, `[tokens, d_model]`."""
     centred = isinstance(norm, nn.LayerNorm)
     epsilon: Any = norm.eps if isinstance(norm, nn.LayerNorm) else norm.epsilon
-    gain, shift = _parameter(norm.weight, inputs.shape[-1]), getattr(norm, "bias", None)
-    bias = None if shift is None else _parameter(shift, inputs.shape[-1])
-    return norm_trace(inputs, gain, bias, float(epsilon), centred=centred)
+    weight, bias = _parameter(norm.weight, inputs.shape[-1]), getattr(norm, "bias", None)
+    bias = None if bias is None else _parameter(bias, inputs.shape[-1])
+    return record_norm(inputs, weight, bias, float(epsilon), centred=centred)
 
 
-def _parameter(parameter: Any, width: int) -> Numbers:
+def _parameter(parameter: Any, width: int) -> Float64Array:
     if parameter is None:
         return np.zeros(width)
-    result: Numbers = parameter.detach().double().cpu().numpy()
+    result: Float64Array = parameter.detach().double().cpu().numpy()
     return result
 
 
-def _array(tensor: torch.Tensor) -> Numbers:
-    result: Numbers = tensor[0].double().cpu().numpy()
+def _array(tensor: torch.Tensor) -> Float64Array:
+    result: Float64Array = tensor[0].double().cpu().numpy()
     return result

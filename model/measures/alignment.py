@@ -26,7 +26,7 @@ Links = frozenset[Link]
 Spans = Sequence[tuple[int, int]]  # start and end of each word of a sentence, in characters
 LINK_PATTERN = re.compile(r"(?P<source>\d+)(?P<sure>[-?])(?P<target>\d+)(?P<possible>p?)", flags=re.ASCII)
 BOOTSTRAP_SAMPLES = 1000
-PERCENTILES = (2.5, 97.5)  # per cent
+PERCENTILES = (2.5, 97.5)
 
 
 class GoldLinks(NamedTuple):
@@ -202,11 +202,11 @@ def parse_links(text: str, source_words: int, target_words: int) -> GoldLinks:
     for entry in text.split():
         match = LINK_PATTERN.fullmatch(entry)
         if match is None:
-            raise CommandError(f"{entry!r} is no link: write 3-4 for a sure one, or 3?4 for a possible one.")
+            raise CommandError(f"{entry!r} is not a link. Write 3-4 for a sure link or 3?4 for a possible one.")
         link = (int(match["source"]), int(match["target"]))
         for side, index, word_count in zip(("source", "target"), link, (source_words, target_words), strict=True):
             if index >= word_count:
-                raise CommandError(f"{entry!r}: the {side} has {word_count} words, counted from 0. Mend the link.")
+                raise CommandError(f"{entry!r}: the {side} has {word_count} words, counted from 0. Correct the link.")
         possible.add(link)
         if match["sure"] == "-" and not match["possible"]:
             sure.add(link)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-LONGEST = 6  # characters of the longest n-gram
+MAX_LENGTH = 6  # characters of an n-gram
 BETA = 2  # recall counts twice as much as precision
 
 
@@ -20,8 +20,11 @@ def chrf(text: str, reference: str) -> float:
     text_characters, reference_characters = "".join(text.split()), "".join(reference.split())
     precision = recall = 0.0
     orders = 0
-    for length in range(1, LONGEST + 1):
-        text_counts, reference_counts = _runs(text_characters, length), _runs(reference_characters, length)
+    for length in range(1, MAX_LENGTH + 1):
+        text_counts, reference_counts = (
+            _count_ngrams(text_characters, length),
+            _count_ngrams(reference_characters, length),
+        )
         if not text_counts or not reference_counts:
             continue
         shared = sum((text_counts & reference_counts).values())
@@ -34,5 +37,5 @@ def chrf(text: str, reference: str) -> float:
     return 100 * (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
 
 
-def _runs(text: str, length: int) -> Counter[str]:
+def _count_ngrams(text: str, length: int) -> Counter[str]:
     return Counter(text[start : start + length] for start in range(len(text) - length + 1))

@@ -1,7 +1,7 @@
 """Direct effect of each decoder component on a logit (https://arxiv.org/abs/2104.07143 and earlier work).
 
 The residual stream is the sum of the embedding, the positions, the outputs of all heads and feed-forward networks, and
-biases. With the scale of every norm fixed to its value in this run, a logit is a sum of the same terms:
+biases. With the divisor of every norm fixed at its value in this pass, a logit is a sum of the same terms:
 
     logit = Σ (part after the norms that follow it) · row of the output matrix + biases
 
@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from headlight.model.measures.trace_records import AttentionTrace, FeedForwardTrace, NormTrace, Numbers, Trace
+from headlight.model.measures.trace_records import AttentionTrace, FeedForwardTrace, Float64Array, NormTrace, Trace
 from headlight.model.records import Kind
 
 TermPart = Literal["embedding", "positions", "head", "feed_forward", "bias"]
@@ -32,26 +32,26 @@ class LogitTerm:
     kind: Kind | None  # only for heads
     layer: int | None
     head: int | None
-    effects: Numbers  # [words]
+    effects: Float64Array  # [words]
 
 
-def direct_effects(trace: Trace, row: int, matrix: Numbers, biases: Numbers) -> list[LogitTerm]:
+def direct_effects(trace: Trace, row: int, matrix: Float64Array, biases: Float64Array) -> list[LogitTerm]:
     """Split some logits of one row into terms, which sum to the logits.
 
     Args:
         trace: The recorded forward pass.
-        row: Index of the token that is being written.
+        row: Index of the generated token.
         matrix: Rows of the output matrix for the words, `[words, d_model]`.
         biases: Output biases of the words, `[words]`.
     """
-    embedded, positioned = trace.embedded[row], trace.positioned[row]
-    if embedded.shape == positioned.shape:
+    embedding, with_position = trace.embeddings[row], trace.embeddings_with_positions[row]
+    if embedding.shape == with_position.shape:
         parts: list[TermName] = [("embedding", None, None, None), ("positions", None, None, None)]
-        vectors = np.stack([embedded, positioned - embedded])
+        vectors = np.stack([embedding, with_position - embedding])
     else:  # positions are concatenated, not added
         parts = [("embedding", None, None, None)]
-        vectors = positioned[None]
-    constant: Numbers = np.zeros(vectors.shape[-1])
+        vectors = with_position[None]
+    constant: Float64Array = np.zeros(vectors.shape[-1])
     vectors, constant = _through_norm(trace.embedding_norm, vectors, constant, row)
     for layer, block in enumerate(trace.decoder):
         for kind, part in zip(KINDS, block.parts, strict=True):
@@ -70,7 +70,7 @@ def direct_effects(trace: Trace, row: int, matrix: Numbers, biases: Numbers) -> 
     return [*terms, LogitTerm("bias", None, None, None, trace.output_scale * matrix @ constant + biases)]
 
 
-def propagate(trace: Trace, kind: Kind, layer: int, row: int, vectors: Numbers) -> Numbers:
+def propagate(trace: Trace, kind: Kind, layer: int, row: int, vectors: Float64Array) -> Float64Array:
     """Propagate vectors that a head adds to the stream, `[…, d_model]`, to the output, through all later norms."""
     reached = False
     for layer_index, name, part in _ordered_terms(trace):
@@ -92,13 +92,15 @@ def _ordered_terms(trace: Trace) -> Iterator[tuple[int, Kind | None, AttentionTr
             yield layer, name, part
 
 
-def _part_output(part: AttentionTrace | FeedForwardTrace, row: int) -> Numbers:
+def _part_output(part: AttentionTrace | FeedForwardTrace, row: int) -> Float64Array:
     """Return what the heads or the network add to the stream, without biases, `[heads or 1, d_model]`."""
     if isinstance(part, AttentionTrace):
         return part.head_outputs(row)
-    output: Numbers = (part.output[row] - part.bias)[None]
+    output: Float64Array = (part.output[row] - part.bias)[None]
     return output
 
 
-def _through_norm(norm: NormTrace | None, vectors: Numbers, constant: Numbers, row: int) -> tuple[Numbers, Numbers]:
+def _through_norm(
+    norm: NormTrace | None, vectors: Float64Array, constant: Float64Array, row: int
+) -> tuple[Float64Array, Float64Array]:
     return (vectors, constant) if norm is None else (norm.apply_linear(vectors, row), norm.apply(constant, row))

@@ -63,9 +63,11 @@ def maximum(maps: Sequence[AttentionMap]) -> AttentionMap:
     return _combine(maps, lambda weights: weights.max(axis=0))
 
 
-def group_tokens(tokens: Sequence[Token], together: Callable[[Token, Token], bool]) -> Groups:
-    """Split tokens into runs. `together` decides whether two neighbours belong to the same run."""
-    starts = [index for index, _ in enumerate(tokens) if not index or not together(tokens[index - 1], tokens[index])]
+def group_tokens(tokens: Sequence[Token], belong_together: Callable[[Token, Token], bool]) -> Groups:
+    """Split tokens into runs. `belong_together` decides whether two neighbours belong to the same run."""
+    starts = [
+        index for index, _ in enumerate(tokens) if not index or not belong_together(tokens[index - 1], tokens[index])
+    ]
     return tuple(range(start, end) for start, end in pairwise([*starts, len(tokens)]))
 
 
@@ -89,13 +91,13 @@ def join_tokens(tokens: Sequence[Token]) -> Token:
     )
 
 
-def _merge(map: AttentionMap, together: Callable[[Token, Token], bool]) -> AttentionMap:  # noqa: A002
-    rows, columns = group_tokens(map.rows, together), group_tokens(map.columns, together)
+def _merge(map: AttentionMap, belong_together: Callable[[Token, Token], bool]) -> AttentionMap:  # noqa: A002
+    rows, columns = group_tokens(map.rows, belong_together), group_tokens(map.columns, belong_together)
     column_groups = _group_matrix(columns, len(map.columns))  # [words, columns]
     row_groups = _group_matrix(rows, len(map.rows))  # [words, rows]
     weights = (row_groups / np.maximum(row_groups.sum(axis=1, keepdims=True), 1)) @ map.weights @ column_groups.T
     allowed = row_groups @ map.allowed.astype(np.float32) @ column_groups.T > 0
-    previous_runs = {index: run for run in group_tokens(map.previous_tokens, together) for index in run}
+    previous_runs = {index: run for run in group_tokens(map.previous_tokens, belong_together) for index in run}
     return replace(
         map,
         weights=read_only(np.where(allowed, weights, 0).astype(np.float32)),
@@ -116,7 +118,7 @@ def _group_matrix(groups: Groups, length: int) -> FloatArray:
     return table
 
 
-def _combine(maps: Sequence[AttentionMap], how: Callable[[FloatArray], FloatArray]) -> AttentionMap:
+def _combine(maps: Sequence[AttentionMap], reduce: Callable[[FloatArray], FloatArray]) -> AttentionMap:
     if not maps:
         raise RequestError("no_map", field="head")
     first = maps[0]
@@ -127,7 +129,7 @@ def _combine(maps: Sequence[AttentionMap], how: Callable[[FloatArray], FloatArra
     layers, heads = {attention_map.layer for attention_map in maps}, {attention_map.head for attention_map in maps}
     return replace(
         first,
-        weights=read_only(how(np.stack([attention_map.weights for attention_map in maps]))),
+        weights=read_only(reduce(np.stack([attention_map.weights for attention_map in maps]))),
         layer=first.layer if len(layers) == 1 else NO_LAYER,
         head=first.head if len(heads) == 1 else None,
     )

@@ -51,14 +51,14 @@ class _WordSpan:
     places: Positions
 
 
-_Both = tuple[list[_WordSpan], list[_WordSpan]]  # words of the first and the second side that form a unit
+_WordUnit = tuple[list[_WordSpan], list[_WordSpan]]  # words of the first and the second side that form a unit
 
 
 def match_tokens(first: Sequence[Token], first_text: str, second: Sequence[Token], second_text: str) -> TokenMatching:
     """Match the tokens of two sentences. `start` and `end` of a token count characters of its text."""
     same = first_text == second_text
     sides = _words(first), _words(second)
-    word_groups = _by_characters(*sides) if same else _by_order(*sides, first_text, second_text)
+    word_groups = _match_characters(*sides) if same else _match_words(*sides, first_text, second_text)
     units, pairs = [], []
     for first_words, second_words in word_groups:
         text, words = (first_text, first_words) if first_words else (second_text, second_words)
@@ -71,7 +71,7 @@ def match_tokens(first: Sequence[Token], first_text: str, second: Sequence[Token
             for right in unit.second
             if max(first[left].start + shift, second[right].start) < min(first[left].end + shift, second[right].end)
         ]
-    specials = list(_specials(first, second))
+    specials = list(_match_specials(first, second))
     pairs += [(unit.first[0], unit.second[0]) for unit in specials if unit.is_matched]
     leading = [unit for unit in specials if _is_leading(unit.first, first) or _is_leading(unit.second, second)]
     trailing = [unit for unit in specials if unit not in leading]
@@ -100,10 +100,10 @@ def _words(tokens: Sequence[Token]) -> list[_WordSpan]:
     return results
 
 
-def _by_characters(first: list[_WordSpan], second: list[_WordSpan]) -> Iterator[_Both]:
+def _match_characters(first: list[_WordSpan], second: list[_WordSpan]) -> Iterator[_WordUnit]:
     """Yield the units of one text. Words are joined if a word of the other side overlaps them."""
     words = sorted([*((word, 0) for word in first), *((word, 1) for word in second)], key=lambda item: item[0].start)
-    unit: _Both = ([], [])
+    unit: _WordUnit = ([], [])
     end = 0
     for word, side in words:
         if any(unit) and word.start >= end:
@@ -115,7 +115,9 @@ def _by_characters(first: list[_WordSpan], second: list[_WordSpan]) -> Iterator[
         yield unit
 
 
-def _by_order(first: list[_WordSpan], second: list[_WordSpan], first_text: str, second_text: str) -> Iterator[_Both]:
+def _match_words(
+    first: list[_WordSpan], second: list[_WordSpan], first_text: str, second_text: str
+) -> Iterator[_WordUnit]:
     """Yield the units of two texts: their longest common sequence of words, and in between the unmatched words."""
     first_words = [first_text[word.start : word.end].lower() for word in first]
     second_words = [second_text[word.start : word.end].lower() for word in second]
@@ -141,7 +143,7 @@ def _by_order(first: list[_WordSpan], second: list[_WordSpan], first_text: str, 
             j += 1
 
 
-def _specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator[MatchedUnit]:
+def _match_specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator[MatchedUnit]:
     """Yield the special tokens. Tokens with the same name match in order: the first with the first, and so on."""
     unmatched: dict[str, list[int]] = defaultdict(list)
     for index, token in enumerate(second):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from headlight.model.measures.trace_records import AttentionTrace, Numbers, Trace
+from headlight.model.measures.trace_records import AttentionTrace, Float64Array, Trace
 
 
-def weighted_value_norms(attention: AttentionTrace) -> Numbers:
+def weighted_value_norms(attention: AttentionTrace) -> Float64Array:
     """Return the norm of each key's weighted value in each query's residual stream, `[queries, keys]`."""
     values = attention.value_outputs()
     rows = [
@@ -22,7 +22,7 @@ def weighted_value_norms(attention: AttentionTrace) -> Numbers:
     return np.stack(rows)
 
 
-def cross_value_norms(trace: Trace) -> Numbers:
+def cross_value_norms(trace: Trace) -> Float64Array:
     """Return these norms for cross-attention, averaged over layers, `[target, source]`."""
-    norms: Numbers = np.mean([weighted_value_norms(layer.cross_attention) for layer in trace.decoder], axis=0)
+    norms: Float64Array = np.mean([weighted_value_norms(layer.cross_attention) for layer in trace.decoder], axis=0)
     return norms

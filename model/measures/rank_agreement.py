@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.trace_records import Float64Array
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
@@ -38,7 +38,7 @@ def area_between(curve: Sequence[float], other: Sequence[float]) -> float:
     return float((gaps[:-1] + gaps[1:]).mean() / 2) if len(gaps) > 1 else 0.0
 
 
-def resample(curve: Sequence[float], points: int) -> Numbers:
+def resample(curve: Sequence[float], points: int) -> Float64Array:
     """Interpolate a curve at `points` evenly spaced positions."""
     values = np.asarray(curve, dtype=np.float64)
     return np.interp(np.linspace(0, len(values) - 1, points), np.arange(len(values)), values)

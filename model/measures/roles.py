@@ -3,12 +3,12 @@
 A role is a set of cells. Its share is the mean weight that a row gives to these cells, and its chance is the share of a
 uniform row. In a short sentence every set of cells has a large share, so a role must also exceed chance:
 
-    share ≥ LEAST    and    (share − chance) / (1 − chance) ≥ LEAST_EXCESS
+    share ≥ MIN_SHARE    and    (share − chance) / (1 − chance) ≥ MIN_EXCESS
 
 If several roles qualify, the one with the largest excess, share − chance, applies. Roles of many cells, such as
 "before" (all tokens before the query), have higher thresholds and apply only if no narrow role qualifies. If no role
 qualifies, a head "spreads" if a row covers at least half of the allowed keys:
-(2^entropy − 1) / (allowed keys − 1) ≥ SPREAD_FROM. All other heads are unclear.
+(2^entropy − 1) / (allowed keys − 1) ≥ MIN_COVERAGE. All other heads are unclear.
 
 Rows with a single allowed key, such as the first row of the decoder, are ignored, and so is a role for which fewer than
 half of the rows have a cell. Over a corpus, shares, chances and coverage are means over the sentences that have them.
@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from headlight.model.measures.map_reduction import group_tokens
-from headlight.model.measures.statistics import NEAREST, MapGeometry, map_geometry, row_entropy
+from headlight.model.measures.statistics import MAX_DIAGONAL_DISTANCE, MapGeometry, map_geometry, row_entropy
 from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, Translation
 
 RoleName = Literal[
@@ -37,11 +37,11 @@ RoleName = Literal[
     "start", "end", "punctuation",  # all kinds
     "spreads", "unclear",
 ]  # fmt: skip
-LEAST, LEAST_EXCESS = 0.4, 0.3
+MIN_SHARE, MIN_EXCESS = 0.4, 0.3
 WIDE_ROLES: tuple[RoleName, ...] = ("before", "ahead", "around")
 NEIGHBOURHOOD = 2  # tokens on either side
-LEAST_WIDE, LEAST_EXCESS_WIDE = 0.75, 0.5
-SPREAD_FROM = 0.5
+MIN_SHARE_WIDE, MIN_EXCESS_WIDE = 0.75, 0.5
+MIN_COVERAGE = 0.5
 ENTROPY_BATCH = 1 << 18  # weights whose entropies are computed together
 # Roles of each kind of attention, in the order of the arrays below.
 ROLES: dict[Kind, tuple[RoleName, ...]] = {
@@ -73,7 +73,7 @@ class RoleShares:
 
 def head_roles(translation: Translation) -> dict[Kind, list[list[Role]]]:
     """Return the roles of all heads, kind → `[layer][head]`, with averages of the layers and heads as last entries."""
-    return {kind: _of_kind(translation, kind) for kind in KINDS}
+    return {kind: _roles_of_heads(translation, kind) for kind in KINDS}
 
 
 def role_shares(translation: Translation, kind: Kind) -> RoleShares:
@@ -86,21 +86,21 @@ def assign_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: 
     excess = np.nan_to_num(shares - chances, nan=-1.0)  # [layer, head, role]
     max_excess = np.maximum(1 - chances, np.finfo(np.float32).tiny)
     wide = np.isin(ROLES[kind], WIDE_ROLES)  # [role]
-    least, least_excess = np.where(wide, LEAST_WIDE, LEAST), np.where(wide, LEAST_EXCESS_WIDE, LEAST_EXCESS)
+    min_share, min_excess = np.where(wide, MIN_SHARE_WIDE, MIN_SHARE), np.where(wide, MIN_EXCESS_WIDE, MIN_EXCESS)
     # In float32, the sum of a row with a share of exactly 0.4 may be rounded down.
-    clear = (shares >= least - 1e-6) & (excess / max_excess >= least_excess - 1e-6) & (chances < 1)
+    clear = (shares >= min_share - 1e-6) & (excess / max_excess >= min_excess - 1e-6) & (chances < 1)
     best = np.where(clear, excess - 2 * wide, excess - 9).argmax(axis=-1)  # [layer, head]; narrow roles have priority
     names = np.array(ROLES[kind], dtype=object)[best]
     has_role = np.take_along_axis(clear, best[..., None], axis=-1)[..., 0]
     value = np.nan_to_num(np.take_along_axis(shares, best[..., None], axis=-1)[..., 0])
-    spreads = ~has_role & (coverage >= SPREAD_FROM)
+    spreads = ~has_role & (coverage >= MIN_COVERAGE)
     return (
         np.where(has_role, names, np.where(spreads, "spreads", "unclear")),
         np.where(spreads, coverage, value),
     )
 
 
-def _of_kind(translation: Translation, kind: Kind) -> list[list[Role]]:
+def _roles_of_heads(translation: Translation, kind: Kind) -> list[list[Role]]:
     weights = translation.attention.of(kind)  # [layer, head, row, column]
     if not weights.size:
         return []
@@ -137,16 +137,16 @@ class _RoleCells:
     def __init__(self, translation: Translation, kind: Kind) -> None:
         geometry = map_geometry(translation, kind)
         cells = _cells(translation, kind, geometry)
-        self.choice, counts = geometry.rows_with_choice, geometry.allowed.sum(axis=1)
-        self.further = counts[self.choice] - 1  # allowed keys minus one, for rows with a choice
+        self.rows, counts = geometry.rows_with_several_keys, geometry.allowed.sum(axis=1)
+        self.other_keys = counts[self.rows] - 1  # [row]
         self.chances = np.full(len(ROLES[kind]), np.nan, dtype=np.float32)
-        self.numbers: list[int] = []  # indices of the possible roles
+        self.role_indices: list[int] = []  # indices of the possible roles
         means = []
         for index, name in enumerate(ROLES[kind]):
             possible = cells[name] & geometry.allowed
-            eligible = possible.any(axis=1) & self.choice
-            if eligible.any() and eligible.sum() * 2 >= self.choice.sum():
-                self.numbers.append(index)
+            eligible = possible.any(axis=1) & self.rows
+            if eligible.any() and eligible.sum() * 2 >= self.rows.sum():
+                self.role_indices.append(index)
                 self.chances[index] = (possible[eligible].sum(axis=1) / counts[eligible]).mean()
                 # The role as a map. Its product with a head's map is the mean weight on the role over the rows.
                 means.append(possible * (eligible / eligible.sum())[:, None])  # [rows, columns]
@@ -158,26 +158,26 @@ class _RoleCells:
         shares = np.full((layers, heads, len(self.chances)), np.nan, dtype=np.float32)
         if self.means is not None:
             result = weights.reshape(layers * heads, queries * keys) @ self.means.T
-            shares[..., self.numbers] = result.reshape(layers, heads, -1)
-        if not self.choice.any():
+            shares[..., self.role_indices] = result.reshape(layers, heads, -1)
+        if not self.rows.any():
             undefined = np.full((layers, heads), np.nan, dtype=np.float32)
             return RoleShares(shares, self.chances, undefined, undefined)
-        # Three times as fast: a few layers at a time, so that intermediate arrays fit into the CPU cache.
+        # A few layers at a time: intermediate arrays then fit into the CPU cache, which is three times as fast.
         step = max(1, ENTROPY_BATCH // max(1, heads * queries * keys))
-        parts = [row_entropy(weights[first : first + step, :, self.choice]) for first in range(0, layers, step)]
+        parts = [row_entropy(weights[first : first + step, :, self.rows]) for first in range(0, layers, step)]
         effective = np.exp2(np.concatenate(parts))  # [layer, head, row]
-        coverage = ((effective - 1) / self.further).mean(axis=-1)
+        coverage = ((effective - 1) / self.other_keys).mean(axis=-1)
         return RoleShares(shares, self.chances, coverage.astype(np.float32), effective.mean(axis=-1).astype(np.float32))
 
 
-def _cells(translation: Translation, kind: Kind, place: MapGeometry) -> dict[RoleName, BoolArray]:
+def _cells(translation: Translation, kind: Kind, geometry: MapGeometry) -> dict[RoleName, BoolArray]:
     """Return the cells of each role, `[row, column]`."""
-    offset, all_rows = place.offset, np.ones((len(place.allowed), 1), dtype=np.bool_)
-    first, last = _attention_sinks(place.columns)
+    offset, all_rows = geometry.offset, np.ones((len(geometry.allowed), 1), dtype=np.bool_)
+    first, last = _attention_sinks(geometry.columns)
     cells: dict[RoleName, BoolArray] = {
         "start": all_rows & first,
         "end": all_rows & last,
-        "punctuation": all_rows & place.punctuation,
+        "punctuation": all_rows & geometry.punctuation,
     }
     if kind == "encoder":
         cells |= {"same": offset == 0, "previous": offset == -1, "next": offset == 1}
@@ -187,7 +187,7 @@ def _cells(translation: Translation, kind: Kind, place: MapGeometry) -> dict[Rol
     else:
         linked = aligned_cells(translation)
         cells |= {"aligns": linked, "behind": np.concatenate([np.zeros_like(linked[:1]), linked[:-1]])}
-        cells |= {"diagonal": np.abs(offset) <= NEAREST}
+        cells |= {"diagonal": np.abs(offset) <= MAX_DIAGONAL_DISTANCE}
     return cells
 
 

@@ -1,7 +1,7 @@
 """Measures that reduce a head's map to one number, such as entropy, distance or the share of a position.
 
-The arrays are `[layer, head]`. A measure is the mean over the rows that have a choice, that is, at least two allowed
-keys. The share of a position, such as the previous token, is the mean over those rows in which the position is allowed.
+The arrays are `[layer, head]`. A measure is the mean over the rows with at least two allowed keys. The share of a
+position, such as the previous token, is the mean over those of these rows in which the position is allowed.
 A measure is NaN for a map without such rows, and for a kind of attention to which it does not apply. To add a measure,
 write a function and register it in `STATISTICS`; `docs/measures.md` describes the limits of each measure.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from headlight.model.errors import choice_error
 from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, Translation
 
-NEAREST = 0.5  # cells at most this many tokens from the diagonal count as on it
+MAX_DIAGONAL_DISTANCE = 0.5  # tokens; cells up to this distance count as on the diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class MapGeometry:
     columns: tuple[Token, ...]
 
     @cached_property
-    def rows_with_choice(self) -> BoolArray:
+    def rows_with_several_keys(self) -> BoolArray:
         """Rows with at least two allowed keys, `[query]`."""
         return np.asarray(self.allowed.sum(axis=1) > 1)
 
@@ -87,13 +87,13 @@ def measure(translation: Translation, kind: Kind, name: str) -> FloatArray:
     """Compute one measure of every head, `[layer, head]`, by its name in `STATISTICS`."""
     if name not in STATISTICS:
         raise choice_error("view", name, STATISTICS)
-    return _measured(translation.attention.of(kind), map_geometry(translation, kind), STATISTICS[name])
+    return _measure_or_nan(translation.attention.of(kind), map_geometry(translation, kind), STATISTICS[name])
 
 
 def measure_all(translation: Translation, kind: Kind) -> dict[str, FloatArray]:
     """Compute every measure of every head, name → `[layer, head]`."""
     weights, geometry = translation.attention.of(kind), map_geometry(translation, kind)
-    return {name: _measured(weights, geometry, statistic) for name, statistic in STATISTICS.items()}
+    return {name: _measure_or_nan(weights, geometry, statistic) for name, statistic in STATISTICS.items()}
 
 
 def measure_weights(weights: FloatArray, geometry: MapGeometry) -> dict[str, FloatArray]:
@@ -113,77 +113,83 @@ def row_entropy(weights: FloatArray) -> FloatArray:
 # ---------------------------------------------------------------- spread of a row
 
 
-def entropy(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def entropy(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the mean entropy of a row, in bits."""
-    return _mean(row_entropy(weights), place.rows_with_choice)
+    return _mean(row_entropy(weights), geometry.rows_with_several_keys)
 
 
-def relative_entropy(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def relative_entropy(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute entropy relative to its maximum: 0 for a single key, 1 for equal weights on all allowed keys."""
-    counts = place.allowed.sum(axis=1)  # [query]
-    return _mean(row_entropy(weights) / np.log2(np.maximum(counts, 2)), place.rows_with_choice)
+    counts = geometry.allowed.sum(axis=1)  # [query]
+    return _mean(row_entropy(weights) / np.log2(np.maximum(counts, 2)), geometry.rows_with_several_keys)
 
 
-def max_weight(weights: FloatArray, place: MapGeometry) -> FloatArray:
-    """Compute the highest weight of a row."""
-    return _mean(weights.max(axis=-1, initial=0), place.rows_with_choice)
+def max_weight(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
+    """Compute the mean over the rows of the largest weight."""
+    return _mean(weights.max(axis=-1, initial=0), geometry.rows_with_several_keys)
 
 
 # ---------------------------------------------------------------- distance of the keys
 
 
-def distance(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def distance(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the mean distance of the keys, in tokens, from the position of the query or from the diagonal."""
-    return _mean((weights * np.abs(place.offset)).sum(axis=-1), place.rows_with_choice)
+    return _mean((weights * np.abs(geometry.offset)).sum(axis=-1), geometry.rows_with_several_keys)
 
 
-def diagonality(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def diagonality(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute 1 − mean distance / largest distance: 1 for all weight on the diagonal, 0 for all on the farthest keys.
 
     This is the area under the share of weight within a distance r, for all r from zero to the largest distance.
     """
-    distances = np.abs(place.offset)  # [query, key]
-    farthest = np.where(place.allowed, distances, 0).max(axis=1, initial=0)  # [query]
+    distances = np.abs(geometry.offset)  # [query, key]
+    farthest = np.where(geometry.allowed, distances, 0).max(axis=1, initial=0)  # [query]
     means = (weights * distances).sum(axis=-1)  # [layer, head, query]
-    return _mean(1 - means / np.maximum(farthest, np.finfo(np.float32).tiny), place.rows_with_choice & (farthest > 0))
+    return _mean(
+        1 - means / np.maximum(farthest, np.finfo(np.float32).tiny), geometry.rows_with_several_keys & (farthest > 0)
+    )
 
 
 # ---------------------------------------------------------------- attended keys
 
 
-def same(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def same_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the share on the position of the query; in cross-attention, on the cells nearest to the diagonal."""
-    return _share(weights, place, np.abs(place.offset) <= NEAREST)
+    return _share(weights, geometry, np.abs(geometry.offset) <= MAX_DIAGONAL_DISTANCE)
 
 
-def previous(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def previous_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the share on the token before the position of the query."""
-    return _share(weights, place, (place.offset >= -1 - NEAREST) & (place.offset < -NEAREST))
+    return _share(
+        weights, geometry, (geometry.offset >= -1 - MAX_DIAGONAL_DISTANCE) & (geometry.offset < -MAX_DIAGONAL_DISTANCE)
+    )
 
 
-def following(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def next_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the share on the token after the position of the query."""
-    return _share(weights, place, (place.offset > NEAREST) & (place.offset <= 1 + NEAREST))
+    return _share(
+        weights, geometry, (geometry.offset > MAX_DIAGONAL_DISTANCE) & (geometry.offset <= 1 + MAX_DIAGONAL_DISTANCE)
+    )
 
 
-def first(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def first_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the share on the first key, in the decoder the start token."""
-    return _share(weights, place, _one_column(place, 0))
+    return _share(weights, geometry, _one_column(geometry, 0))
 
 
-def last(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def last_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the share on the last key, the end token of the source."""
-    return _share(weights, place, _one_column(place, -1))
+    return _share(weights, geometry, _one_column(geometry, -1))
 
 
-def punctuation(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def punctuation_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the share on punctuation; NaN for a sentence without punctuation."""
-    return _share(weights, place, place.allowed & place.punctuation)
+    return _share(weights, geometry, geometry.allowed & geometry.punctuation)
 
 
-def special(weights: FloatArray, place: MapGeometry) -> FloatArray:
+def special_share(weights: FloatArray, geometry: MapGeometry) -> FloatArray:
     """Compute the share on special tokens."""
-    return _share(weights, place, place.allowed & place.special)
+    return _share(weights, geometry, geometry.allowed & geometry.special)
 
 
 _VOITA = "https://arxiv.org/abs/1905.09418"
@@ -196,26 +202,26 @@ STATISTICS: dict[str, Statistic] = {
     "peak": Statistic(max_weight, "share", _VOITA),
     "distance": Statistic(distance, "tokens", _VIG),
     "diagonality": Statistic(diagonality, "share", _ZHANG),
-    "same": Statistic(same, "share", _CLARK),
-    "previous": Statistic(previous, "share", _CLARK),
-    "next": Statistic(following, "share", _CLARK, ("encoder", "cross")),
-    "first": Statistic(first, "share", "https://arxiv.org/abs/2309.17453"),
-    "last": Statistic(last, "share", _CLARK, ("encoder", "cross")),
-    "punctuation": Statistic(punctuation, "share", _CLARK),
-    "special": Statistic(special, "share", _CLARK),
+    "same": Statistic(same_share, "share", _CLARK),
+    "previous": Statistic(previous_share, "share", _CLARK),
+    "next": Statistic(next_share, "share", _CLARK, ("encoder", "cross")),
+    "first": Statistic(first_share, "share", "https://arxiv.org/abs/2309.17453"),
+    "last": Statistic(last_share, "share", _CLARK, ("encoder", "cross")),
+    "punctuation": Statistic(punctuation_share, "share", _CLARK),
+    "special": Statistic(special_share, "share", _CLARK),
 }
 
 
-def _measured(weights: FloatArray, place: MapGeometry, statistic: Statistic) -> FloatArray:
-    if place.kind not in statistic.kinds:
+def _measure_or_nan(weights: FloatArray, geometry: MapGeometry, statistic: Statistic) -> FloatArray:
+    if geometry.kind not in statistic.kinds:
         return np.full(weights.shape[:2], np.nan, dtype=np.float32)
-    return statistic.function(weights, place)
+    return statistic.function(weights, geometry)
 
 
-def _share(weights: FloatArray, place: MapGeometry, cells: BoolArray) -> FloatArray:
+def _share(weights: FloatArray, geometry: MapGeometry, cells: BoolArray) -> FloatArray:
     """Compute the mean weight on these cells, `[query, key]`, over the rows in which one of them is allowed."""
-    cells = cells & place.allowed
-    rows = place.rows_with_choice & cells.any(axis=1)
+    cells = cells & geometry.allowed
+    rows = geometry.rows_with_several_keys & cells.any(axis=1)
     queries, keys = cells.shape
     if not rows.any():
         return np.full(weights.shape[:2], np.nan, dtype=np.float32)
@@ -225,8 +231,8 @@ def _share(weights: FloatArray, place: MapGeometry, cells: BoolArray) -> FloatAr
     return result
 
 
-def _one_column(place: MapGeometry, key: int) -> BoolArray:
-    cells = np.zeros_like(place.allowed)
+def _one_column(geometry: MapGeometry, key: int) -> BoolArray:
+    cells = np.zeros_like(geometry.allowed)
     if cells.size:
         cells[:, key] = True
     return cells

@@ -12,66 +12,71 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.float64]
+Float64Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class NormTrace:
-    """A norm with the scale of this run, which makes it linear: gain · (x − mean x) / size, plus a shift."""
+    """A norm whose divisor is fixed at its value in this pass, which makes it linear.
 
-    sizes: Numbers  # [tokens]: divisor of each token's vector
-    gain: Numbers  # [d_model]
-    shift: Numbers  # [d_model]: zero in RMS norm
+    Its output is weight · (x − mean x) / divisor + bias.
+    """
+
+    divisors: Float64Array  # [tokens]
+    weight: Float64Array  # [d_model]
+    bias: Float64Array  # [d_model]: zero in RMS norm
     centred: bool  # whether the mean is subtracted: not in RMS norm
 
-    def apply_linear(self, vectors: Numbers, row: int) -> Numbers:
-        """Apply the norm without its shift to parts of a token's vector, `[…, d_model]`."""
+    def apply_linear(self, vectors: Float64Array, row: int) -> Float64Array:
+        """Apply the norm without its bias to summands of a token's vector, `[…, d_model]`."""
         centre = vectors.mean(axis=-1, keepdims=True) if self.centred else 0.0
-        normed: Numbers = (vectors - centre) / self.sizes[row] * self.gain
+        normed: Float64Array = (vectors - centre) / self.divisors[row] * self.weight
         return normed
 
-    def apply(self, vectors: Numbers, row: int) -> Numbers:
-        """Apply the norm with its shift to a whole vector."""
-        normed: Numbers = self.apply_linear(vectors, row) + self.shift
+    def apply(self, vectors: Float64Array, row: int) -> Float64Array:
+        """Apply the norm with its bias to a whole vector."""
+        normed: Float64Array = self.apply_linear(vectors, row) + self.bias
         return normed
 
-    def normalised_inputs(self, inputs: npt.NDArray[np.floating[Any]]) -> Numbers:
+    def apply_to_inputs(self, inputs: npt.NDArray[np.floating[Any]]) -> Float64Array:
         """Apply the norm to the vectors from which it was recorded, `[tokens, d_model]`."""
         return np.stack([self.apply(vector, row) for row, vector in enumerate(inputs.astype(np.float64))])
 
 
-def norm_trace(inputs: Numbers, gain: Numbers, shift: Numbers | None, epsilon: float, *, centred: bool) -> NormTrace:
+def record_norm(
+    inputs: Float64Array, weight: Float64Array, bias: Float64Array | None, epsilon: float, *, centred: bool
+) -> NormTrace:
     """Record the norm of these vectors, `[tokens, d_model]`."""
     centred_inputs = inputs - inputs.mean(axis=-1, keepdims=True) if centred else inputs
-    sizes = np.sqrt(np.square(centred_inputs).mean(axis=-1) + epsilon)
-    return NormTrace(sizes, gain, np.zeros_like(gain) if shift is None else shift, centred)
+    divisors = np.sqrt(np.square(centred_inputs).mean(axis=-1) + epsilon)
+    return NormTrace(divisors, weight, np.zeros_like(weight) if bias is None else bias, centred)
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionTrace:
-    """One attention sub-layer: weights, values, outputs and residual input."""
+    """One attention sub-layer: weights, values, output projection and residual input."""
 
-    weights: Numbers  # [heads, queries, keys]
-    values: Numbers  # [heads, keys, width]
-    output: Numbers  # [heads, width, d_model]: each head's part of the output matrix
-    bias: Numbers  # [d_model]
-    residual_input: Numbers  # [queries, d_model]
+    weights: Float64Array  # [heads, queries, keys]
+    values: Float64Array  # [heads, keys, width]
+    output_weight: Float64Array  # [heads, width, d_model]: each head's part of the output matrix
+    bias: Float64Array  # [d_model]
+    residual_input: Float64Array  # [queries, d_model]
     norm: NormTrace | None  # the norm after the residual sum; None with pre-norm
 
-    def value_outputs(self) -> Numbers:
+    def value_outputs(self) -> Float64Array:
         """Return the vector that each head and key adds to the stream per unit of weight, `[heads, keys, d_model]`."""
-        vectors: Numbers = self.values @ self.output
+        vectors: Float64Array = self.values @ self.output_weight
         return vectors
 
-    def head_outputs(self, row: int) -> Numbers:
+    def head_outputs(self, row: int) -> Float64Array:
         """Return the output of each head in the residual stream of one token, `[heads, d_model]`."""
-        mixed = np.einsum("hk,hkw->hw", self.weights[:, row], self.values)
-        outputs: Numbers = np.einsum("hw,hwd->hd", mixed, self.output)
+        head_values = np.einsum("hk,hkw->hw", self.weights[:, row], self.values)
+        outputs: Float64Array = np.einsum("hw,hwd->hd", head_values, self.output_weight)
         return outputs
 
-    def key_outputs(self, head: int, row: int) -> Numbers:
+    def key_outputs(self, head: int, row: int) -> Float64Array:
         """Return the output of each key through one head for one token, weight · value · output: `[keys, d_model]`."""
-        outputs: Numbers = self.weights[head, row][:, None] * (self.values[head] @ self.output[head])
+        outputs: Float64Array = self.weights[head, row][:, None] * (self.values[head] @ self.output_weight[head])
         return outputs
 
 
@@ -79,9 +84,9 @@ class AttentionTrace:
 class FeedForwardTrace:
     """One feed-forward sub-layer: output and residual input."""
 
-    output: Numbers  # [tokens, d_model], including the bias
-    bias: Numbers  # [d_model]
-    residual_input: Numbers  # [tokens, d_model]
+    output: Float64Array  # [tokens, d_model], including the bias
+    bias: Float64Array  # [d_model]
+    residual_input: Float64Array  # [tokens, d_model]
     norm: NormTrace | None
 
 
@@ -105,9 +110,9 @@ class Trace:
 
     encoder: Sequence[AttentionTrace]
     decoder: Sequence[DecoderLayerTrace]
-    embedded: Numbers  # [target, d_model]: decoder embeddings, before positions
-    positioned: Numbers  # [target, d_model]: decoder embeddings with positions
+    embeddings: Float64Array  # [target, d_model]: decoder embeddings, before positions
+    embeddings_with_positions: Float64Array  # [target, d_model]: decoder embeddings with positions
     embedding_norm: NormTrace | None  # the norm after the positions, in some models
     final_norm: NormTrace | None  # the decoder's final norm, in some models
     output_scale: float  # factor of the decoder's output before the projection to logits
-    logits: Numbers  # [target, vocabulary]
+    logits: Float64Array  # [target, vocabulary]

@@ -15,8 +15,8 @@ from tokenizers import AddedToken, models, pre_tokenizers
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
+from headlight.model.text.base_vocabulary import TokenizersVocabulary
 from headlight.model.text.byte_tokens import BYTE_BY_CHARACTER, BYTE_CHARACTERS, ByteTokens
-from headlight.model.text.library import LibraryVocabulary
 from headlight.model.text.vocabulary import reading_vocabulary
 
 FORMAT_NAME = "headlight-byte-pairs"
@@ -44,7 +44,7 @@ class BytePairVocabulary:
     end_id: int
 
 
-class BytePairTokenizer(LibraryVocabulary, ByteTokens):
+class BytePairTokenizer(TokenizersVocabulary, ByteTokens):
     """Text ↔ ids by bytes and their merges. Safe to share between threads."""
 
     def __init__(self, rules: BytePairVocabulary) -> None:
@@ -56,7 +56,7 @@ class BytePairTokenizer(LibraryVocabulary, ByteTokens):
         self.rules = rules
         self.spaced = rules.spaced
         self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
-        self._library = _library(rules)
+        self._tokenizer = _build_tokenizer(rules)
 
     def source_tokens(self, text: str) -> tuple[Token, ...]:
         """Return the tokens of a sentence and the end token, each with its position in the sentence and its word."""
@@ -96,10 +96,10 @@ def _check(rules: BytePairVocabulary) -> None:
     """Validate a vocabulary before the library reads it, because a damaged one can crash the library."""
     letters = {entry.text for entry in rules.entries if entry.kind == LETTERS}
     if not letters.issuperset(BYTE_CHARACTERS) or not all(BYTE_BY_CHARACTER.keys() >= set(text) for text in letters):
-        raise TokenizerError("The vocabulary is not one of bytes. Download it again.")
+        raise TokenizerError("The vocabulary is not byte-level. Download it again.")
     texts = [entry.text for entry in rules.entries if entry.kind != SPECIAL]
     if len(set(texts)) != len(texts) or not all(texts):
-        raise TokenizerError("The vocabulary has an entry that is empty or there twice. Download it again.")
+        raise TokenizerError("The vocabulary has an empty or duplicate entry. Download it again.")
     if not all({left, right, left + right} <= letters for left, right in rules.merges):
         raise TokenizerError("The vocabulary merges pieces that it does not have. Download it again.")
     for name in ("pad_id", "start_id", "end_id"):
@@ -107,12 +107,12 @@ def _check(rules: BytePairVocabulary) -> None:
             raise TokenizerError(f"The vocabulary has no entry {getattr(rules, name)} for {name}. Download it again.")
 
 
-def _library(rules: BytePairVocabulary) -> tokenizers.Tokenizer:
+def _build_tokenizer(rules: BytePairVocabulary) -> tokenizers.Tokenizer:
     vocabulary = {entry.text: token_id for token_id, entry in enumerate(rules.entries) if entry.kind != SPECIAL}
-    library = tokenizers.Tokenizer(models.BPE(vocabulary, list(rules.merges)))
-    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=rules.spaced, use_regex=rules.splits)
-    library.add_tokens([AddedToken(text, normalized=False) for text, kind in rules.entries if kind == WHOLE])
-    return library
+    backend = tokenizers.Tokenizer(models.BPE(vocabulary, list(rules.merges)))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=rules.spaced, use_regex=rules.splits)
+    backend.add_tokens([AddedToken(text, normalized=False) for text, kind in rules.entries if kind == WHOLE])
+    return backend
 
 
 def _entry_bytes(entry: ByteEntry) -> bytes:
@@ -125,7 +125,7 @@ def _entry_bytes(entry: ByteEntry) -> bytes:
 
 def _entry(text: Any, kind: Any) -> ByteEntry:
     if not isinstance(text, str) or kind not in KINDS:
-        raise ValueError(f"an entry is {text!r}, {kind!r}")
+        raise ValueError(f"{text!r}, {kind!r} is not an entry")
     return ByteEntry(text, kind)
 
 

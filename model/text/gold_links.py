@@ -110,9 +110,9 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, str | None]]]:
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise CommandError(f"{path} is not UTF-8 text. Convert it.") from error
+        raise CommandError(f"{path} is not UTF-8 text. Convert it to UTF-8.") from error
     if not rows:
-        raise CommandError(f"{path} has no lines below its columns. Write some.")
+        raise CommandError(f"{path} has no rows below its column names. Add some.")
     return names, rows
 
 

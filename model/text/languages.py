@@ -78,7 +78,7 @@ class Languages:
             default = getattr(self, side)
             if len(set(codes)) != len(codes) or (default and default not in codes):
                 raise CheckpointError(
-                    f"The {side} languages name one twice, or their default {default!r} is none of them."
+                    f"The {side} languages have a duplicate, or do not include their default {default!r}."
                 )
 
     def tokens_for(self, source: str = "", target: str = "") -> LanguageTokens:
@@ -178,5 +178,5 @@ def _language(values: dict[str, Any]) -> Language:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text")
     return value

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.library import JsonVocabulary
+from headlight.model.text.base_vocabulary import JsonVocabulary
 from headlight.model.text.offsets import OffsetId, tokens_from_offsets
 from headlight.model.text.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel
 from headlight.model.text.subwords import SPACE, SentencePieceSegmenter
@@ -102,7 +102,7 @@ class PieceTokenizer(JsonVocabulary):
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise TokenizerError(
-                f"The text has half a character (U+{ord(text[error.start]):04X}) at place {error.start + 1}. "
+                f"The text has half a character (U+{ord(text[error.start]):04X}) at position {error.start + 1}. "
                 "Remove it, or paste the text again."
             ) from error
         code_length = text.find("<<") + 2 if self.codes and text.startswith(">>") and "<<" in text else 0
@@ -234,7 +234,7 @@ def _entries(content: dict[str, Any]) -> list[Entry]:
 
 def _check_choice(value: Any, choices: Sequence[str]) -> Any:
     if value not in choices:
-        raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+        raise ValueError(f"{value!r} is not one of {', '.join(choices)}")
     return value
 
 

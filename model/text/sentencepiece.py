@@ -63,23 +63,26 @@ class SentencePieceModel:
         """Serialise the parts of the file that determine how a text is split."""
         rules = self.normalisation
         trainer = (
-            _number(3, ALGORITHM_NUMBERS[self.algorithm])
-            + _number(24, rules.whitespace_as_suffix)
-            + _number(35, self.byte_fallback)
+            _encode_number(3, ALGORITHM_NUMBERS[self.algorithm])
+            + _encode_number(24, rules.whitespace_as_suffix)
+            + _encode_number(35, self.byte_fallback)
         )
         normaliser = (
-            _length_delimited(2, rules.charsmap)
-            + _number(3, rules.add_dummy_prefix)
-            + _number(4, rules.remove_extra_whitespaces)
-            + _number(5, rules.escape_whitespaces)
+            _encode_bytes(2, rules.charsmap)
+            + _encode_number(3, rules.add_dummy_prefix)
+            + _encode_number(4, rules.remove_extra_whitespaces)
+            + _encode_number(5, rules.escape_whitespaces)
         )
         pieces = b"".join(
-            _length_delimited(
-                1, _length_delimited(1, text.encode("utf-8")) + struct.pack("<Bf", 2 << 3 | 5, score) + _number(3, kind)
+            _encode_bytes(
+                1,
+                _encode_bytes(1, text.encode("utf-8"))
+                + struct.pack("<Bf", 2 << 3 | 5, score)
+                + _encode_number(3, kind),
             )
             for text, score, kind in self.pieces
         )
-        return pieces + _length_delimited(2, trainer) + _length_delimited(3, normaliser)
+        return pieces + _encode_bytes(2, trainer) + _encode_bytes(3, normaliser)
 
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
@@ -103,28 +106,28 @@ def parse_sentencepiece(data: bytes, *, name: str = "the vocabulary") -> Sentenc
     if data.startswith(b"version https://git-lfs"):
         raise TokenizerError(f"{name}: is only a git-lfs pointer to the real file. Run `git lfs pull` there.")
     try:
-        return _model(data)
+        return _parse_model(data)
     except (ValueError, IndexError, struct.error, TypeError, AttributeError) as error:
         raise TokenizerError(f"{name}: is not a SentencePiece model ({error}). Download it again.") from error
 
 
-def _model(data: bytes) -> SentencePieceModel:
-    fields: list[tuple[int, Any]] = list(_fields(data))
-    pieces = tuple(_piece(dict(_fields(value))) for number, value in fields if number == 1)
+def _parse_model(data: bytes) -> SentencePieceModel:
+    fields: list[tuple[int, Any]] = list(_read_fields(data))
+    pieces = tuple(_parse_piece(dict(_read_fields(value))) for number, value in fields if number == 1)
     trainer, normaliser, denormaliser = (
-        dict(_fields(b"".join(value for number, value in fields if number == field))) for field in (2, 3, 5)
+        dict(_read_fields(b"".join(value for number, value in fields if number == field))) for field in (2, 3, 5)
     )
     if not any(piece.kind is PieceKind.NORMAL for piece in pieces):
         raise ValueError("it has no pieces")
     if sum(piece.kind is PieceKind.UNKNOWN for piece in pieces) != 1:
-        raise ValueError("it has no piece for what is unknown, or several")
+        raise ValueError("it does not have exactly one unknown piece")
     if len({piece.text for piece in pieces}) != len(pieces) or not all(piece.text for piece in pieces):
-        raise ValueError("a piece is empty or there twice")
+        raise ValueError("a piece is empty or a duplicate")
     algorithm = ALGORITHMS.get(trainer.get(3, 1))
     if algorithm is None:
-        raise ValueError("it cuts into words or characters, but only unigram and BPE models can be used")
+        raise ValueError("it is a word or character model, but only unigram and BPE models are supported")
     if denormaliser.get(2):
-        raise ValueError("it rewrites what the model wrote, which is not supported")
+        raise ValueError("it has denormalisation rules, which are not supported")
     return SentencePieceModel(
         algorithm=algorithm,
         pieces=pieces,
@@ -139,32 +142,32 @@ def _model(data: bytes) -> SentencePieceModel:
     )
 
 
-def _piece(fields: dict[int, Any]) -> Piece:
+def _parse_piece(fields: dict[int, Any]) -> Piece:
     score = struct.unpack("<f", fields[2])[0] if 2 in fields else 0.0
     kind = PieceKind(fields[3]) if 3 in fields else PieceKind.NORMAL
     text = fields.get(1, b"").decode("utf-8")
     if kind is PieceKind.BYTE and BYTE.fullmatch(text) is None:
-        raise ValueError("a piece that stands for a byte is not called so")
+        raise ValueError("a byte piece does not have a name such as <0x0A>")
     return Piece(text, score, kind)
 
 
 # ---------------------------------------------------------------- wire format
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+def _read_fields(data: bytes) -> Iterator[tuple[int, Any]]:
     """Yield each field's number and value: an `int`, or the bytes of a text, a message or a number of fixed width."""
     offset = 0
     while offset < len(data):
-        key, offset = _varint(data, offset)
+        key, offset = _decode_varint(data, offset)
         number, kind = key >> 3, key & 7
         if number == 0:
             raise ValueError("field 0 does not exist")
         if kind == 0:
-            value, offset = _varint(data, offset)
+            value, offset = _decode_varint(data, offset)
             yield number, value
             continue
         if kind == 2:
-            length, offset = _varint(data, offset)
+            length, offset = _decode_varint(data, offset)
         elif kind in (1, 5):
             length = 8 if kind == 1 else 4
         else:
@@ -175,27 +178,27 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
         offset += length
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _decode_varint(data: bytes, offset: int) -> tuple[int, int]:
     """Decode a number with 7 bits per byte, lowest first; return it and the offset after it."""
-    value = data[place]
+    value = data[offset]
     if value < 128:  # the fast path: a large vocabulary has a million of these
-        return value, place + 1
+        return value, offset + 1
     value = 0
     for shift in range(0, 70, 7):
-        byte = data[place]
-        place += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, place
-    raise ValueError("a number has no end")
+            return value, offset
+    raise ValueError("a number does not end")
 
 
-def _number(field: int, value: int) -> bytes:
+def _encode_number(field: int, value: int) -> bytes:
     """Encode a field with an integer."""
     return _encode_varint(field << 3) + _encode_varint(int(value))
 
 
-def _length_delimited(field: int, value: bytes) -> bytes:
+def _encode_bytes(field: int, value: bytes) -> bytes:
     """Encode a field with bytes, preceded by their number."""
     return _encode_varint(field << 3 | 2) + _encode_varint(len(value)) + value
 

@@ -21,8 +21,8 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
+from headlight.model.text.base_vocabulary import TokenizersVocabulary, encode_with
 from headlight.model.text.byte_tokens import BYTE_BY_CHARACTER, BYTE_CHARACTERS, ByteTokens, byte_characters
-from headlight.model.text.library import LibraryVocabulary, encode_with
 from headlight.model.text.segmentation import (
     PIECES,
     UNSPACED_START,
@@ -40,13 +40,13 @@ ROUND_TRIP_SAMPLE = f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 
 MIN_VOCABULARY = len(SPECIAL) + len(BYTE_CHARACTERS)
 
 
-class Tokenizer(LibraryVocabulary, ByteTokens):
+class Tokenizer(TokenizersVocabulary, ByteTokens):
     """Text ↔ ids, with the position and the word of every token. Safe to share between threads."""
 
-    def __init__(self, library: tokenizers.Tokenizer) -> None:
-        """Wrap a valid tokenizer of the library. Use `train`, `load` or `from_json` to get one."""
-        self._library = library
-        vocabulary = library.get_vocab()
+    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+        """Wrap a valid `tokenizers.Tokenizer`. Use `train`, `load` or `from_json` to get one."""
+        self._tokenizer = backend
+        vocabulary = backend.get_vocab()
         self.pad_id, self.start_id, self.end_id = (vocabulary[name] for name in SPECIAL)
         special = {vocabulary[name]: name for name in SPECIAL}
         bytes_by_id = [b""] * len(vocabulary)  # per id; empty for special tokens
@@ -70,7 +70,7 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         show_progress: bool = False,
         segment: Callable[[str], Sequence[str]] | None = None,
     ) -> Tokenizer:
-        """Learn a vocabulary from sentences. It is deterministic, and may be smaller than `vocabulary_size`.
+        """Learn a vocabulary from sentences, deterministically. It may be smaller than `vocabulary_size`.
 
         Frequent characters are added first, until they cover the share `coverage` of the text, then sub-words of them.
         So no token combines part of a character with another character, which plain byte merges allow ("f" + half of
@@ -81,14 +81,14 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         """
         if vocabulary_size < MIN_VOCABULARY:
             raise TokenizerError(
-                f"A vocabulary of {vocabulary_size} was asked for, but {len(SPECIAL)} special tokens and 256 bytes "
-                f"are always in it: ask for {MIN_VOCABULARY} or more."
+                f"The vocabulary size must be at least {MIN_VOCABULARY}, for {len(SPECIAL)} special tokens and 256 "
+                f"bytes, not {vocabulary_size}."
             )
         sentences = [
             require_valid_unicode(line if segment is None else insert_boundaries(segment(line))) for line in lines
         ]
         if not any(sentences):
-            raise TokenizerError("There is no text to learn a vocabulary from: give at least one sentence.")
+            raise TokenizerError("There is no text to learn a vocabulary from. Give at least one sentence.")
         counts = Counter(character for line in sentences for character in line)
         vocabulary = {name: token_id for token_id, name in enumerate((*SPECIAL, *BYTE_CHARACTERS))}
         merges: list[tuple[str, str]] = []
@@ -97,7 +97,7 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
 
         # A rare character becomes a line break, which ends a word: as bytes, it is part of no sub-word.
         line_breaks = dict.fromkeys(map(ord, rare), "\n")
-        learner = _library(models.BPE(), split_only=True)
+        learner = _build_tokenizer(models.BPE(), split_only=True)
         learner.train_from_iterator(
             (line.translate(line_breaks) for line in sentences),
             trainers.BpeTrainer(
@@ -111,7 +111,7 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
             if len(vocabulary) == vocabulary_size:
                 break
             _add_merge(byte_characters(left), byte_characters(right), vocabulary, merges)
-        return cls(_library(models.BPE(vocabulary, merges)))
+        return cls(_build_tokenizer(models.BPE(vocabulary, merges)))
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -125,12 +125,12 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         except OSError as error:
             raise TokenizerError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
         except UnicodeDecodeError as error:
-            raise TokenizerError(f"{path}: is not a tokenizer (no UTF-8 text). Save or download it again.") from error
+            raise TokenizerError(f"{path}: is not a tokenizer (not UTF-8 text). Save or download it again.") from error
         return cls.from_json(text, name=str(path))
 
     def to_json(self) -> str:
         """Return the vocabulary as JSON, which `save` writes. Indentation would double its length."""
-        text: str = self._library.to_str(pretty=False)
+        text: str = self._tokenizer.to_str(pretty=False)
         return text
 
     @classmethod
@@ -138,23 +138,23 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         """Parse the output of `to_json`. `name` is the name of the file in error messages."""
         try:
             fault = _find_fault(json.loads(require_valid_unicode(text)))
-            library = None if fault else tokenizers.Tokenizer.from_str(text)
+            backend = None if fault else tokenizers.Tokenizer.from_str(text)
         except KeyError as error:
-            fault, library = f"is not a tokenizer (lacks {error})", None
+            fault, backend = f"is not a tokenizer (lacks {error})", None
         except Exception as error:  # the library raises no more specific class
-            fault, library = f"is not a tokenizer ({error})", None
-        if library is not None:
-            library.no_truncation()
-            library.no_padding()
-            library.model.dropout = None
-            tokenizer = cls(library)
+            fault, backend = f"is not a tokenizer ({error})", None
+        if backend is not None:
+            backend.no_truncation()
+            backend.no_padding()
+            backend.model.dropout = None
+            tokenizer = cls(backend)
             ids = tokenizer.encode(ROUND_TRIP_SAMPLE)
             if (
                 not tokenizer._special.keys() & ids
-                and tokenizer.decode(ids) == library.decode(ids) == ROUND_TRIP_SAMPLE
+                and tokenizer.decode(ids) == backend.decode(ids) == ROUND_TRIP_SAMPLE
             ):
                 return tokenizer
-            fault = "does not give text back as it was, so Headlight did not write it"
+            fault = "does not restore a text exactly, so Headlight did not write it"
         raise TokenizerError(f"{name}: {fault}. Train one with Tokenizer.train, or save or download it again.")
 
     # ------------------------------------------------------------ text to ids and back
@@ -166,14 +166,14 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
         and learns their spelling. The library uses its own random generator, which cannot be seeded.
         """
         if not 0.0 <= dropout <= 1.0:
-            raise TokenizerError(f"The dropout is {dropout!r}, but it is a probability: choose a number from 0 to 1.")
+            raise TokenizerError(f"The dropout must be a number from 0 to 1, not {dropout!r}.")
         with self._lock:  # one copy per rate, so that `encode` stays deterministic
-            library = self._with_dropout.get(dropout)
-            if library is None:
-                library = tokenizers.Tokenizer.from_str(self._library.to_str())
-                library.model.dropout = dropout
-                self._with_dropout[dropout] = library
-        return encode_with(library, texts)
+            backend = self._with_dropout.get(dropout)
+            if backend is None:
+                backend = tokenizers.Tokenizer.from_str(self._tokenizer.to_str())
+                backend.model.dropout = dropout
+                self._with_dropout[dropout] = backend
+        return encode_with(backend, texts)
 
     # ------------------------------------------------------------ tokens for display
 
@@ -185,27 +185,27 @@ class Tokenizer(LibraryVocabulary, ByteTokens):
 # ---------------------------------------------------------------- the library
 
 
-def _library(model: models.BPE, *, split_only: bool = False) -> tokenizers.Tokenizer:
+def _build_tokenizer(model: models.BPE, *, split_only: bool = False) -> tokenizers.Tokenizer:
     """Create the library's tokenizer with all rules. `split_only` keeps characters instead of bytes, for training."""
-    library = tokenizers.Tokenizer(model)
-    library.normalizer = normalizers.Sequence(
+    backend = tokenizers.Tokenizer(model)
+    backend.normalizer = normalizers.Sequence(
         [normalizers.Prepend(" "), normalizers.Replace(Regex(UNSPACED_START), "")]
     )
     split = pre_tokenizers.Split(Regex(PIECES), behavior="isolated")
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    library.pre_tokenizer = split if split_only else pre_tokenizers.Sequence([split, to_bytes])
-    library.decoder = decoders.Sequence(
+    backend.pre_tokenizer = split if split_only else pre_tokenizers.Sequence([split, to_bytes])
+    backend.decoder = decoders.Sequence(
         [
             decoders.Replace(Regex(rf"\A(?:{'|'.join(SPECIAL)})\z"), ""),
             decoders.ByteLevel(),
             decoders.Strip(" ", 1, 0),  # the inserted space
         ]
     )
-    return library
+    return backend
 
 
 def _find_fault(content: dict[str, Any]) -> str:
-    """Return the problem of a tokenizer file, or an empty text. Check first: a damaged file can crash the library."""
+    """Return the fault of a tokenizer file, or an empty text. A damaged file can crash the library."""
     model = content["model"]
     if model["type"] != "BPE":
         return f"is not a byte-level BPE tokenizer but {model['type']}"
@@ -213,13 +213,13 @@ def _find_fault(content: dict[str, Any]) -> str:
     if missing := [name for name in SPECIAL if name not in vocabulary]:
         return f"lacks the special tokens {', '.join(missing)}"
     if added := [token["content"] for token in content["added_tokens"]]:
-        return f"has added tokens ({', '.join(added[:3])}), which would swallow the same text typed by a person"
+        return f"has added tokens ({', '.join(added[:3])}), which would match the same text in a user's input"
     letters = set(BYTE_CHARACTERS)
     has_all_bytes = letters <= vocabulary.keys() and all(letters.issuperset(entry) for entry in vocabulary)
     if not has_all_bytes or sorted(vocabulary.values()) != list(range(len(vocabulary))):
-        return "its vocabulary is not one of bytes, numbered without gaps"
+        return "has a vocabulary that is not byte-level or whose ids have gaps"
     if model["continuing_subword_prefix"] or model["end_of_word_suffix"]:
-        return "marks the ends of its pieces, which a vocabulary of bytes does not"
+        return "marks the ends of its pieces, which a byte-level vocabulary does not"
     if not all({left, right, left + right} <= vocabulary.keys() for left, right in model["merges"]):
         return "merges pieces that are not in its vocabulary"
     return ""
@@ -235,7 +235,7 @@ def _add_merge(left: str, right: str, vocabulary: dict[str, int], merges: list[t
 
 def _add_characters(
     counts: Counter[str],
-    least: int,
+    min_count: int,
     coverage: float,
     limit: int,
     vocabulary: dict[str, int],
@@ -248,7 +248,7 @@ def _add_characters(
     for index, character in enumerate(candidates):
         letters = byte_characters(character)
         new_ends = [end for end in range(2, len(letters) + 1) if letters[:end] not in vocabulary]
-        if covered >= needed or counts[character] < least or len(vocabulary) + len(new_ends) > limit:
+        if covered >= needed or counts[character] < min_count or len(vocabulary) + len(new_ends) > limit:
             return candidates[index:]
         for end in new_ends:
             _add_merge(letters[: end - 1], letters[end - 1], vocabulary, merges)

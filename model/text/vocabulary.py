@@ -26,7 +26,7 @@ def require_valid_unicode(text: str) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise TokenizerError(
-            f"The text has half a character (U+{ord(text[error.start]):04X}) at place {error.start + 1}, "
+            f"The text has half a character (U+{ord(text[error.start]):04X}) at position {error.start + 1}, "
             "as when an emoji is cut in two. Remove it, or paste the text again."
         ) from error
     return text
@@ -83,5 +83,5 @@ def reading_vocabulary(name: str, kind: str) -> Iterator[None]:
         raise TokenizerError(f"{name}: {error}") from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
         raise TokenizerError(
-            f"{name}: is not a sound vocabulary of {kind} ({type(error).__name__}: {error}). Save or download it again."
+            f"{name}: is not a valid vocabulary of {kind} ({type(error).__name__}: {error}). Save or download it again."
         ) from error

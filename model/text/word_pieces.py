@@ -17,7 +17,7 @@ from tokenizers import AddedToken, models, normalizers, pre_tokenizers
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.library import LibraryVocabulary
+from headlight.model.text.base_vocabulary import TokenizersVocabulary
 from headlight.model.text.offsets import OffsetId, tokens_from_offsets
 from headlight.model.text.vocabulary import reading_vocabulary, require_id, require_valid_unicode
 
@@ -51,7 +51,7 @@ class WordPieceVocabulary:
     end_id: int
 
 
-class WordPieceTokenizer(LibraryVocabulary):
+class WordPieceTokenizer(TokenizersVocabulary):
     """Text ↔ ids by WordPiece. Safe to share between threads."""
 
     def __init__(self, rules: WordPieceVocabulary) -> None:
@@ -60,7 +60,7 @@ class WordPieceTokenizer(LibraryVocabulary):
         self.vocabulary_size = len(rules.entries)
         self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
         self.unknown_id = next(token_id for token_id, entry in enumerate(rules.entries) if entry.kind == UNKNOWN)
-        self._library = _library(rules)
+        self._tokenizer = _build_tokenizer(rules)
 
     # ------------------------------------------------------------ text to ids
 
@@ -70,7 +70,7 @@ class WordPieceTokenizer(LibraryVocabulary):
         `text[start:end]` is the source of a token, before lower-casing and accent stripping. Several tokens of one
         character share its span; an unknown word is one token with the word as its text.
         """
-        encoding = self._library.encode(require_valid_unicode(text), add_special_tokens=False)
+        encoding = self._tokenizer.encode(require_valid_unicode(text), add_special_tokens=False)
         placed = [OffsetId(token_id, *span) for token_id, span in zip(encoding.ids, encoding.offsets, strict=True)]
         return tokens_from_offsets(
             text, [*placed, OffsetId(self.end_id, len(text), len(text), special=True)], self._name
@@ -145,7 +145,7 @@ def _check(rules: WordPieceVocabulary) -> None:
     entries = rules.entries
     texts = [entry.text for entry in entries if entry.kind != SPECIAL]
     if len(set(texts)) != len(texts) or not all(texts):
-        raise TokenizerError("The vocabulary has an entry that is empty or there twice. Download it again.")
+        raise TokenizerError("The vocabulary has an empty or duplicate entry. Download it again.")
     if sum(entry.kind == UNKNOWN for entry in entries) != 1:
         raise TokenizerError("The vocabulary needs one token for unknown words. Download it again.")
     for name in ("pad_id", "start_id", "end_id"):
@@ -157,11 +157,11 @@ def _check(rules: WordPieceVocabulary) -> None:
             raise TokenizerError(f"{name} must be true or false. Download it again.")
 
 
-def _library(rules: WordPieceVocabulary) -> tokenizers.Tokenizer:
+def _build_tokenizer(rules: WordPieceVocabulary) -> tokenizers.Tokenizer:
     entries = rules.entries
     vocabulary = {entry.text: token_id for token_id, entry in enumerate(entries) if entry.kind != SPECIAL}
     (unknown,) = (entry.text for entry in entries if entry.kind == UNKNOWN)
-    library = tokenizers.Tokenizer(
+    backend = tokenizers.Tokenizer(
         models.WordPiece(
             vocabulary,
             unk_token=unknown,
@@ -169,18 +169,18 @@ def _library(rules: WordPieceVocabulary) -> tokenizers.Tokenizer:
             continuing_subword_prefix=CONTINUATION_PREFIX,
         )
     )
-    library.normalizer = normalizers.BertNormalizer(
+    backend.normalizer = normalizers.BertNormalizer(
         clean_text=True,
         handle_chinese_chars=rules.splits_han,
         strip_accents=rules.strip_accents,
         lowercase=rules.lowercase,
     )
-    library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    library.add_tokens([AddedToken(text, normalized=kind == WHOLE) for text, kind in entries if kind in (WHOLE, TYPED)])
-    return library
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.add_tokens([AddedToken(text, normalized=kind == WHOLE) for text, kind in entries if kind in (WHOLE, TYPED)])
+    return backend
 
 
 def _stored(text: Any, kind: Any) -> WordEntry:
     if not isinstance(text, str) or kind not in KINDS:
-        raise ValueError(f"an entry is {text!r}, {kind!r}")
+        raise ValueError(f"{text!r}, {kind!r} is not an entry")
     return WordEntry(text, kind)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from headlight.model.checkpoints.reports import KEY, RELIABILITY, is_current
+from headlight.model.checkpoints.reports import RELIABILITY, WEIGHTS_KEY, is_current
 from headlight.model.errors import CheckpointError
 from headlight.model.records import BackTranslation, Grade, Reason, Reliability, Translation
 from headlight.model.text.identification import identify
@@ -157,7 +157,7 @@ def load_rule(folder: Path) -> FittedRule | UnfittedRule:
     if not path.exists():
         return UnfittedRule()
     rule = FittedRule.from_json(path.read_text(encoding="utf-8"), origin=str(path))
-    return rule if is_current({KEY: rule.weights}, folder) else UnfittedRule()
+    return rule if is_current({WEIGHTS_KEY: rule.weights}, folder) else UnfittedRule()
 
 
 def reliability_report(folder: Path) -> dict[str, Any] | None:

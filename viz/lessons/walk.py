@@ -30,7 +30,7 @@ STEPS = (
     Step(
         "tokens",
         node="e.tokens",
-        code=Code(Tokenizer.encode, "self._library.encode("),
+        code=Code(Tokenizer.encode, "self._tokenizer.encode("),
         figures=(Figure("tokens"),),
         formula=r"x = [\,@id1, @id2, @id3, \ldots\,]",
         numbers=(r"@count \times \text{id} \in [0, @last_id]",),

@@ -12,7 +12,7 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.model.families.importing import licence_in
+from headlight.model.families.importing import front_matter_licence
 from headlight.model.translate.reliability import RELIABILITY_FILE, reliability_report
 from headlight.viz.errors import escape_for_log
 from headlight.viz.server.calls import CallTable
@@ -59,7 +59,7 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "linear": card.is_additive,
         "where": card.location,
         "downloaded": card.downloaded,
-        "licence": find_licence(introduction.source) or licence_in(text),
+        "licence": find_licence(introduction.source) or front_matter_licence(text),
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
         "scores": next((scores for section in rest if (scores := find_test_scores(section.blocks))), None),

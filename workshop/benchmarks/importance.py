@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from workshop.benchmarks.arithmetic import summary
-from workshop.benchmarks.page import TWENTY
+from workshop.benchmarks.page import SENTENCE_20_TOKENS
 
 MODEL = "de-en"
 
@@ -22,7 +22,7 @@ def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[
 
     torch.set_num_threads(threads)
     translator = Translator.load(MODEL, device="cpu")
-    answer = translator.translate(TWENTY, beam_size=4)
+    answer = translator.translate(SENTENCE_20_TOKENS, beam_size=4)
     parts = all_parts(translator.model.config)
     totals, longest = [], []
     for turn in range(repetitions + 1):

@@ -32,7 +32,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.service.record_codec import encode
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from workshop.benchmarks.page import HUNDRED, Log, _memory, _serve
+from workshop.benchmarks.page import SENTENCE_100_TOKENS, Log, _read_memory, _serve
 from workshop.benchmarks.sleeping_replica import application
 
 CALLER_COUNT = 8  # concurrent callers, each of which sends the next request after the previous answer
@@ -40,7 +40,7 @@ WORKER_COUNTS = (1, 4, 16, 64)  # sleeping replicas
 SLEEP_SECONDS = 1.0  # delay of a sleeping replica
 KILL_AT_SHARE = 0.3  # share of a measurement's duration before a process is killed
 TIMEOUT_SECONDS = 120.0  # limit for the recovery of a killed process
-SENTENCE = HUNDRED[: HUNDRED.index(".") + 1]
+SENTENCE = SENTENCE_100_TOKENS[: SENTENCE_100_TOKENS.index(".") + 1]
 
 
 def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
@@ -244,7 +244,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         pages.enter_context(_serve([sys.executable, "app.py"], ports[1], **settings))
         for number in range(4):
             ask(number)
-        times["memory"] = _memory(first.pid)
+        times["memory"] = _read_memory(first.pid)
 
         def kill(calls: _CallLog) -> None:
             current_log.append(log)
@@ -262,7 +262,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         result = log.values(time.monotonic() - started) | times
     with _serve([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
         _text(ports[0], {"text": SENTENCE})
-        return result | {"memory_here": _memory(alone.pid)}
+        return result | {"memory_here": _read_memory(alone.pid)}
 
 
 def _text(port: int, values: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.service.training_runs import TrainingRun, TrainingRunPool
 from headlight.viz.settings import Settings
 from workshop.benchmarks.arithmetic import paired_ratio, summary
-from workshop.benchmarks.page import HUNDRED, Log
+from workshop.benchmarks.page import SENTENCE_100_TOKENS, Log
 
 TRAINING_VISITOR = Visitor("", "learner")
 LARGEST = {"corpus": "mini", "layers": 3, "heads": 8, "d_model": 64}
@@ -27,7 +27,7 @@ STOP_TIMEOUT = 60.0  # seconds for a process to end, on a busy machine
 def measure(repetitions: int, say: Log) -> dict[str, Any]:
     """Measure answers without and during a training run, and complete default runs."""
     service, runs = Service(Settings(cache_mb=0)), TrainingRunPool()
-    request = service.check({"text": HUNDRED[: HUNDRED.index(".") + 1]})
+    request = service.check({"text": SENTENCE_100_TOKENS[: SENTENCE_100_TOKENS.index(".") + 1]})
     time_answer(service, request)  # loads the model
     alone, during = [], []
     for number in range(repetitions):

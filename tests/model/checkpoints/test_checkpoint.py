@@ -317,11 +317,11 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, source: Tokenizer
         save(source, target, storage="int4")  # type: ignore[arg-type]
     with torch.no_grad():
         table[3, 5] = 70_000.0
-    with pytest.raises(CheckpointError, match=r"encoder.embedding.table.weight holds numbers above 65504"):
+    with pytest.raises(CheckpointError, match=r"encoder.embedding.table.weight contains numbers above 65504"):
         save(source, target)
     with torch.no_grad():
         table[3, 5] = torch.nan
-    with pytest.raises(CheckpointError, match=r"encoder.embedding.table.weight holds NaN"):
+    with pytest.raises(CheckpointError, match=r"encoder.embedding.table.weight contains NaN"):
         save(source, target, storage="int8")
     assert not list(tmp_path.iterdir())
     (tmp_path / "notes.txt").write_text("mine")
@@ -396,25 +396,25 @@ COMPLAINTS: dict[str, tuple[Break, str]] = {  # what happens to a good folder, a
     ),
     "pickle only": (
         both(remove(WEIGHTS), write("pytorch_model.bin", b"\x80\x02")),
-        r"pytorch_model.bin, but no model.safetensors. Pickles can run any code and are never read: ",
+        r"pytorch_model.bin, but no model.safetensors. A pickle can run any code and is never read: ",
     ),
     "cut": (cut(WEIGHTS, 40_000), rf"model.safetensors is cut short \(expected {SIZE} bytes, found 40,000\). Download"),
     "cut in its header": (cut(WEIGHTS, 500), rf"is cut short \(expected {SIZE} bytes, found 500\)"),
     "cut to nothing": (cut(WEIGHTS, 0), r"model.safetensors is cut short to 0 bytes"),
-    "too long": (append(WEIGHTS, b"more"), r"is not a sound safetensors file"),
+    "too long": (append(WEIGHTS, b"more"), r"is not a valid safetensors file"),
     "other file": (write(WEIGHTS, b"PK\x03\x04" + 99 * b"z"), r"model.safetensors is not a safetensors file. Download"),
-    "broken header": (write(WEIGHTS, b"\x04" + 7 * b"\0" + b"{abc"), r"is not a sound safetensors file .JSON"),
+    "broken header": (write(WEIGHTS, b"\x04" + 7 * b"\0" + b"{abc"), r"is not a valid safetensors file .JSON"),
     "git-lfs pointer": (write(WEIGHTS, POINTER), r"model.safetensors is only a git-lfs pointer .* Run `git lfs pull`"),
     "git-lfs vocabulary": (write("source_tokenizer.json", POINTER), r"source_tokenizer.json is only a git-lfs pointer"),
     "wrong shape": (
         in_config(lambda v: v["config"].update(d_ff=29)),
-        r"feed_forward.wide.weight has shape \[31, 22\], but config.json leads to \[29, 22\]",
+        r"feed_forward.wide.weight has shape \[31, 22\], but config.json requires \[29, 22\]",
     ),
     "missing tensor": (in_tensors(lambda t: t.pop(TABLE)), rf"the weights lack {TABLE}, unlike what config.json"),
     "many missing": (in_config(lambda v: v["config"].update(encoder_layers=2)), r"lack encoder.layers.1.* and 13 more"),
     "unexpected tensor": (
         in_tensors(lambda t: t.update(more=torch.zeros(3))),
-        r"the weights also hold more, unlike what config.json",
+        r"the weights also contain more, unlike what config.json",
     ),
     "integer weights": (
         in_tensors(lambda t: t.update({TABLE: t[TABLE].long()})),
@@ -428,8 +428,8 @@ COMPLAINTS: dict[str, tuple[Break, str]] = {  # what happens to a good folder, a
         in_tensors(lambda t: t.update({f"{TABLE}.rows.0": t.pop(TABLE), f"{TABLE}.rows.1": torch.zeros(3, 5)})),
         rf"the parts of {TABLE} do not fit together",
     ),
-    "NaN": (in_tensors(lambda t: t[TABLE].view(-1)[7:8].fill_(torch.nan)), rf"{TABLE} holds NaN or infinite numbers"),
-    "infinite": (in_tensors(lambda t: t[TABLE].view(-1)[7:8].fill_(-torch.inf)), rf"{TABLE} holds NaN or infinite"),
+    "NaN": (in_tensors(lambda t: t[TABLE].view(-1)[7:8].fill_(torch.nan)), rf"{TABLE} contains NaN or infinite"),
+    "infinite": (in_tensors(lambda t: t[TABLE].view(-1)[7:8].fill_(-torch.inf)), rf"{TABLE} contains NaN or infinite"),
     "vocabulary of another size": (
         lambda f: shutil.copy(f / "source_tokenizer.json", f / "target_tokenizer.json"),
         r"the target vocabulary has \d+ entries, but the config says \d+. Use the tokenizer",
@@ -437,12 +437,12 @@ COMPLAINTS: dict[str, tuple[Break, str]] = {  # what happens to a good folder, a
     "broken vocabulary": (write("source_tokenizer.json", b"{}"), r"source_tokenizer.json: is not a tokenizer"),
     "config no JSON": (write("config.json", b"{"), r"config.json is not JSON"),
     "config no text": (write("config.json", b"\xff\xfe"), r"config.json is not JSON"),
-    "config no object": (write("config.json", b"[]"), r"config.json holds no JSON object"),
+    "config no object": (write("config.json", b"[]"), r"config.json does not contain a JSON object"),
     "config too deep": (write("config.json", b"[" * 100_000), r"config.json is not JSON"),
     "other format": (in_config(lambda v: v.update(format="gpt2")), r"is of format 'gpt2'. Readable .* headlight"),
     "no format": (in_config(lambda v: v.pop("format")), r"config.json lacks the field format"),
     "foreign": (write("config.json", b'{"model_type": "gpt2"}'), r"config.json is of format 'gpt2'"),
-    "unknown kind": (in_config(lambda v: v.update(kind="rnn")), r"has kind 'rnn', but known are: transformer"),
+    "unknown kind": (in_config(lambda v: v.update(kind="rnn")), r"the known kinds are: transformer"),
     "later version": (in_config(lambda v: v.update(version=2)), r"has version 2, but this Headlight reads 1. Update"),
     "missing outer field": (in_config(lambda v: v.pop("config")), r"config.json lacks config"),
     "unknown outer field": (in_config(lambda v: v.update(more=1)), r"config.json has unknown field\(s\) more"),
@@ -453,7 +453,7 @@ COMPLAINTS: dict[str, tuple[Break, str]] = {  # what happens to a good folder, a
 }  # fmt: skip
 
 SHARD_COMPLAINTS: dict[str, tuple[Break, str]] = {
-    "no index": (remove(f"{WEIGHTS}.index.json"), r"index.json is missing, which says what is in which shard"),
+    "no index": (remove(f"{WEIGHTS}.index.json"), r"index.json, which maps tensors to shards, is missing"),
     "no shard": (lambda f: next(f.glob("model-00002*")).unlink(), r"model-00002-of-\d+.safetensors is missing, but"),
     "no map": (in_index(lambda v: v.pop("weight_map")), r"index.json has no weight_map"),
     "path up": (
@@ -551,7 +551,7 @@ def test_another_kind_of_model_is_one_line(
     config = SummariserConfig(source_vocabulary=source.vocabulary_size, target_vocabulary=5)
     save_checkpoint(tmp_path / "model", Summariser(config), source, source)
     assert type(read_checkpoint(tmp_path / "model", Summariser).config) is SummariserConfig
-    with pytest.raises(CheckpointError, match="holds no Transformer but Summariser"):
+    with pytest.raises(CheckpointError, match="contains Summariser, not Transformer"):
         load_checkpoint(tmp_path / "model")
 
 

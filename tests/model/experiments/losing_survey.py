@@ -28,5 +28,5 @@ class Mortal(SurveyWorker):
 if __name__ == "__main__":
     folder, file, temporary = sys.argv[1:]
     join_or_start("data", start_local=True, num_cpus=2, _temp_dir=temporary, object_store_memory=80_000_000)
-    measured = survey_on_cluster(Path(folder), MODELS / "toy", Path(file), workers=2, device="cpu", surveyor=Mortal)
+    measured = survey_on_cluster(Path(folder), MODELS / "toy", Path(file), workers=2, device="cpu", worker_class=Mortal)
     sys.stdout.write(f"{measured} parts\n")

@@ -89,7 +89,7 @@ def test_in_pre_norm_a_heads_term_is_what_its_column_gives() -> None:
     last = seen[stream][0, place].double().numpy()
     attention = trace.decoder[layer].cross_attention
     written = sum(
-        attention.weights[head, place, key] * (attention.values[head, key] @ attention.output[head])
+        attention.weights[head, place, key] * (attention.values[head, key] @ attention.output_weight[head])
         for key in range(len(answer.source_tokens))
     )
     gain = model.decoder.final_norm.weight.detach().double().numpy()

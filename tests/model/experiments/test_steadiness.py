@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from headlight import Translator
-from headlight.model.checkpoints.reports import LARGEST
+from headlight.model.checkpoints.reports import MAX_BYTES
 from headlight.model.commands.main import main
 from headlight.model.commands.steadiness import TEXTS, card_section, sample_sentences
 from headlight.model.errors import CommandError
@@ -87,7 +87,7 @@ def test_sentences_are_spread_evenly_over_a_table(tmp_path: Path) -> None:
 
 def test_a_model_without_kept_roles_has_none_and_neither_has_one_that_brings_too_much(tmp_path: Path) -> None:
     assert read_roles(tmp_path) is None
-    (tmp_path / ROLES_FILE).write_text("{}" + " " * LARGEST, encoding="utf-8")
+    (tmp_path / ROLES_FILE).write_text("{}" + " " * MAX_BYTES, encoding="utf-8")
     assert read_roles(tmp_path) is None
 
 

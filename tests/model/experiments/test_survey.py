@@ -185,7 +185,7 @@ def test_a_folder_keeps_one_survey(tmp_path: Path, file: Path) -> None:
     file.write_text("ein bier\n", encoding="utf-8")
     with pytest.raises(CommandError, match="other values of digest, lines"):
         surveyed(tmp_path / "kept", file, ("entropy",))
-    with pytest.raises(CommandError, match="holds no survey"):
+    with pytest.raises(CommandError, match="is not a survey"):
         read_plan(tmp_path)
 
 
@@ -262,7 +262,7 @@ def test_the_command_surveys_searches_and_draws(tmp_path: Path, capsys: pytest.C
     ("arguments", "complaint"),
     [
         (["find"], "Name the folder of a survey"),
-        (["report", "nowhere"], "holds no survey"),
+        (["report", "nowhere"], "is not a survey"),
         (["find", "nowhere"], "--from WORD --to WORD"),
         (["FILE"], "--output"),
         (["FILE", "--output", "x", "--workers", "0"], "one process at least"),

@@ -55,5 +55,5 @@ def test_a_machine_without_the_model_or_with_another_one_says_so(tmp_path: Path,
     wanted = read_plan(begun(tmp_path / "survey", file))
     with pytest.raises(CommandError, match="has no folder"):
         SurveyWorker(wanted, tmp_path / "nowhere", "cpu")
-    with pytest.raises(CommandError, match="holds another model"):
+    with pytest.raises(CommandError, match="has a different model"):
         SurveyWorker(wanted, MODELS / "sentiment", "cpu")

@@ -117,9 +117,9 @@ def test_drawn_links_are_numbers_of_words_and_sure_or_possible() -> None:
     assert gold.reversed() == (reverse_links(gold.sure), reverse_links(gold.possible))
     assert gold.reversed().sure == {(1, 2), (0, 0)}
     for wrong, complaint in (
-        ("2", "'2' is no link: write 3-4"),
-        ("a-b", "is no link"),
-        ("-1-2", "is no link"),
+        ("2", "'2' is not a link. Write 3-4"),
+        ("a-b", "is not a link"),
+        ("-1-2", "is not a link"),
         ("5-0", "'5-0': the source has 5 words"),
         ("0?4", "the target has 4 words"),
     ):
@@ -276,7 +276,7 @@ def test_the_command_prints_the_best_head_first_and_writes_the_chosen(
     assert told == [each["error_rate"] for each in kept]
     assert main(["heads", "--model", str(folder), "--links", str(tmp_path / "none.tsv")]) != 0
     assert main(["heads", "--model", str(tmp_path), *short]) != 0
-    assert "does not say its languages. Name --source and --target." in capsys.readouterr().err
+    assert "does not contain its languages. Add --source and --target." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -284,8 +284,8 @@ def test_the_command_prints_the_best_head_first_and_writes_the_chosen(
     [
         ("de\ten\tlinks\nJa.\tYes.\t0-0\n", "fr", "has no column 'fr'. Its columns are: de, en, links"),
         ("de\ten\tlinks\nJa.\tYes.\t0-0\nNein.\tNo.\t0-2\n", "de", "line 3: '0-2': the target has 2 words"),
-        ("de\ten\tlinks\nJa.\tYes.\tJa=Yes\n", "de", "line 2: 'Ja=Yes' is no link"),
-        ("de\ten\tlinks\n", "de", "has no lines below its columns"),
+        ("de\ten\tlinks\nJa.\tYes.\tJa=Yes\n", "de", "line 2: 'Ja=Yes' is not a link"),
+        ("de\ten\tlinks\n", "de", "has no rows below its column names"),
         ("de\ten\nJa.\tYes.\n", "de", "has no column 'links'"),
     ],
 )

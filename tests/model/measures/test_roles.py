@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from headlight.model.measures.roles import (
-    LEAST,
-    LEAST_WIDE,
+    MIN_SHARE,
+    MIN_SHARE_WIDE,
     NAMES,
     ROLES,
     Role,
@@ -193,9 +193,9 @@ def test_between_a_role_and_a_spread_a_head_is_unclear() -> None:
 
 
 def test_the_share_must_reach_the_least() -> None:
-    assert role_of("encoder", mostly(EIGHT, LEAST)).name == "same"
-    assert role_of("encoder", mostly(EIGHT, LEAST - 0.02)).name != "same"
-    low, high = (mostly(OFFSET < 0, share) for share in (LEAST_WIDE - 0.02, LEAST_WIDE + 0.02))
+    assert role_of("encoder", mostly(EIGHT, MIN_SHARE)).name == "same"
+    assert role_of("encoder", mostly(EIGHT, MIN_SHARE - 0.02)).name != "same"
+    low, high = (mostly(OFFSET < 0, share) for share in (MIN_SHARE_WIDE - 0.02, MIN_SHARE_WIDE + 0.02))
     for weights in (low, high):
         weights[0] = 1 / 8  # nothing stands before the first: that row does not count
     assert role_of("encoder", high).name == "before"
@@ -229,7 +229,7 @@ def test_the_unclear_tell_how_near_they_came() -> None:
     weights[range(8), (np.arange(8) + 2) % 8] = 0
     found = role_of("encoder", weights)
     assert found.name == "unclear"
-    assert 0 < found.share < LEAST_WIDE
+    assert 0 < found.share < MIN_SHARE_WIDE
 
 
 def test_the_spread_is_the_mean_number_of_tokens() -> None:

@@ -1,4 +1,4 @@
-"""Base classes of vocabularies in JSON files and of vocabularies that use the `tokenizers` library."""
+"""Base classes for vocabularies stored as JSON and for vocabularies that use the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ class JsonVocabulary:
         raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
-        """Write `tokenizer.json`."""
+        """Write the vocabulary as JSON to `path`."""
         try:
             Path(path).write_text(self.to_json(), encoding="utf-8")
         except OSError as error:
-            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
+            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another path.") from error
 
 
-class LibraryVocabulary(JsonVocabulary):
-    """A vocabulary that encodes texts with a tokenizer of the library."""
+class TokenizersVocabulary(JsonVocabulary):
+    """A vocabulary that encodes texts with a `tokenizers.Tokenizer`."""
 
-    _library: tokenizers.Tokenizer
+    _tokenizer: tokenizers.Tokenizer
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, without special tokens."""
-        ids: list[int] = self._library.encode(require_valid_unicode(text), add_special_tokens=False).ids
+        ids: list[int] = self._tokenizer.encode(require_valid_unicode(text), add_special_tokens=False).ids
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of several texts, using all cores."""
-        return encode_with(self._library, texts)
+        return encode_with(self._tokenizer, texts)
 
 
-def encode_with(library: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    """Encode several texts with a tokenizer of the library, without special tokens."""
-    encodings = library.encode_batch_fast([require_valid_unicode(text) for text in texts], add_special_tokens=False)
+def encode_with(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """Encode several texts without special tokens."""
+    encodings = tokenizer.encode_batch_fast([require_valid_unicode(text) for text in texts], add_special_tokens=False)
     return [encoding.ids for encoding in encodings]
