@@ -1,8 +1,9 @@
-"""A bundler of the ES modules into one file, so that a first visit needs one request instead of a hundred.
+"""Bundles the page's ES modules into one file, so that a first visit needs one request instead of a hundred.
 
 Our modules follow a form that needs no parser: imports start a line and list names from a relative path; exports are
 functions, classes, constants or lists of names. Any other form is an error. Each module becomes a function that
-runs once, after its dependencies, and returns its exports. Whole-line comments are stripped: an eighth of the size.
+runs once, after its dependencies, and returns its exports. The bundler strips whole-line comments, which
+are an eighth of the size.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import NamedTuple
 
 STATEMENT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)  # any import or export
 IMPORT = re.compile(r"^import \{([^{}]*)\} from '(\.{1,2}/[\w./-]+\.js)';$", re.MULTILINE)
-EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
-EXPORTS = re.compile(r"^export \{([^{}]*)\};$", re.MULTILINE)
+EXPORT_DECLARATION = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
+EXPORT_LIST = re.compile(r"^export \{([^{}]*)\};$", re.MULTILINE)
 NAME_PATTERN = re.compile(r"^(\w+)(?: as (\w+))?$")  # one list item
 COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*$", re.MULTILINE | re.DOTALL)  # whole lines only
 # Skips comments, in which `import(…)` names a type.
@@ -29,7 +30,7 @@ FORBIDDEN = {
 
 
 class BundleError(ValueError):
-    """A module in an unsupported form."""
+    """A module that cannot be bundled."""
 
 
 class Bundle(NamedTuple):
@@ -49,11 +50,14 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
     return _bundle(sources, topological_order(sources), header)
 
 
-def lazy_bundle(sources: Mapping[str, str], first: Mapping[str, str], phrases: object) -> Bundle:
-    """Bundle modules that load later, with phrases by language. They may import the modules of `first`."""
-    all_sources = {**first, **sources}
-    for path in first:
-        lazy_imports = [imported for imported in imports(path, first[path]) if imported in sources]
+def bundle_lazy(sources: Mapping[str, str], loaded: Mapping[str, str], phrases: object) -> Bundle:
+    """Bundle modules that load later, with phrases by language.
+
+    They may import the modules of `loaded`, the bundle that the page loads before.
+    """
+    all_sources = {**loaded, **sources}
+    for path in loaded:
+        lazy_imports = [imported for imported in find_imports(path, loaded[path]) if imported in sources]
         if lazy_imports:
             raise BundleError(
                 f"{path} imports {lazy_imports[0]}, a module of the lazy bundle, which is not loaded yet."
@@ -81,7 +85,7 @@ def _bundle(sources: Mapping[str, str], order: list[str], header: list[str]) -> 
         "sources": order,
         "sourcesContent": contents,
         "names": [],
-        "mappings": mappings(positions),
+        "mappings": encode_mappings(positions),
     }
     return Bundle("\n".join(lines) + "\n", json.dumps(source_map, ensure_ascii=False))
 
@@ -96,13 +100,13 @@ def required_modules(entry: str, sources: Mapping[str, str]) -> dict[str, str]:
             raise BundleError(f"{path} is imported, but there is no such file.")
         if path not in results:
             results[path] = sources[path]
-            pending += imports(path, sources[path])
+            pending += find_imports(path, sources[path])
     return results
 
 
 def topological_order(sources: Mapping[str, str]) -> list[str]:
     """Return the paths in an order in which each module follows its imports."""
-    graph = {path: sorted(imports(path, sources[path])) for path in sorted(sources)}
+    graph = {path: sorted(find_imports(path, sources[path])) for path in sorted(sources)}
     for path, dependencies in graph.items():
         for dependency in dependencies:
             if dependency not in sources:
@@ -113,7 +117,7 @@ def topological_order(sources: Mapping[str, str]) -> list[str]:
         raise BundleError(f"These modules import each other: {' → '.join(error.args[1])}.") from error
 
 
-def imports(path: str, source: str) -> Iterator[str]:
+def find_imports(path: str, source: str) -> Iterator[str]:
     """Yield the paths of the modules that a module imports."""
     for match in IMPORT.finditer(source):
         yield posixpath.normpath(posixpath.join(posixpath.dirname(path), match[2]))
@@ -121,37 +125,37 @@ def imports(path: str, source: str) -> Iterator[str]:
 
 def wrap_module(path: str, source: str) -> str:
     """Return the function body of a module. Line numbers do not change; an added last line returns the exports."""
-    recognised = sum(len(form.findall(source)) for form in (IMPORT, EXPORT, EXPORTS))
+    recognised = sum(len(form.findall(source)) for form in (IMPORT, EXPORT_DECLARATION, EXPORT_LIST))
     if recognised != len(STATEMENT.findall(source)):
         forms = "import { a, b as c } from './d.js'; and export function, class, const, or { a, b as c };"
         raise BundleError(f"{path} has an import or export that the bundler does not support. It supports {forms}")
     source = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), source)
     if any(line.count("`") % 2 for line in source.split("\n")):
-        raise BundleError(f"{path} has a template literal of several lines. A line of it may look like a comment.")
+        raise BundleError(f"{path} has a multi-line template literal. One of its lines could look like a comment.")
     if DYNAMIC_IMPORT.search(source):
-        raise BundleError(f"{path} has a dynamic import. Import the module at the beginning of the file.")
+        raise BundleError(f"{path} has a dynamic import. Import the module at the top of the file.")
     for text, reason in FORBIDDEN.items():
         if text in source:
             raise BundleError(f"{path} contains `{text}`, which {reason}.")
 
     def replace_import(match: re.Match[str]) -> str:
         imported = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[2]))
-        names = [name if name == alias else f"{name}: {alias}" for name, alias in _pairs(path, match[1])]
+        names = [name if name == alias else f"{name}: {alias}" for name, alias in _parse_names(path, match[1])]
         newlines = "\n" * match[0].count("\n")
         return f"const {{ {', '.join(names)} }} = modules['{imported}'];{newlines}"
 
-    exported = [(name, name) for name in EXPORT.findall(source)]
-    for names in EXPORTS.findall(source):
-        exported += _pairs(path, names)
-    body = EXPORT.sub("", IMPORT.sub(replace_import, source))
-    body = EXPORTS.sub(lambda match: "\n" * match[0].count("\n"), body)
+    exported = [(name, name) for name in EXPORT_DECLARATION.findall(source)]
+    for names in EXPORT_LIST.findall(source):
+        exported += _parse_names(path, names)
+    body = EXPORT_DECLARATION.sub("", IMPORT.sub(replace_import, source))
+    body = EXPORT_LIST.sub(lambda match: "\n" * match[0].count("\n"), body)
     # URLs remain relative to their module within the bundle.
     body = body.replace("import.meta.url", f"new URL('{path}', import.meta.url).href")
     value = ", ".join(f"{alias}: {name}" for name, alias in exported)
     return f"{body.rstrip(chr(10))}\nreturn {{ {value} }};"
 
 
-def _pairs(path: str, names: str) -> list[tuple[str, str]]:
+def _parse_names(path: str, names: str) -> list[tuple[str, str]]:
     """Parse a list of names: `a, b as c` → [(a, a), (b, c)]."""
     pairs = []
     for item in filter(None, (name.strip() for name in names.split(","))):
@@ -164,10 +168,10 @@ def _pairs(path: str, names: str) -> list[tuple[str, str]]:
 
 # ------------------------------------------------------------ source map
 
-DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+BASE64_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
-def mappings(positions: list[tuple[int, int] | None]) -> str:
+def encode_mappings(positions: list[tuple[int, int] | None]) -> str:
     """Return the field `mappings` of a source map (https://tc39.es/ecma426/): delta-encoded starts of lines."""
     lines = []
     previous = (0, 0)
@@ -176,18 +180,18 @@ def mappings(positions: list[tuple[int, int] | None]) -> str:
             lines.append("")
         else:
             lines.append(
-                "".join(_digits(number) for number in (0, position[0] - previous[0], position[1] - previous[1], 0))
+                "".join(_encode_vlq(number) for number in (0, position[0] - previous[0], position[1] - previous[1], 0))
             )
             previous = position
     return ";".join(lines)
 
 
-def _digits(number: int) -> str:
+def _encode_vlq(number: int) -> str:
     """Encode a number as base64 VLQ: groups of five bits, with the sign in the lowest bit."""
     remaining = abs(number) << 1 | (number < 0)
     text = ""
     while True:
         group, remaining = remaining & 31, remaining >> 5
-        text += DIGITS[group | (32 if remaining else 0)]
+        text += BASE64_DIGITS[group | (32 if remaining else 0)]
         if not remaining:
             return text

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.request_fields import browser_fields
-from headlight.viz.server.bundle import Bundle, bundle, lazy_bundle
+from headlight.viz.server.bundle import Bundle, bundle, bundle_lazy
 from headlight.viz.theme import FONT, THEMES, browser_theme, css_variables
 from headlight.viz.token_labels import EAST_ASIAN
 
@@ -125,7 +125,7 @@ def main_bundle() -> Bundle:
 @cache
 def lessons_bundle() -> Bundle:
     """Return the modules of the lessons and the deck, with their phrases."""
-    return lazy_bundle(sources(later=True), sources(later=False), bundle_phrases(later=True))
+    return bundle_lazy(sources(later=True), sources(later=False), bundle_phrases(later=True))
 
 
 def manifest() -> bytes:

@@ -10,13 +10,13 @@ from plotly.subplots import make_subplots
 
 from headlight import Translator
 from headlight.viz.settings import MODELS
-from workshop.benchmarks.page import THIRTY
+from workshop.benchmarks.page import SENTENCE_30_TOKENS
 
 COLUMNS = 8
 HEADS = 48
 
 translator = Translator.load(MODELS / "de-en")
-result = translator.translate(THIRTY)
+result = translator.translate(SENTENCE_30_TOKENS)
 maps = [result.attention.cross[layer, head] for layer in range(3) for head in range(8)]
 maps += [result.attention.decoder[layer, head] for layer in range(3) for head in range(8)]
 

@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from workshop.benchmarks.arithmetic import summary
-from workshop.benchmarks.page import TWENTY
+from workshop.benchmarks.page import SENTENCE_20_TOKENS
 
 MODEL = "de-en"
 
 
-def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(repetitions: int, threads: int, log: Callable[[str], None]) -> dict[str, Any]:
     """Measure all parts in total, and the longest batch. The page requests one batch at a time."""
     import torch
 
@@ -22,7 +22,7 @@ def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[
 
     torch.set_num_threads(threads)
     translator = Translator.load(MODEL, device="cpu")
-    answer = translator.translate(TWENTY, beam_size=4)
+    answer = translator.translate(SENTENCE_20_TOKENS, beam_size=4)
     parts = all_parts(translator.model.config)
     totals, longest = [], []
     for turn in range(repetitions + 1):
@@ -32,7 +32,7 @@ def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[
         if turn:  # the first run is a warm-up
             totals.append(timestamps[-1] - timestamps[0])
             longest.append(max(after - before for before, after in pairwise(timestamps)))
-            say(f"importance: {totals[-1]:.2f} s")
+            log(f"importance: {totals[-1]:.2f} s")
     return {
         "model": MODEL,
         "source_tokens": len(answer.source_tokens),

@@ -23,16 +23,27 @@ import httpx
 
 from tests.browser.browsers import find_chromium
 from workshop.benchmarks.arithmetic import spread, summary
-from workshop.benchmarks.page import HUNDRED, MODULES, PAINTED, PORT, STREAM, THIRTY, Log, _memory, _open, _serve
+from workshop.benchmarks.page import (
+    BUNDLE_URL,
+    PORT,
+    SENTENCE_30_TOKENS,
+    SENTENCE_100_TOKENS,
+    STREAM,
+    WAIT_FOR_PAINT,
+    Log,
+    _open,
+    _read_memory,
+    _serve,
+)
 
 KEYS_PER_SECOND = 4
 PAUSE, FIRST_STEP, LONGEST, LATE, PATIENCE = 0.12, 0.5, 4.0, 1.0, 8.0  # seconds, the same as in live.js
 SKIPPED = 3
 FULL_TIMEOUT = 20.0  # seconds
-WORDS = THIRTY[:-1].replace(",", "").split()
+WORDS = SENTENCE_30_TOKENS[:-1].replace(",", "").split()
 WATCH = f"""async () => {{
-  const {{ on, state }} = (await import({MODULES})).modules['core/state.js'];
-  const painted = {PAINTED};
+  const {{ on, state }} = (await import({BUNDLE_URL})).modules['core/state.js'];
+  const waitForPaint = {WAIT_FOR_PAINT};
   window.typed = [];
   const waits = [];
   document.getElementById('sentence').addEventListener('input', (event) => {{
@@ -40,13 +51,13 @@ WATCH = f"""async () => {{
   }});
   on(['translation'], async () => {{
     const last = waits.findLastIndex(({{ text }}) => text === state.translation.request.text);
-    const now = await painted();
+    const now = await waitForPaint();
     for (const {{ at }} of waits.splice(0, last + 1)) typed.push((now - at) / 1000);
   }});
 }}"""
 
 
-def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
+def measure(typists: int, seconds: float, log: Log) -> dict[str, Any]:
     """Measure full answers alone and during typing, the latencies of the typists, and the load of the server."""
     from playwright.sync_api import sync_playwright
 
@@ -54,7 +65,7 @@ def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
         client = _Client()
         _time_full_requests(client, 4.0)  # loads the model
         alone = _time_full_requests(client, seconds / 2)  # before and after, because the speed of the machine varies
-        say(f"full answers alone: {sorted(alone)[len(alone) // 2]:.3f} s")
+        log(f"full answers alone: {sorted(alone)[len(alone) // 2]:.3f} s")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
         page.evaluate(WATCH)
@@ -68,7 +79,7 @@ def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
         request_thread.start()
         _type(page, seconds)
         used_seconds, elapsed = _cpu_seconds(server.pid) - used_seconds, time.monotonic() - start
-        memory = _memory(server.pid)
+        memory = _read_memory(server.pid)
         request_thread.join(timeout=2 * FULL_TIMEOUT)
         page.wait_for_timeout(1000 * LONGEST)
         painted = page.evaluate("typed")
@@ -93,7 +104,7 @@ def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
         "load": used_seconds / elapsed,
         "memory": memory,
     }
-    say(str(result))
+    log(str(result))
     return result
 
 
@@ -230,7 +241,7 @@ def _time_full_requests(wire: _Client, seconds: float) -> list[float]:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         turn += 1
-        text = f"{HUNDRED[: HUNDRED.index('.') + 1][:-1]} um {turn} Uhr {uuid.uuid4().hex[:4]}."
+        text = f"{SENTENCE_100_TOKENS[: SENTENCE_100_TOKENS.index('.') + 1][:-1]} um {turn} Uhr {uuid.uuid4().hex[:4]}."
         start, latency = time.monotonic(), FULL_TIMEOUT
         with contextlib.suppress(httpx.HTTPError):
             for message in wire.send_request(session, FULL_TIMEOUT, text=text, turn=turn):

@@ -1,6 +1,6 @@
 """The page in a real browser: time until painted, bytes transferred and memory growth.
 
-The same run measures the usual alternative, a `gr.Plot` with a subplot per head.
+The same run measures a baseline: a `gr.Plot` with a subplot per head.
 """
 
 from __future__ import annotations
@@ -23,84 +23,84 @@ from workshop.benchmarks.arithmetic import summary
 
 Log = Callable[[str], None]
 PORT = 7894
-STREAM = f"/{FOLDER}/stream/stream_messages"  # answers a request of the page
-TWENTY = "Der alte Mann, der neben uns wohnt, geht jeden Morgen mit seinem kleinen Hund am Fluss spazieren."
-THIRTY = TWENTY[:-1] + ", und abends liest er seiner Frau aus der Zeitung vor."
-HUNDRED = " ".join([THIRTY] * 3)
-TWO_HUNDRED = " ".join([THIRTY] * 6)
+STREAM = f"/{FOLDER}/stream/stream_messages"  # endpoint for the page's requests
+SENTENCE_20_TOKENS = "Der alte Mann, der neben uns wohnt, geht jeden Morgen mit seinem kleinen Hund am Fluss spazieren."
+SENTENCE_30_TOKENS = SENTENCE_20_TOKENS[:-1] + ", und abends liest er seiner Frau aus der Zeitung vor."
+SENTENCE_100_TOKENS = " ".join([SENTENCE_30_TOKENS] * 3)
+SENTENCE_200_TOKENS = " ".join([SENTENCE_30_TOKENS] * 6)
 # The default limits of the page are too low for the longest sentences.
 LIMITS = {"max_characters": 5_000, "max_tokens": 1_000}
-# The benchmark has 30 visitors at one address, which may fill half of the queue.
-ENVIRONMENT = {f"HEADLIGHT_{name.upper()}": str(most) for name, most in (LIMITS | {"line": 64}).items()}
-PAINTED = """() => new Promise((done) => requestAnimationFrame(() => {
+# The benchmark has 30 visitors at one address. One address may fill half of the queue.
+ENVIRONMENT = {f"HEADLIGHT_{name.upper()}": str(value) for name, value in (LIMITS | {"line": 64}).items()}
+WAIT_FOR_PAINT = """() => new Promise((done) => requestAnimationFrame(() => {
   const channel = new MessageChannel();
   channel.port1.onmessage = () => done(performance.now());
   channel.port2.postMessage(0);
 }))"""
-MODULES = """performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js')).name"""
-STATE = f"(await import({MODULES})).modules['core/state.js']"
+BUNDLE_URL = """performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js')).name"""
+STATE = f"(await import({BUNDLE_URL})).modules['core/state.js']"
 TRANSLATE = f"""async (text) => {{
   const {{ on, state }} = {STATE};
-  const painted = {PAINTED};
+  const waitForPaint = {WAIT_FOR_PAINT};
   const sentence = document.getElementById('sentence');
   sentence.value = text;
   const answered = new Promise((done) => on(['translation'], () => state.translation.request.text === text && done()));
   const start = performance.now();
   document.querySelector('.translate .go').click();
   await answered;
-  return await painted() - start;
+  return await waitForPaint() - start;
 }}"""
 SWITCH = f"""async (count) => {{
-  const painted = {PAINTED};
+  const waitForPaint = {WAIT_FOR_PAINT};
   const all = [...document.querySelectorAll('.wall-grid button')];
   const thumbs = all.filter((each) => /^[0-9]+$/.test(each.dataset.head));
   const times = [];
   for (let turn = 0; turn < count; turn++) {{
-    await painted();
+    await waitForPaint();
     await new Promise((done) => setTimeout(done, (turn * 7) % 17)); // a reader clicks at any moment between two frames
     const start = performance.now();
     thumbs[(turn * 5) % thumbs.length].click();
-    times.push(await painted() - start);
+    times.push(await waitForPaint() - start);
   }}
   return times;
 }}"""
-PLAIN_SWITCH = f"""async () => {{
-  const painted = {PAINTED};
+BASELINE_SWITCH = f"""async () => {{
+  const waitForPaint = {WAIT_FOR_PAINT};
   const chart = () => document.querySelector('.js-plotly-plot');
   const title = () => chart()?.layout?.title?.text;
   const before = title();
   const start = performance.now();
   [...document.querySelectorAll('button')].find((each) => each.textContent.trim() === 'next').click();
   while (title() === before) await new Promise((done) => requestAnimationFrame(done));
-  return await painted() - start;
+  return await waitForPaint() - start;
 }}"""
 HEAP = "async () => { if (window.gc) { window.gc(); window.gc(); } return performance.memory.usedJSHeapSize; }"
 
 
-def measure(repetitions: int, say: Log) -> dict[str, Any]:
+def measure(repetitions: int, log: Log) -> dict[str, Any]:
     """Run all measurements in sequence. The machine should be idle."""
     from playwright.sync_api import sync_playwright
 
     quick = repetitions < 5
-    cold = [_cold_start(say) for _ in range(1 if quick else 3)]
+    cold = [_measure_cold_start(log) for _ in range(1 if quick else 3)]
     with sync_playwright() as playwright, _serve([sys.executable, "app.py"], PORT, **ENVIRONMENT) as server:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
         )
-        result = _page(browser, server, repetitions, say)
+        result = _measure_page(browser, server, repetitions, log)
         result["cold_start"] = summary(cold)
-        result["growth"] = _growth(browser, server, 20 if quick else 200, 100 if quick else 1000, say)
-        result["visitors"] = _visitors(5 if quick else 30, 5, say)
+        result["growth"] = _measure_growth(browser, server, 20 if quick else 200, 100 if quick else 1000, log)
+        result["visitors"] = _measure_visitors(5 if quick else 30, 5, log)
         command = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
         with _serve(command, PORT + 1) as _:
-            result["plain"] = _plain(browser, repetitions, say)
+            result["plain"] = _measure_baseline(browser, repetitions, log)
         browser.close()
     return result
 
 
-def _cold_start(say: Log) -> float:
-    """Return the seconds from process start to the first page. The file cache is dropped if the user may do that."""
+def _measure_cold_start(log: Log) -> float:
+    """Return the seconds from process start to the first page. Drop the file cache first, if permitted."""
     with suppress(OSError):
         os.sync()
         Path("/proc/sys/vm/drop_caches").write_text("3")
@@ -108,29 +108,30 @@ def _cold_start(say: Log) -> float:
     with _serve([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as response:
         response.read()
         seconds = time.perf_counter() - start
-    say(f"cold start: {seconds:.1f} s")
+    log(f"cold start: {seconds:.1f} s")
     return seconds
 
 
-def _page(browser: Any, process: Any, repetitions: int, say: Log) -> dict[str, Any]:
+def _measure_page(browser: Any, process: Any, repetitions: int, log: Log) -> dict[str, Any]:
     page = _open(browser, PORT)
     page.evaluate(TRANSLATE, "Das Haus ist alt.")  # the first request loads the model
-    times = [page.evaluate(TRANSLATE, TWENTY.replace("alte", f"alte{' ' * turn}")) for turn in range(2 * repetitions)]
-    say(f"translate, 20 tokens: {sorted(times)[len(times) // 2]:.0f} ms")
+    texts = [SENTENCE_20_TOKENS.replace("alte", f"alte{' ' * turn}") for turn in range(2 * repetitions)]
+    times = [page.evaluate(TRANSLATE, text) for text in texts]
+    log(f"translate, 20 tokens: {sorted(times)[len(times) // 2]:.0f} ms")
     result: dict[str, Any] = {"translate": summary([milliseconds / 1000 for milliseconds in times])}
-    for name, text in (("switch_30", THIRTY), ("switch_200", TWO_HUNDRED)):
+    for name, text in (("switch_30", SENTENCE_30_TOKENS), ("switch_200", SENTENCE_200_TOKENS)):
         page.evaluate(TRANSLATE, text)
         page.click("[data-kind=cross]")
         switches = page.evaluate(SWITCH, 10 * repetitions)[5:]
-        say(f"{name}: {sorted(switches)[len(switches) // 2]:.1f} ms")
+        log(f"{name}: {sorted(switches)[len(switches) // 2]:.1f} ms")
         result[name] = summary([milliseconds / 1000 for milliseconds in switches])
         result[f"{name}_tokens"] = page.evaluate(f"async () => {STATE}.state.translation.source.length")
-    result["payload"] = _payload(say)
+    result["payload"] = _measure_payload(log)
     page.context.close()
     return result
 
 
-def _payload(say: Log) -> dict[str, Any]:
+def _measure_payload(log: Log) -> dict[str, Any]:
     """Measure the bytes of an answer and the number of its weights."""
     from headlight.model.records import KINDS
     from headlight.viz.service.model_json import answer_json
@@ -139,30 +140,30 @@ def _payload(say: Log) -> dict[str, Any]:
 
     service = Service(Settings())
     sizes = []
-    for text in (TWENTY, THIRTY, HUNDRED):
+    for text in (SENTENCE_20_TOKENS, SENTENCE_30_TOKENS, SENTENCE_100_TOKENS):
         translation = service.translate(service.check({"text": text}))
         weights = sum(translation.attention.of(kind).size for kind in KINDS)
         sizes.append({"weights": weights, "bytes": len(answer_json(service, translation).encode())})
-    say(f"payload: {sizes}")
+    log(f"payload: {sizes}")
     return {"answers": sizes}
 
 
-def _growth(browser: Any, process: Any, translations: int, switches: int, say: Log) -> dict[str, Any]:
+def _measure_growth(browser: Any, process: Any, translations: int, switches: int, log: Log) -> dict[str, Any]:
     page = _open(browser, PORT)
     for turn in range(5):
         page.evaluate(TRANSLATE, f"Wir sind {turn} Leute.")
     page.evaluate(SWITCH, 20)
-    heap, memory = page.evaluate(HEAP), _memory(process.pid)
+    heap, memory = page.evaluate(HEAP), _read_memory(process.pid)
     for turn in range(translations):
         page.evaluate(TRANSLATE, f"Im Haus wohnen {turn} Leute.")
     page.evaluate(SWITCH, switches)
-    growth = {"heap": page.evaluate(HEAP) - heap, "server": _memory(process.pid) - memory}
-    say(f"after {translations} translations and {switches} switches: {growth}")
+    growth = {"heap": page.evaluate(HEAP) - heap, "server": _read_memory(process.pid) - memory}
+    log(f"after {translations} translations and {switches} switches: {growth}")
     page.context.close()
     return growth | {"translations": translations, "switches": switches}
 
 
-def _visitors(count: int, sentences: int, say: Log) -> dict[str, Any]:
+def _measure_visitors(count: int, sentences: int, log: Log) -> dict[str, Any]:
     """Run concurrent clients of the endpoint with distinct sentences, and check that each gets its answers."""
     from gradio_client import Client
 
@@ -187,17 +188,17 @@ def _visitors(count: int, sentences: int, say: Log) -> dict[str, Any]:
     times.sort()
     result = {"count": count, "answers": len(times), "expected": count * sentences, "wrong": wrong}
     result |= {"p50": times[len(times) // 2], "p95": times[int(0.95 * len(times))]}
-    say(f"visitors: {result}")
+    log(f"visitors: {result}")
     return result
 
 
-def _plain(browser: Any, repetitions: int, say: Log) -> dict[str, Any]:
+def _measure_baseline(browser: Any, repetitions: int, log: Log) -> dict[str, Any]:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.goto(f"http://127.0.0.1:{PORT + 1}")
     page.wait_for_selector(".js-plotly-plot .main-svg")
-    page.evaluate(PLAIN_SWITCH)
-    times = [page.evaluate(PLAIN_SWITCH) for _ in range(repetitions)]
-    say(f"plain page: {sorted(times)[len(times) // 2]:.0f} ms")
+    page.evaluate(BASELINE_SWITCH)
+    times = [page.evaluate(BASELINE_SWITCH) for _ in range(repetitions)]
+    log(f"baseline: {sorted(times)[len(times) // 2]:.0f} ms")
     page.context.close()
     return {"switch": summary([milliseconds / 1000 for milliseconds in times])}
 
@@ -218,13 +219,14 @@ def _serve(command: list[str], port: int, **settings: str) -> Iterator[subproces
             while b"Running on" not in _read_output(output):
                 if process.poll() is not None:
                     raise RuntimeError(
-                        f"{command} ended before it served a page: {_read_output(output).decode()[-2000:]}"
+                        f"{command} exited before it served a page: {_read_output(output).decode()[-2000:]}"
                     )
                 time.sleep(0.01)
             length_before = len(_read_output(output))
             yield process
             if new_output := _read_output(output)[length_before:].decode(errors="replace").strip():
-                print(f"The server said {len(new_output)} characters; the last: {new_output[-2000:]}", file=sys.stderr)
+                end = new_output[-2000:]
+                print(f"The server printed {len(new_output)} characters. The last of them: {end}", file=sys.stderr)
         finally:
             process.terminate()
             process.wait()
@@ -235,7 +237,7 @@ def _read_output(file: BinaryIO) -> bytes:
     return os.pread(file.fileno(), 100_000_000, 0)
 
 
-def _memory(process: int) -> int:
+def _read_memory(pid: int) -> int:
     """Return the resident memory of a process in bytes."""
-    status = Path(f"/proc/{process}/status").read_text()
+    status = Path(f"/proc/{pid}/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) * 1024

@@ -14,7 +14,18 @@ from typing import Any
 
 from tests.browser.browsers import find_chromium
 from workshop.benchmarks.arithmetic import summary
-from workshop.benchmarks.page import ENVIRONMENT, LIMITS, MODULES, PAINTED, PORT, STATE, TWENTY, Log, _open, _serve
+from workshop.benchmarks.page import (
+    BUNDLE_URL,
+    ENVIRONMENT,
+    LIMITS,
+    PORT,
+    SENTENCE_20_TOKENS,
+    STATE,
+    WAIT_FOR_PAINT,
+    Log,
+    _open,
+    _serve,
+)
 
 FURTHER = (
     "Am Abend liest er seiner Frau aus der Zeitung vor, während sie in der Küche das Essen kocht.",
@@ -29,16 +40,16 @@ FURTHER = (
 )
 SENTENCES = {
     "8": "Das Haus ist alt und klein.",
-    "20": TWENTY,
-    "60": " ".join([TWENTY, *FURTHER[:2]]),
-    "200": " ".join([TWENTY, *FURTHER]),
+    "20": SENTENCE_20_TOKENS,
+    "60": " ".join([SENTENCE_20_TOKENS, *FURTHER[:2]]),
+    "200": " ".join([SENTENCE_20_TOKENS, *FURTHER]),
 }
 PAUSE_MS = 3_000
 TIMEOUT_MS = 60_000  # a missing answer raises an error
 # Returns the milliseconds of the model, until the answer is received and until it is painted, and the token counts.
 TRANSLATE = f"""async (text) => {{
   const {{ on, state }} = {STATE};
-  const painted = {PAINTED};
+  const waitForPaint = {WAIT_FOR_PAINT};
   document.getElementById('sentence').value = text;
   const answered = new Promise((done, fail) => {{
     setTimeout(() => fail(new Error(document.querySelector('.translate').innerText)), {TIMEOUT_MS});
@@ -48,7 +59,7 @@ TRANSLATE = f"""async (text) => {{
   document.querySelector('.translate .go').click();
   await answered;
   const there = performance.now() - start;
-  const all = (await painted()) - start;
+  const all = (await waitForPaint()) - start;
   const {{ seconds, source, target }} = state.translation;
   return [1000 * seconds, there, all, source.length, target.length];
 }}"""
@@ -61,7 +72,7 @@ REST = f"""async () => {{
   }}
 }}"""
 READ = f"""async ([answer, turns]) => {{
-  const {{ Translation }} = (await import({MODULES})).modules['core/translation.js'];
+  const {{ Translation }} = (await import({BUNDLE_URL})).modules['core/translation.js'];
   const times = [];
   for (let turn = 0; turn < turns; turn++) {{
     const start = performance.now();
@@ -72,7 +83,7 @@ READ = f"""async ([answer, turns]) => {{
 }}"""
 
 
-def measure(repetitions: int, say: Log) -> dict[str, Any]:
+def measure(repetitions: int, log: Log) -> dict[str, Any]:
     """Measure each length repeatedly, with distinct sentences that are not cached."""
     from playwright.sync_api import sync_playwright
 
@@ -109,7 +120,7 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
             }
             cases.append(case)
             stages = ", ".join(f"{stage} {1000 * seconds:.0f}" for stage, seconds in case["stages"].items())
-            say(
+            log(
                 f"{name} tokens: painted {1000 * case['beyond']['median']:.0f} ms after the model's own time ({stages})"
             )
         browser.close()

@@ -32,7 +32,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.service.record_codec import encode
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from workshop.benchmarks.page import HUNDRED, Log, _memory, _serve
+from workshop.benchmarks.page import SENTENCE_100_TOKENS, Log, _read_memory, _serve
 from workshop.benchmarks.sleeping_replica import application
 
 CALLER_COUNT = 8  # concurrent callers, each of which sends the next request after the previous answer
@@ -40,14 +40,14 @@ WORKER_COUNTS = (1, 4, 16, 64)  # sleeping replicas
 SLEEP_SECONDS = 1.0  # delay of a sleeping replica
 KILL_AT_SHARE = 0.3  # share of a measurement's duration before a process is killed
 TIMEOUT_SECONDS = 120.0  # limit for the recovery of a killed process
-SENTENCE = HUNDRED[: HUNDRED.index(".") + 1]
+SENTENCE = SENTENCE_100_TOKENS[: SENTENCE_100_TOKENS.index(".") + 1]
 
 
-def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
+def measure(seconds: float, workers: Sequence[int], log: Log) -> dict[str, Any]:
     """Run all parts, each on a new cluster on this machine."""
     local_service = Service(Settings(cache_mb=0))
     result: dict[str, Any] = {"seconds": seconds, "callers": CALLER_COUNT, "sleep": SLEEP_SECONDS}
-    say("in one process, without a cluster")
+    log("in one process, without a cluster")
     result["here"] = _run_callers(local_service, seconds, _expected(local_service))
     with _cluster(cores=4) as address:  # Ray schedules two replicas, which share the real cores
         from headlight.viz.backends.replica import deployment
@@ -55,20 +55,20 @@ def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         result["replicas"] = {}
         for count in (1, 2):
-            say(f"replicas: {count}")
+            log(f"replicas: {count}")
             _deploy(deployment.options(num_replicas=count, autoscaling_config=None).bind(), address)
             _run_callers(page, 2.0, _expected(local_service))  # makes every replica load its model
             result["replicas"][str(count)] = _run_callers(page, seconds, _expected(local_service))
-        say("a replica is killed")
+        log("a replica is killed")
         result["killed_replica"] = _with_a_killed_replica(page, local_service, seconds)
-        say("a page's process is killed")
+        log("a page's process is killed")
         result["killed_page"] = _with_a_killed_page(local_service, address, seconds)
     result["workers"] = {}
     encoded = encode_frame(ANSWER, encode(local_service.translate(_request(local_service, 0))))
     with _cluster(cores=4) as address:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         for count in workers:
-            say(f"workers of known speed: {count}")
+            log(f"workers of known speed: {count}")
             _deploy(application(count, SLEEP_SECONDS, encoded), address)
             _run_callers(page, 2.0, None, callers=count)
             result["workers"][str(count)] = _run_callers(page, seconds, None, callers=count)
@@ -244,7 +244,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         pages.enter_context(_serve([sys.executable, "app.py"], ports[1], **settings))
         for number in range(4):
             ask(number)
-        times["memory"] = _memory(first.pid)
+        times["memory"] = _read_memory(first.pid)
 
         def kill(calls: _CallLog) -> None:
             current_log.append(log)
@@ -262,7 +262,7 @@ def _with_a_killed_page(here: Service, address: str, seconds: float) -> dict[str
         result = log.values(time.monotonic() - started) | times
     with _serve([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
         _text(ports[0], {"text": SENTENCE})
-        return result | {"memory_here": _memory(alone.pid)}
+        return result | {"memory_here": _read_memory(alone.pid)}
 
 
 def _text(port: int, values: dict[str, Any]) -> str:

