@@ -241,11 +241,11 @@ test('an experiment that failed lets the next one run', async () => {
 test('an axis names round numbers, and of powers the tens', () => {
   assert.deepEqual(axis([0, 23]).ticks, [0, 5, 10, 15, 20]);
   assert.deepEqual(axis([-1, 1]).ticks.map(formatTick), ['−1', '−0.5', '0', '0.5', '1']);
-  assert.deepEqual(axis([1e-6, 0.5], { power: true }).ticks.map(formatTick), ['10⁻⁶', '10⁻⁴', '0.01']);
-  assert.deepEqual(axis([0.004, 0.06], { power: true }).ticks.map(formatTick), ['0.005', '0.01', '0.02', '0.05']);
-  assert.deepEqual(axis([0.02, 0.09], { power: true }).ticks.map(formatTick), ['0.02', '0.05']);
-  const { share } = axis([4, 512], { power: true });
-  assert.deepEqual([4, 512].map(share), [0, 1]);
-  assert.ok(Math.abs(share(32) - 3 / 7) < 1e-9);
-  assert.equal(axis([3, 3]).share(3), 0.5);
+  assert.deepEqual(axis([1e-6, 0.5], { log: true }).ticks.map(formatTick), ['10⁻⁶', '10⁻⁴', '0.01']);
+  assert.deepEqual(axis([0.004, 0.06], { log: true }).ticks.map(formatTick), ['0.005', '0.01', '0.02', '0.05']);
+  assert.deepEqual(axis([0.02, 0.09], { log: true }).ticks.map(formatTick), ['0.02', '0.05']);
+  const { scale } = axis([4, 512], { log: true });
+  assert.deepEqual([4, 512].map(scale), [0, 1]);
+  assert.ok(Math.abs(scale(32) - 3 / 7) < 1e-9);
+  assert.equal(axis([3, 3]).scale(3), 0.5);
 });

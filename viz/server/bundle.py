@@ -2,8 +2,8 @@
 
 Our modules follow a form that needs no parser: imports start a line and list names from a relative path; exports are
 functions, classes, constants or lists of names. Any other form is an error. Each module becomes a function that
-runs once, after its dependencies, and returns its exports. The bundler strips whole-line comments, which are an
-eighth of the size.
+runs once, after its dependencies, and returns its exports. The bundler strips whole-line comments, which
+are an eighth of the size.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
 
 
 def bundle_lazy(sources: Mapping[str, str], loaded: Mapping[str, str], phrases: object) -> Bundle:
-    """Bundle modules that load later, with phrases by language. They may import the `loaded` modules."""
+    """Bundle modules that load later, with phrases by language.
+
+    They may import the modules of `loaded`, the bundle that the page loads before.
+    """
     all_sources = {**loaded, **sources}
     for path in loaded:
         lazy_imports = [imported for imported in find_imports(path, loaded[path]) if imported in sources]
@@ -128,9 +131,7 @@ def wrap_module(path: str, source: str) -> str:
         raise BundleError(f"{path} has an import or export that the bundler does not support. It supports {forms}")
     source = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), source)
     if any(line.count("`") % 2 for line in source.split("\n")):
-        raise BundleError(
-            f"{path} has a multi-line template literal. The bundler could take one of its lines for a comment."
-        )
+        raise BundleError(f"{path} has a multi-line template literal. One of its lines could look like a comment.")
     if DYNAMIC_IMPORT.search(source):
         raise BundleError(f"{path} has a dynamic import. Import the module at the top of the file.")
     for text, reason in FORBIDDEN.items():

@@ -59,7 +59,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, default=None, help="of typing in `live` (30; quick: 6); of asking in `scale` (20; 3)"
     )
-    parser.add_argument("--date", default=datetime.date.today().isoformat(), help="as the report shall say")
+    parser.add_argument("--date", default=datetime.date.today().isoformat(), help="date in the report")
     parser.add_argument("--output", type=Path, help="folder of benchmarks.md (default docs; quick: none)")
     options = parser.parse_args(arguments)
     if options.output is None and not options.quick:
@@ -90,33 +90,33 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
     quick, threads = options.quick, options.threads
     cases = QUICK_CASES if quick else CASES
     repetitions = options.repetitions or (2 if quick else 11)
-    say = _say
+    log = _log
     measures: dict[str, Callable[[], dict[str, Any]]] = {
-        "decode": lambda: decode.measure(cases, CPU_ENGINES, repetitions, threads, say),
+        "decode": lambda: decode.measure(cases, CPU_ENGINES, repetitions, threads, log),
         "probes": lambda: probes.measure(20 if quick else 400),
-        "lines": lambda: lines.measure(200 if quick else 2_000, min(repetitions, 7), threads, say),
+        "lines": lambda: lines.measure(200 if quick else 2_000, min(repetitions, 7), threads, log),
         "memory": lambda: memory.measure([SMALL] if quick else [SMALL, BASE]),
-        "importance": lambda: importance.measure(repetitions, threads, say),
-        "training": lambda: training.measure(min(repetitions, 5), 2.0 if quick else 8.0, threads, say),
-        "gpu": lambda: gpu.measure(cases, repetitions, threads, say),
-        "page": lambda: page.measure(repetitions, say),
-        "paint": lambda: paint_delay.measure(repetitions, say),
-        "visit": lambda: first_visit.measure(repetitions, say),
+        "importance": lambda: importance.measure(repetitions, threads, log),
+        "training": lambda: training.measure(min(repetitions, 5), 2.0 if quick else 8.0, threads, log),
+        "gpu": lambda: gpu.measure(cases, repetitions, threads, log),
+        "page": lambda: page.measure(repetitions, log),
+        "paint": lambda: paint_delay.measure(repetitions, log),
+        "visit": lambda: first_visit.measure(repetitions, log),
         "live": lambda: live.measure(
-            options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), say
+            options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), log
         ),
         "class": lambda: classroom.measure(
-            ((5, 1), (5, 2)) if quick else classroom.LESSONS, 20 if quick else classroom.HOSTILE_REQUESTS, say=say
+            ((5, 1), (5, 2)) if quick else classroom.LESSONS, 20 if quick else classroom.HOSTILE_REQUESTS, log=log
         ),
-        "watched": lambda: training_load.measure(repetitions, say),
+        "watched": lambda: training_load.measure(repetitions, log),
         "scale": lambda: scale.measure(
-            options.seconds or (3.0 if quick else 20.0), scale.WORKER_COUNTS[: 2 if quick else 4], say
+            options.seconds or (3.0 if quick else 20.0), scale.WORKER_COUNTS[: 2 if quick else 4], log
         ),
     }
     return measures[name]()
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     print(f"\r{message:<70}", end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
 
 

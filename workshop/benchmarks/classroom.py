@@ -99,13 +99,13 @@ class Visitors:
             self.told["answered" if answer.get("what") == "answer" else "refused"] += 1
 
 
-def measure(lessons: Sequence[tuple[int, int]], hostile: int, say: Log) -> dict[str, Any]:
+def measure(lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[str, Any]:
     """Serve the page and measure each lesson, without and with hostile requests, and a single visitor."""
     with _serve([sys.executable, "app.py"], PORT):
-        return asyncio.run(attended(f"http://127.0.0.1:{PORT}", lessons, hostile, say))
+        return asyncio.run(attended(f"http://127.0.0.1:{PORT}", lessons, hostile, log))
 
 
-async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, say: Log) -> dict[str, Any]:
+async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[str, Any]:
     """Run the measurements of `measure` against a running page."""
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(base_url=base, timeout=PATIENCE, limits=limits) as client:
@@ -122,7 +122,7 @@ async def attended(base: str, lessons: Sequence[tuple[int, int]], hostile: int, 
         for pupils, sentence_count in lessons:
             for requests in (0, hostile):
                 results.append(await _lesson(visitor_values, texts, pupils, sentence_count, requests))
-                say(str(results[-1]))
+                log(str(results[-1]))
         # Before and after the lessons, because the speed of the machine varies.
         await single_visitor.press_in_turn(islice(texts, ALONE))
     return {"alone": summary(single_visitor.seconds), "lessons": results}

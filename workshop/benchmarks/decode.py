@@ -46,7 +46,7 @@ def _interleaved(
     running: Mapping[str, Worker],
     tokenizer: Tokenizer,
     repetitions: int,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """Measure cases of one shape with interleaved engines (A B C A B C …), one at a time."""
     outputs = {case: _prepare(case, running, tokenizer) for case in cases}
@@ -55,7 +55,7 @@ def _interleaved(
         for case in cases:
             for row, (worker, _) in outputs[case].items():
                 seconds.setdefault((case, row), []).append(worker.call("time", case.name, row))
-            say(f"{case.name}: {repetition + 1} of {repetitions}")
+            log(f"{case.name}: {repetition + 1} of {repetitions}")
     return [
         {
             "name": case.name,

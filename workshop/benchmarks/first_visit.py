@@ -37,7 +37,7 @@ watcher.observe(document, { childList: true, subtree: true });
 """
 
 
-def measure(repetitions: int, say: Log) -> dict[str, Any]:
+def measure(repetitions: int, log: Log) -> dict[str, Any]:
     """Measure both pages alternately, and the requests and bytes of the Headlight page."""
     from playwright.sync_api import sync_playwright
 
@@ -52,7 +52,7 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
         for turn in range(repetitions + 1):  # the first visits warm up the servers
             seconds, traffic = _visit(browser, PORT, OURS)
             empty_seconds, _ = _visit(browser, PORT + 1, EMPTY)
-            say(f"first map {seconds:.2f} s, empty page {empty_seconds:.2f} s")
+            log(f"first map {seconds:.2f} s, empty page {empty_seconds:.2f} s")
             if turn:
                 headlight.append(seconds)
                 empty.append(empty_seconds)

@@ -13,7 +13,7 @@ from workshop.benchmarks.page import SENTENCE_20_TOKENS
 MODEL = "de-en"
 
 
-def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(repetitions: int, threads: int, log: Callable[[str], None]) -> dict[str, Any]:
     """Measure all parts in total, and the longest batch. The page requests one batch at a time."""
     import torch
 
@@ -32,7 +32,7 @@ def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[
         if turn:  # the first run is a warm-up
             totals.append(timestamps[-1] - timestamps[0])
             longest.append(max(after - before for before, after in pairwise(timestamps)))
-            say(f"importance: {totals[-1]:.2f} s")
+            log(f"importance: {totals[-1]:.2f} s")
     return {
         "model": MODEL,
         "source_tokens": len(answer.source_tokens),

@@ -47,7 +47,7 @@ class Run(NamedTuple):
 
 
 def measure(
-    count: int, repetitions: int, threads: int, say: Callable[[str], None], shape: Shape = SMALL
+    count: int, repetitions: int, threads: int, log: Callable[[str], None], shape: Shape = SMALL
 ) -> dict[str, Any]:
     """Measure Headlight and CTranslate2 (float32 and int8) alternately, or only Headlight if CTranslate2 is missing.
 
@@ -71,7 +71,7 @@ def measure(
                 runs_by_batch: dict[tuple[str, int], Run] = {}
                 for kind, size in BATCHES if count >= ALL_BATCHES_FROM else BATCHES[:1]:
                     runs_by_batch[kind, size] = ctranslate.call("run", kind, size)
-                    say(f"CTranslate2, batches of {size} {kind}: {runs_by_batch[kind, size].seconds:.2f} s")
+                    log(f"CTranslate2, batches of {size} {kind}: {runs_by_batch[kind, size].seconds:.2f} s")
                 kind, size = min(runs_by_batch, key=lambda batch: runs_by_batch[batch].seconds)
                 result["same_tokens"] = token_agreement(our_ids, runs_by_batch[kind, size].ids)
                 result["tried"] = {f"{size} {kind}": run.seconds for (kind, size), run in runs_by_batch.items()}
@@ -85,7 +85,7 @@ def measure(
                         seconds["headlight"].append(headlight.call("run").seconds)
                         seconds["ctranslate2"].append(ctranslate.call("run", kind, size).seconds)
                         seconds["ctranslate2-int8"].append(ctranslate_int8.call("run", kind, size).seconds)
-                        say(f"lines: {repetition + 1} of {repetitions}")
+                        log(f"lines: {repetition + 1} of {repetitions}")
         return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
 
 

@@ -57,7 +57,7 @@ WATCH = f"""async () => {{
 }}"""
 
 
-def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
+def measure(typists: int, seconds: float, log: Log) -> dict[str, Any]:
     """Measure full answers alone and during typing, the latencies of the typists, and the load of the server."""
     from playwright.sync_api import sync_playwright
 
@@ -65,7 +65,7 @@ def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
         client = _Client()
         _time_full_requests(client, 4.0)  # loads the model
         alone = _time_full_requests(client, seconds / 2)  # before and after, because the speed of the machine varies
-        say(f"full answers alone: {sorted(alone)[len(alone) // 2]:.3f} s")
+        log(f"full answers alone: {sorted(alone)[len(alone) // 2]:.3f} s")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
         page.evaluate(WATCH)
@@ -104,7 +104,7 @@ def measure(typists: int, seconds: float, say: Log) -> dict[str, Any]:
         "load": used_seconds / elapsed,
         "memory": memory,
     }
-    say(str(result))
+    log(str(result))
     return result
 
 

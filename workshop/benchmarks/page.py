@@ -1,6 +1,6 @@
 """The page in a real browser: time until painted, bytes transferred and memory growth.
 
-The same run measures the baseline, a `gr.Plot` with a subplot per head.
+The same run measures a baseline: a `gr.Plot` with a subplot per head.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SENTENCE_100_TOKENS = " ".join([SENTENCE_30_TOKENS] * 3)
 SENTENCE_200_TOKENS = " ".join([SENTENCE_30_TOKENS] * 6)
 # The default limits of the page are too low for the longest sentences.
 LIMITS = {"max_characters": 5_000, "max_tokens": 1_000}
-# The benchmark has 30 visitors at one address, and one address may fill half of the queue.
+# The benchmark has 30 visitors at one address. One address may fill half of the queue.
 ENVIRONMENT = {f"HEADLIGHT_{name.upper()}": str(value) for name, value in (LIMITS | {"line": 64}).items()}
 WAIT_FOR_PAINT = """() => new Promise((done) => requestAnimationFrame(() => {
   const channel = new MessageChannel();
@@ -100,7 +100,7 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
 
 
 def _measure_cold_start(log: Log) -> float:
-    """Return the seconds from process start to the first page. It drops the file cache first if it may."""
+    """Return the seconds from process start to the first page. Drop the file cache first, if permitted."""
     with suppress(OSError):
         os.sync()
         Path("/proc/sys/vm/drop_caches").write_text("3")
@@ -115,10 +115,8 @@ def _measure_cold_start(log: Log) -> float:
 def _measure_page(browser: Any, process: Any, repetitions: int, log: Log) -> dict[str, Any]:
     page = _open(browser, PORT)
     page.evaluate(TRANSLATE, "Das Haus ist alt.")  # the first request loads the model
-    times = [
-        page.evaluate(TRANSLATE, SENTENCE_20_TOKENS.replace("alte", f"alte{' ' * turn}"))
-        for turn in range(2 * repetitions)
-    ]
+    texts = [SENTENCE_20_TOKENS.replace("alte", f"alte{' ' * turn}") for turn in range(2 * repetitions)]
+    times = [page.evaluate(TRANSLATE, text) for text in texts]
     log(f"translate, 20 tokens: {sorted(times)[len(times) // 2]:.0f} ms")
     result: dict[str, Any] = {"translate": summary([milliseconds / 1000 for milliseconds in times])}
     for name, text in (("switch_30", SENTENCE_30_TOKENS), ("switch_200", SENTENCE_200_TOKENS)):
@@ -200,7 +198,7 @@ def _measure_baseline(browser: Any, repetitions: int, log: Log) -> dict[str, Any
     page.wait_for_selector(".js-plotly-plot .main-svg")
     page.evaluate(BASELINE_SWITCH)
     times = [page.evaluate(BASELINE_SWITCH) for _ in range(repetitions)]
-    log(f"baseline page: {sorted(times)[len(times) // 2]:.0f} ms")
+    log(f"baseline: {sorted(times)[len(times) // 2]:.0f} ms")
     page.context.close()
     return {"switch": summary([milliseconds / 1000 for milliseconds in times])}
 
@@ -227,10 +225,8 @@ def _serve(command: list[str], port: int, **settings: str) -> Iterator[subproces
             length_before = len(_read_output(output))
             yield process
             if new_output := _read_output(output)[length_before:].decode(errors="replace").strip():
-                print(
-                    f"The server printed {len(new_output)} characters. The last of them: {new_output[-2000:]}",
-                    file=sys.stderr,
-                )
+                end = new_output[-2000:]
+                print(f"The server printed {len(new_output)} characters. The last of them: {end}", file=sys.stderr)
         finally:
             process.terminate()
             process.wait()

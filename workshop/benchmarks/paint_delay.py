@@ -83,7 +83,7 @@ READ = f"""async ([answer, turns]) => {{
 }}"""
 
 
-def measure(repetitions: int, say: Log) -> dict[str, Any]:
+def measure(repetitions: int, log: Log) -> dict[str, Any]:
     """Measure each length repeatedly, with distinct sentences that are not cached."""
     from playwright.sync_api import sync_playwright
 
@@ -120,7 +120,7 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
             }
             cases.append(case)
             stages = ", ".join(f"{stage} {1000 * seconds:.0f}" for stage, seconds in case["stages"].items())
-            say(
+            log(
                 f"{name} tokens: painted {1000 * case['beyond']['median']:.0f} ms after the model's own time ({stages})"
             )
         browser.close()

@@ -43,11 +43,11 @@ TIMEOUT_SECONDS = 120.0  # limit for the recovery of a killed process
 SENTENCE = SENTENCE_100_TOKENS[: SENTENCE_100_TOKENS.index(".") + 1]
 
 
-def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
+def measure(seconds: float, workers: Sequence[int], log: Log) -> dict[str, Any]:
     """Run all parts, each on a new cluster on this machine."""
     local_service = Service(Settings(cache_mb=0))
     result: dict[str, Any] = {"seconds": seconds, "callers": CALLER_COUNT, "sleep": SLEEP_SECONDS}
-    say("in one process, without a cluster")
+    log("in one process, without a cluster")
     result["here"] = _run_callers(local_service, seconds, _expected(local_service))
     with _cluster(cores=4) as address:  # Ray schedules two replicas, which share the real cores
         from headlight.viz.backends.replica import deployment
@@ -55,20 +55,20 @@ def measure(seconds: float, workers: Sequence[int], say: Log) -> dict[str, Any]:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         result["replicas"] = {}
         for count in (1, 2):
-            say(f"replicas: {count}")
+            log(f"replicas: {count}")
             _deploy(deployment.options(num_replicas=count, autoscaling_config=None).bind(), address)
             _run_callers(page, 2.0, _expected(local_service))  # makes every replica load its model
             result["replicas"][str(count)] = _run_callers(page, seconds, _expected(local_service))
-        say("a replica is killed")
+        log("a replica is killed")
         result["killed_replica"] = _with_a_killed_replica(page, local_service, seconds)
-        say("a page's process is killed")
+        log("a page's process is killed")
         result["killed_page"] = _with_a_killed_page(local_service, address, seconds)
     result["workers"] = {}
     encoded = encode_frame(ANSWER, encode(local_service.translate(_request(local_service, 0))))
     with _cluster(cores=4) as address:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         for count in workers:
-            say(f"workers of known speed: {count}")
+            log(f"workers of known speed: {count}")
             _deploy(application(count, SLEEP_SECONDS, encoded), address)
             _run_callers(page, 2.0, None, callers=count)
             result["workers"][str(count)] = _run_callers(page, seconds, None, callers=count)

@@ -47,13 +47,13 @@ WARM_UP_STEPS = 3  # not measured
 ENGINES = ("plain", "buckets", "headlight", "headlight-two")
 
 
-def measure(repetitions: int, seconds: float, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(repetitions: int, seconds: float, threads: int, log: Callable[[str], None]) -> dict[str, Any]:
     """Measure the target tokens per second of all engines, interleaved (A B C D A B C D …)."""
     speeds: dict[str, list[float]] = {engine: [] for engine in ENGINES}
     for repetition in range(repetitions):
         for engine in ENGINES:
             speeds[engine].append(_in_a_process(engine, seconds, threads))
-        say(f"training: {repetition + 1} of {repetitions}")
+        log(f"training: {repetition + 1} of {repetitions}")
     return {
         "repetitions": repetitions,
         "threads": threads,

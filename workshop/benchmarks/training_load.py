@@ -24,14 +24,14 @@ LARGEST = {"corpus": "mini", "layers": 3, "heads": 8, "d_model": 64}
 STOP_TIMEOUT = 60.0  # seconds for a process to end, on a busy machine
 
 
-def measure(repetitions: int, say: Log) -> dict[str, Any]:
+def measure(repetitions: int, log: Log) -> dict[str, Any]:
     """Measure answers without and during a training run, and complete default runs."""
     service, runs = Service(Settings(cache_mb=0)), TrainingRunPool()
     request = service.check({"text": SENTENCE_100_TOKENS[: SENTENCE_100_TOKENS.index(".") + 1]})
     time_answer(service, request)  # loads the model
     alone, during = [], []
     for number in range(repetitions):
-        say(f"answers alone and beside a training run: {number + 1} of {repetitions}")
+        log(f"answers alone and beside a training run: {number + 1} of {repetitions}")
         alone.append(time_answer(service, request))
         run = runs.start(TRAINING_VISITOR, [LARGEST, LARGEST | {"positions": False}])
         poll_run(runs, run, lambda run=run: len(run.messages) > 3)  # type: ignore[misc]
@@ -42,7 +42,7 @@ def measure(repetitions: int, say: Log) -> dict[str, Any]:
         runs.wait_for(lambda run=run: run.over, STOP_TIMEOUT)  # type: ignore[misc]
     full_runs = []
     for number in range(min(repetitions, 5)):
-        say(f"whole default runs: {number + 1}")
+        log(f"whole default runs: {number + 1}")
         start = time.monotonic()
         run = runs.start(TRAINING_VISITOR, [{}])
         poll_run(runs, run, lambda run=run: run.over)  # type: ignore[misc]

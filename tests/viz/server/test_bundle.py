@@ -129,7 +129,7 @@ def test_the_pages_own_modules_fit() -> None:
         ("import { ONE as } from './core/numbers.js';", "not a valid name"),
         ("const late = () => import('./core/numbers.js');", "dynamic import"),
         ("const end = '</script>';", "end the script"),
-        ("const text = `one\n// two`;", "multi-line template"),
+        ("const text = `one\n// two`;", "multi-line"),
         ("import { x } from './nowhere.js';", "no such file"),
         ("import { main } from './main.js';", "import each other"),
     ],

@@ -15,28 +15,28 @@ const KEY_HINTS = [
   [['J', 'K'], 'key_word'],
 ];
 
-/** `does`: callbacks of `HeadGrid`; `keys`: element for key hints; with it, the wall has a title and instructions. */
-export function mountHeadWall(element, does, keys = null) {
+/** `callbacks`: for `HeadGrid`. `keyHints`: element for the key hints. If it is given, the wall has a title and instructions. */
+export function mountHeadWall(element, callbacks, keyHints = null) {
   const title = make('h2', { class: 'hidden-text' });
   const description = make('p', { class: 'quiet' });
-  const grid = new HeadGrid(does);
+  const grid = new HeadGrid(callbacks);
   element.classList.add('wall');
-  element.append(...(keys ? [title, description, grid.element] : [grid.element]));
+  element.append(...(keyHints ? [title, description, grid.element] : [grid.element]));
 
   /** `name`: the wall's label. */
   function draw(source, state, name) {
     title.textContent = name;
     grid.element.setAttribute('aria-label', name);
-    if (keys) replace(keys, ...KEY_HINTS.map(([key, word]) => make('span', {}, make('kbd', {}, key.join(' ')), ` ${t(word)}`)));
+    if (keyHints) replace(keyHints, ...KEY_HINTS.map(([key, word]) => make('span', {}, make('kbd', {}, key.join(' ')), ` ${t(word)}`)));
     grid.draw(source, state.kind, state);
     mark(state, source.nearestHead(state.kind, state));
   }
 
   /** Updates the marks after a change of the selection or the comparison. */
-  function mark({ pinned }, chosen) {
-    const waiting = pinned && sameHead(pinned, chosen);
-    description.textContent = t(pinned ? (waiting ? 'compare_choose' : 'compare_follows') : isTouch() ? 'wall_tap' : 'wall_says');
-    grid.updateMarks(chosen, (here) => (sameHead(here, pinned) ? 'A' : sameHead(here, chosen) && pinned ? 'B' : ''));
+  function mark({ pinned }, selected) {
+    const needsSecondHead = pinned && sameHead(pinned, selected);
+    description.textContent = t(pinned ? (needsSecondHead ? 'compare_choose' : 'compare_follows') : isTouch() ? 'wall_tap' : 'wall_says');
+    grid.updateMarks(selected, (head) => (sameHead(head, pinned) ? 'A' : sameHead(head, selected) && pinned ? 'B' : ''));
   }
 
   return { draw, mark, grid };

@@ -11,7 +11,7 @@ import { t } from '../core/i18n.js';
 import { InView } from './inview.js';
 import { MapLabels } from './map-labels.js';
 import { hasAny, highlightLevels, highlightWeights, effectiveHighlight, combinedWeights, sumEffects } from './highlights.js';
-import { DENSE_FROM, classRoom, columnLabelHeight, rowLabelWidth } from './label-size.js';
+import { DENSE_FROM, presentationSizes, columnLabelHeight, rowLabelWidth } from './label-size.js';
 import { stableSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
@@ -20,55 +20,56 @@ const MAX_CELL_HEIGHT = 38;
 const MIN_TOUCH_WIDTH = 12; // pixels; on a phone a map with narrower cells scrolls
 const GROW_FROM_WIDTH = 900; // pixels; cells grow on wider maps
 const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled
-const MAX_LABELLED_ROWS = 24; // with `named`: maximum number of rows that keep labels over narrow columns
+const MAX_LABELLED_ROWS = 24; // with `groupLabel`: rows that keep their labels if the columns are too narrow for labels
 const ROW_HEIGHT = 20; // pixels; row height of maps that only keep row labels
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
  * A map with its labels. `showing`: display options; `difference`: diverging colours around zero; `rowLabels`: false if
- * the map on the left has them; `named(axis, places)`: shared label of several neighbouring tokens.
+ * the map on the left has them; `groupLabel(axis, places)`: shared label of neighbouring tokens.
  */
 export class Heatmap {
-  constructor(plotly, showing, { difference = false, rowLabels = true, named = null } = {}) {
+  constructor(plotly, showing, { difference = false, rowLabels = true, groupLabel = null } = {}) {
     this.plotly = plotly;
     this.showing = showing;
     this.difference = difference;
     this.rowLabels = rowLabels;
-    this.named = named;
+    this.groupLabel = groupLabel;
     /** @type {import('../core/map-view.js').View} */
     this.view = EMPTY_VIEW; // until `show`
     this.cellWidth = 0;
     this.cellHeight = 0;
     this.fixedSizes = null; // sizes that stay fixed during live translation
-    /** @type {ReturnType<typeof classRoom> | null} */
-    this.forClass = null; // sizes in presentation mode
+    /** @type {ReturnType<typeof presentationSizes> | null} */
+    this.presentationSizes = null; // outside presentation mode
     this.shape = '';
     this.element = make('div', { class: 'map-scroll' });
-    this.labels = new MapLabels(showing, { named, shades: !difference });
+    this.labels = new MapLabels(showing, { groupLabel, shades: !difference });
     this.plot = make('div', { class: 'plot' });
     const band = (name) => make('div', { class: `band ${name}`, hidden: true });
     this.bands = { row: band('pinned'), column: band('pinned'), hoverRow: band(''), hoverColumn: band('') };
-    this.tag = make('div', { class: 'tag', hidden: true });
+    this.tooltip = make('div', { class: 'tag', hidden: true });
     this.cover = make('div', { class: 'cover', hidden: true });
-    this.plane = make('div', { class: 'plane' }, this.plot, this.cover, ...Object.values(this.bands), this.tag, ...this.labels.names);
+    this.plane = make('div', { class: 'plane' }, this.plot, this.cover, ...Object.values(this.bands), this.tooltip, ...this.labels.names);
     const { corner, columns, rows } = this.labels;
     this.grid = make('div', { class: 'map', role: 'img' }, rowLabels ? corner : null, columns, rowLabels ? rows : null, this.plane);
     this.inView = new InView(this.element);
     this.element.append(this.grid, this.inView.element);
   }
 
-  /** Shows a view within `width` pixels; `tall`: available height in presentation mode, else 0. */
-  show(view, width, label, tall = 0) {
+  /** Shows a view within `width` pixels; `availableHeight`: 0 outside presentation mode. */
+  show(view, width, label, availableHeight = 0) {
     this.view = view;
     this.grid.setAttribute('aria-label', label);
     this.grid.classList.toggle('late', Boolean(view.late));
     const tokens = (items) => items.map((item) => `${item.key} ${item.label}`).join();
     const { fit, still } = this.showing;
-    const shape = [view.kind, tokens(view.rows), tokens(view.columns), width, tall, fit, still, page.language, page.theme].join();
+    const sizes = [width, availableHeight, fit, still];
+    const shape = [view.kind, tokens(view.rows), tokens(view.columns), ...sizes, page.language, page.theme].join();
     if (shape !== this.shape) {
       this.shape = shape;
-      this.measure(width, tall);
-      this.layout(tall);
+      this.measure(width, availableHeight);
+      this.layout(availableHeight);
       this.render(true);
     } else {
       this.render(false);
@@ -76,41 +77,42 @@ export class Heatmap {
   }
 
   labelWidth() {
-    if (this.forClass) return this.forClass.label;
+    if (this.presentationSizes) return this.presentationSizes.label;
     return this.rowLabels ? (this.fixedSizes?.label ?? rowLabelWidth(this.view, this.showing.fit)) : 0;
   }
 
-  measure(width, tall) {
-    this.forClass = tall ? classRoom(this.view, { width, tall, scale: pageZoom() }) : null;
-    if (this.forClass) this.measureForClass(this.forClass);
+  measure(width, availableHeight) {
+    this.presentationSizes = availableHeight ? presentationSizes(this.view, { width, availableHeight, scale: pageZoom() }) : null;
+    if (this.presentationSizes) this.measureForPresentation(this.presentationSizes);
     else this.measureForPage(width);
   }
 
-  measureForClass({ above, cellWidth, cellHeight, scrolls: more }) {
-    Object.assign(this, { cellWidth, cellHeight, scrolls: more, tiny: false, low: false, gap: 1, columnHeight: above });
+  measureForPresentation({ above, cellWidth, cellHeight, scrolls }) {
+    Object.assign(this, { cellWidth, cellHeight, scrolls, tiny: false, low: false, gap: 1, columnHeight: above });
   }
 
   measureForPage(width) {
     const { rows, columns } = this.view;
     const tooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.showing.fit)) / columns.length < MIN_TOUCH_WIDTH;
     const many = rows.length > DENSE_FROM || columns.length > DENSE_FROM || tooNarrow;
-    const own = { columns: columns.length, label: rowLabelWidth(this.view, this.showing.fit), above: columnLabelHeight(columns) };
-    this.fixedSizes = this.showing.still ? stableSizes(this.fixedSizes, own) : null;
-    const { columns: across, above } = this.fixedSizes ?? own;
-    const grown = Math.max(1, Math.min(1.5, width / GROW_FROM_WIDTH));
-    let cell = Math.min(MAX_CELL_WIDTH * grown, (width - this.labelWidth() - 2) / across);
+    const natural = { columns: columns.length, label: rowLabelWidth(this.view, this.showing.fit), above: columnLabelHeight(columns) };
+    this.fixedSizes = this.showing.still ? stableSizes(this.fixedSizes, natural) : null;
+    const { columns: columnCount, above } = this.fixedSizes ?? natural;
+    const scale = Math.max(1, Math.min(1.5, width / GROW_FROM_WIDTH));
+    let cell = Math.min(MAX_CELL_WIDTH * scale, (width - this.labelWidth() - 2) / columnCount);
     if (many && !this.showing.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
     this.tiny = this.cellWidth < 12;
-    this.low = Boolean(this.named) && this.tiny && rows.length <= MAX_LABELLED_ROWS;
-    const tall = isNarrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, Math.floor(MAX_CELL_HEIGHT * grown));
-    this.cellHeight = this.low ? ROW_HEIGHT : tall;
+    this.low = Boolean(this.groupLabel) && this.tiny && rows.length <= MAX_LABELLED_ROWS;
+    const maxHeight = Math.floor(MAX_CELL_HEIGHT * scale);
+    const height = isNarrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, maxHeight);
+    this.cellHeight = this.low ? ROW_HEIGHT : height;
     this.gap = this.cellWidth >= 13 ? 1 : 0;
     this.scrolls = many && !this.showing.fit;
     this.columnHeight = this.tiny ? FOLDED_LABEL_HEIGHT : above;
   }
 
-  /** Whether cells are empty: masked, or of a word that one of two compared sentences lacks. */
+  /** Whether some cells are empty: masked cells, or cells of a word that only one of two compared sentences has. */
   get hatched() {
     return Boolean(this.view.masked || this.view.gaps);
   }
@@ -124,20 +126,20 @@ export class Heatmap {
     return [this.view.columns.length * this.cellWidth, this.view.rows.length * this.cellHeight];
   }
 
-  layout(tall) {
+  layout(availableHeight) {
     const [width, height] = this.size;
     const { cellWidth, cellHeight, columnHeight, tiny, low } = this;
     setScrollable(this.element, this.scrolls);
-    this.element.style.maxHeight = tall ? `${tall}px` : '';
+    this.element.style.maxHeight = availableHeight ? `${availableHeight}px` : '';
     this.grid.classList.toggle('tiny', tiny);
     this.grid.style.gridTemplateColumns = `${this.rowLabels ? `${this.labelWidth()}px ` : ''}${width}px`;
-    this.grid.style.setProperty('--label-size', `${this.forClass?.letters ?? (cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14)}px`);
+    this.grid.style.setProperty('--label-size', `${this.presentationSizes?.letters ?? (cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14)}px`);
     this.plane.style.cssText = `width:${width}px;height:${height}px`;
     this.plane.classList.toggle('masked', this.hatched);
     this.labels.draw(this.view, { cellWidth, cellHeight, columnHeight, tiny, low });
     const counts = { rows: this.view.rows.length, columns: this.view.columns.length };
     const names = { beside: this.labelWidth(), above: columnHeight };
-    this.inView.say(this.forClass?.scrolls ? { ...counts, ...names, cellWidth, cellHeight } : null);
+    this.inView.say(this.presentationSizes?.scrolls ? { ...counts, ...names, cellWidth, cellHeight } : null);
   }
 
   /** Updates the cells, with a new Plotly figure if `full`, else only with new values. */
@@ -153,7 +155,7 @@ export class Heatmap {
     const base = { type: 'heatmap', hoverinfo: 'skip', showscale: false, xgap: this.gap, ygap: this.gap };
     const [zmin, zmax] = this.diverging ? [-1, 1] : [0, 1];
     const traces = [{ ...base, z, zmin, zmax, colorscale: plotlyScale(palette), name: 'weights' }];
-    if (this.hatched && this.gap) traces.unshift(this.drawBackground(base, z));
+    if (this.hatched && this.gap) traces.unshift(this.backgroundTrace(base, z));
     this.trace = traces.length - 1;
     const [width, height] = this.size;
     const layout = {
@@ -169,7 +171,7 @@ export class Heatmap {
   }
 
   /** Background behind unmasked cells, so that the hatching does not show through. */
-  drawBackground(base, z) {
+  backgroundTrace(base, z) {
     const scale = [
       [0, colour('ground')],
       [1, colour('ground')],
@@ -181,31 +183,31 @@ export class Heatmap {
   rowLevels(row) {
     const { weights, effects, columns } = this.view;
     const { scale } = this.showing;
-    const greatest = scale === 'row' && !this.difference ? rowMaximum(this.view, row) : 1;
+    const maximum = scale === 'row' && !this.difference ? rowMaximum(this.view, row) : 1;
     return Array.from(columns, (_, column) => {
       const weight = weights[row * columns.length + column];
       if (weight !== weight) return null;
       if (effects) return signedLevel(effects[row * columns.length + column]);
-      return this.difference ? weight : colourLevel(weight, greatest, scale);
+      return this.difference ? weight : colourLevel(weight, maximum, scale);
     });
   }
 
-  /** Shades the highlighted labels, frames the hovered and pinned rows and columns, shows the cell's value. */
+  /** Shades the highlighted labels, frames the hovered and pinned rows and columns, and shows the cell's value. */
   highlight(marks) {
     const now = effectiveHighlight(marks);
     const { hover, pinned } = marks;
     this.labels.highlight(now, highlightLevels(this.view, now, this.showing.scale));
     this.grid.classList.toggle('lit', hasAny(now));
-    const apart = (axis) => (String(hover[axis]) === String(pinned[axis]) ? null : hover[axis]);
+    const unpinnedHover = (axis) => (String(hover[axis]) === String(pinned[axis]) ? null : hover[axis]);
     this.outlineCells('row', pinned.rows);
     this.outlineCells('column', pinned.columns);
-    this.outlineCells('hoverRow', apart('rows'));
-    this.outlineCells('hoverColumn', apart('columns'));
+    this.outlineCells('hoverRow', unpinnedHover('rows'));
+    this.outlineCells('hoverColumn', unpinnedHover('columns'));
     this.positionTooltip(now);
     if (this.scrolls && !this.element.matches(':hover')) this.scrollIntoView(now);
   }
 
-  /** Covers the rows of tokens that are not written yet. */
+  /** Covers the rows of tokens that are not generated yet. */
   hideUnwritten(size) {
     const { rows } = this.view;
     this.cover.hidden = size.rows >= rows.length;
@@ -219,10 +221,10 @@ export class Heatmap {
     band.hidden = !places?.length;
     if (band.hidden) return;
     const [first, count] = [Math.min(...places), Math.max(...places) - Math.min(...places) + 1];
-    const upright = /column/i.test(name);
-    const [wide, tall] = this.size;
-    const [left, top] = upright ? [first * this.cellWidth, 0] : [0, first * this.cellHeight];
-    const [width, height] = upright ? [count * this.cellWidth, tall] : [wide, count * this.cellHeight];
+    const isColumn = /column/i.test(name);
+    const [mapWidth, mapHeight] = this.size;
+    const [left, top] = isColumn ? [first * this.cellWidth, 0] : [0, first * this.cellHeight];
+    const [width, height] = isColumn ? [count * this.cellWidth, mapHeight] : [mapWidth, count * this.cellHeight];
     band.style.cssText = `left:${left - 1}px;top:${top - 1}px;width:${width + 1}px;height:${height + 1}px`;
   }
 
@@ -230,30 +232,34 @@ export class Heatmap {
   scrollIntoView(now) {
     if (!hasAny(now)) return;
     const { element } = this;
-    const lit = highlightWeights(this.view, now);
-    const centre = [(now.columns?.[0] ?? argMax(lit.columns)) * this.cellWidth, (now.rows?.[0] ?? argMax(lit.rows)) * this.cellHeight];
-    const room = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
+    const weights = highlightWeights(this.view, now);
+    const centre = [
+      (now.columns?.[0] ?? argMax(weights.columns)) * this.cellWidth,
+      (now.rows?.[0] ?? argMax(weights.rows)) * this.cellHeight,
+    ];
+    const visible = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
     for (const [axis, name] of ['scrollLeft', 'scrollTop'].entries()) {
       const before = element[name];
-      if (centre[axis] < before || centre[axis] + 2 * this.cellWidth > before + room[axis]) element[name] = centre[axis] - room[axis] / 2;
+      if (centre[axis] < before || centre[axis] + 2 * this.cellWidth > before + visible[axis])
+        element[name] = centre[axis] - visible[axis] / 2;
     }
   }
 
   positionTooltip({ rows, columns }) {
-    const { cellWidth, cellHeight, tag } = this;
-    tag.hidden = !rows || !columns;
-    if (tag.hidden) return;
+    const { cellWidth, cellHeight, tooltip } = this;
+    tooltip.hidden = !rows || !columns;
+    if (tooltip.hidden) return;
     const weight = combinedWeights(this.view, rows, columns);
     const { effects } = this.view;
-    if (weight !== weight) tag.textContent = t('masked');
-    else if (effects) tag.textContent = signed(sumEffects(this.view, rows, columns), 2);
-    else tag.textContent = this.difference ? signed(weight, 3) : threeDecimals(weight);
+    if (weight !== weight) tooltip.textContent = t('masked');
+    else if (effects) tooltip.textContent = signed(sumEffects(this.view, rows, columns), 2);
+    else tooltip.textContent = this.difference ? signed(weight, 3) : threeDecimals(weight);
     const [width] = this.size;
     const [row, column] = [rows[0], columns.at(-1)];
     const left = column * cellWidth > width - 90 && column * cellWidth > 90;
-    tag.style.left = left ? 'auto' : `${(column + 1) * cellWidth + 5}px`;
-    tag.style.right = left ? `${width - column * cellWidth + 5}px` : 'auto';
-    tag.style.top = `${Math.max(0, row * cellHeight + cellHeight / 2 - 10)}px`;
+    tooltip.style.left = left ? 'auto' : `${(column + 1) * cellWidth + 5}px`;
+    tooltip.style.right = left ? `${width - column * cellWidth + 5}px` : 'auto';
+    tooltip.style.top = `${Math.max(0, row * cellHeight + cellHeight / 2 - 10)}px`;
   }
 
   /** `[row, column]` under the pointer, clamped to the map. */

@@ -7,19 +7,19 @@ import { Heatmap } from './heatmap.js';
 import { Lines } from './lines.js';
 import { NumberTable } from './number-table.js';
 
-const FOR_CLASS = '(min-width: 1000px) and (min-height: 500px)'; // as in deck/deck.css
+const PRESENTATION_WINDOW = '(min-width: 1000px) and (min-height: 500px)'; // as in deck/deck.css
 const HIDDEN_WIDTH = 780; // assumed width in pixels of a hidden area
 
 export class MapArea {
   /**
-   * `showing`: display options; `legend`: element that is moved above lines and below other modes; `widest`: maximum
+   * `showing`: display options; `legend`: element that is moved above lines and below other modes; `maxWidth`: maximum
    * width in pixels; `options`: options of a single map (heatmap.js).
    */
-  constructor(plotly, showing, { legend = null, widest = Infinity, options = {} } = {}) {
+  constructor(plotly, showing, { legend = null, maxWidth = Infinity, options = {} } = {}) {
     this.plotly = plotly;
     this.showing = showing;
     this.legend = legend;
-    this.widest = widest;
+    this.maxWidth = maxWidth;
     this.options = options;
     /** @type {Comparison | null} */
     this.comparison = null;
@@ -33,13 +33,13 @@ export class MapArea {
   show(source, view, { other = null, form = 'matrix', name }) {
     const single = form === 'effect' ? 'matrix' : form; // the same map in other colours
     const mode = single === 'matrix' && other ? 'compare' : single;
-    const width = Math.min(this.widest, this.width || this.element.clientWidth || HIDDEN_WIDTH); // avoids a reflow
+    const width = Math.min(this.maxWidth, this.width || this.element.clientWidth || HIDDEN_WIDTH); // avoids a reflow
     if (mode !== this.form) this.switchMode(mode);
-    const both = other ? [other, view] : [view];
+    const views = other ? [other, view] : [view];
     if (this.comparison) this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);
-    else if (mode === 'matrix') this.maps[0].show(view, width, name, this.classHeight());
-    else if (mode === 'lines') this.maps[0].show(both, width, name);
-    else this.maps[0].show(both, name);
+    else if (mode === 'matrix') this.maps[0].show(view, width, name, this.presentationHeight());
+    else if (mode === 'lines') this.maps[0].show(views, width, name);
+    else this.maps[0].show(views, name);
   }
 
   /** Replaces the elements of the previous view mode. */
@@ -64,8 +64,8 @@ export class MapArea {
   }
 
   /** Height in pixels in presentation mode, in which maps fill the window, else 0. */
-  classHeight() {
-    return page.beamer && matchMedia(FOR_CLASS).matches ? this.element.clientHeight : 0;
+  presentationHeight() {
+    return page.beamer && matchMedia(PRESENTATION_WINDOW).matches ? this.element.clientHeight : 0;
   }
 
   /** Removes all maps. */
@@ -92,7 +92,7 @@ export class MapArea {
 
   /** Whether the size has changed since the last call. */
   hasResized() {
-    const [width, height] = [this.element.clientWidth, this.classHeight()];
+    const [width, height] = [this.element.clientWidth, this.presentationHeight()];
     if (!width || (this.width === width && this.height === height)) return false;
     this.width = width;
     this.height = height;

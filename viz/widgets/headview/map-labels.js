@@ -12,7 +12,7 @@ const TICK_WIDTH = 40; // pixels of a column number
 const AXES = { rows: 'row', columns: 'column' };
 
 /** Style of a number above its column, right-aligned near the right edge so that it is not clipped. */
-function tickPlace(centre, width) {
+function tickStyle(centre, width) {
   const beyond = centre + TICK_WIDTH / 2 > width;
   return `bottom:4px;width:${TICK_WIDTH}px;${beyond ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
 }
@@ -20,9 +20,9 @@ function tickPlace(centre, width) {
 const getTitle = (item) => (item.read ? rowText(item) : item.label === SPACE ? t('token_space') : item.full);
 
 export class MapLabels {
-  constructor(showing, { named, shades }) {
+  constructor(showing, { groupLabel, shades }) {
     this.showing = showing;
-    this.named = named;
+    this.groupLabel = groupLabel;
     this.shades = shades;
     this.columns = make('div', { class: 'columns' });
     this.rows = make('div', { class: 'rows' });
@@ -32,7 +32,7 @@ export class MapLabels {
 
   /** Shared labels of several neighbours, drawn over the cells. */
   get names() {
-    return this.named ? Object.values(this.common) : [];
+    return this.groupLabel ? Object.values(this.common) : [];
   }
 
   /** `room`: cell size, height of the column labels, and whether cells are too small for labels (`tiny`, `low`). */
@@ -49,7 +49,7 @@ export class MapLabels {
     replace(
       this.columns,
       ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
-      ...tens(columns.length).map((place) => tick(place + 1, tickPlace((place + 0.5) * cellWidth, width))),
+      ...tens(columns.length).map((place) => tick(place + 1, tickStyle((place + 0.5) * cellWidth, width))),
     );
     replace(
       this.rows,
@@ -68,19 +68,19 @@ export class MapLabels {
     return make('div', { class: `label${above}${end}`, data, style, title: getTitle(item) }, text);
   }
 
-  /** `now`: highlighted rows and columns; `lit`: levels from 0 to 1 of the other axis. */
-  highlight(now, lit) {
+  /** `now`: highlighted rows and columns; `levels`: levels from 0 to 1 of the other axis. */
+  highlight(now, levels) {
     const { tiny, low } = this.room;
     for (const [axis, name] of Object.entries(AXES)) {
-      const focus = now[axis] ?? (lit[axis] ? [argMax(lit[axis])] : []);
-      const joined = tiny && focus.length > 1 && this.named; // labels of neighbouring tiny cells would overlap
-      this.mergedLabel(axis, joined ? focus : []);
+      const focus = now[axis] ?? (levels[axis] ? [argMax(levels[axis])] : []);
+      const grouped = tiny && focus.length > 1 && this.groupLabel; // labels of neighbouring tiny cells would overlap
+      this.mergedLabel(axis, grouped ? focus : []);
       const leads = axis === 'rows' || !now.rows; // if both are highlighted, only the row is marked as selected
       for (const label of this[axis].querySelectorAll('.label')) {
         const place = Number(label.dataset[name]);
-        paint(label, this.shades ? lit[axis]?.[place] : null, this.showing.palette);
+        paint(label, this.shades ? levels[axis]?.[place] : null, this.showing.palette);
         label.classList.toggle('chosen', Boolean(leads && now[axis]?.includes(place)));
-        label.classList.toggle('dim', tiny && !(axis === 'rows' && low) && (Boolean(joined) || !focus.includes(place)));
+        label.classList.toggle('dim', tiny && !(axis === 'rows' && low) && (Boolean(grouped) || !focus.includes(place)));
       }
     }
   }
@@ -91,7 +91,7 @@ export class MapLabels {
     name.hidden = !places.length;
     if (name.hidden) return;
     const { cellWidth, cellHeight } = this.room;
-    name.textContent = this.named(axis, places);
+    name.textContent = this.groupLabel(axis, places);
     const middle = (Math.min(...places) + Math.max(...places) + 1) / 2;
     const [wide, left] = [this.view.columns.length * cellWidth, middle * cellWidth];
     const across = left > wide / 2 ? `right:${wide - left - 10}px` : `left:${left - 10}px`; // the side with more space

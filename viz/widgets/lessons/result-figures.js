@@ -9,27 +9,28 @@ import { drawLines } from './line-plot.js';
 import { sourceBox } from './source-listing.js';
 import { decodeArray } from '../core/base64-arrays.js';
 
-const ROW = { named: 22, read: 30, bare: 12 }; // pixels per row: with labels, with numbers in the cells, with neither
-const BARE_ROW_HEIGHT = 9; // pixels per row of a non-square matrix without labels
-const LABEL_WIDTH = 96; // pixels of the row labels
-const WIDEST = 54; // maximum width in pixels of a cell with a column label
-const GAP = 24; // pixels between figures side by side
-const NARROW = { large: 260, small: 140 }; // minimum width in pixels of figures side by side
-const MOST = 4; // maximum number of small figures per row
+// Sizes in pixels.
+const ROW_HEIGHT = { labels: 22, numbers: 30, plain: 12 }; // with labels, with numbers in the cells, with neither
+const BARE_ROW_HEIGHT = 9; // in a non-square matrix without labels
+const LABEL_WIDTH = 96; // of the row labels
+const MAX_CELL_WIDTH = 54; // of a cell with a column label
+const GAP = 24; // between figures side by side
+const MIN_FIGURE_WIDTH = { large: 260, small: 140 }; // of figures side by side
+const MAX_SMALL_PER_ROW = 4;
 
 /**
- * @typedef {{ lesson: string, width: number, training: import('./training-view.js').TrainingView, small?: boolean }} About
+ * @typedef {{ lesson: string, width: number, training: import('./training-view.js').TrainingView, small?: boolean }} FigureContext
  *   `small`: without a legend, because small figures share one
  */
 
-/** Stacked figures of a result. */
-export const drawResult = (result, about) => result.figures.map((figure) => resultFigure(figure, about));
+/** Draw the figures of a result, one below the other. */
+export const drawResult = (result, context) => result.figures.map((figure) => resultFigure(figure, context));
 
-function resultFigure(figure, about) {
-  return make('div', { class: 'lesson-found' }, ...FORMS[figure.form](figure, about).filter(Boolean));
+function resultFigure(figure, context) {
+  return make('div', { class: 'lesson-found' }, ...DRAW_BY_FORM[figure.form](figure, context).filter(Boolean));
 }
 
-const FORMS = {
+const DRAW_BY_FORM = {
   heat: drawHeat,
   beside: drawSideBySide,
   lines: drawLines,
@@ -41,7 +42,7 @@ const FORMS = {
 };
 
 function drawHeat(
-  { title, numbers, rows, columns, scale, max_abs: most, digits, row, column, without_labels: bare },
+  { title, numbers, rows, columns, scale, max_abs: maxAbs, digits, row, column, without_labels: bare },
   { lesson, width, small },
 ) {
   const { shape, numbers: cells } = decodeArray(numbers);
@@ -51,46 +52,45 @@ function drawHeat(
     names: labels.map((label) => labelText(lesson, label)),
     places: Array.from({ length: count }, (_, index) => index),
   });
-  const availableWidth = columns.length && !bare ? Math.min(width, LABEL_WIDTH + WIDEST * shape[1]) : width;
-  const maxValue = most || (scale === 'share' ? 1 : colourLimit(cells));
+  const availableWidth = columns.length && !bare ? Math.min(width, LABEL_WIDTH + MAX_CELL_WIDTH * shape[1]) : width;
+  const maxValue = maxAbs || (scale === 'share' ? 1 : colourLimit(cells));
   const map = heatmap({
     ...{ matrix, name, scale, digits, row, column, most: maxValue, width: availableWidth },
     rows: axisLabels(rows, shape[0]),
     columns: columns.length ? axisLabels(columns, shape[1]) : null,
     ...{ bare, label: bare ? 0 : LABEL_WIDTH },
-    height: figureHeight({ rows, digits, bare }, shape, availableWidth),
+    height: rowHeight({ rows, digits, bare }, shape, availableWidth),
   });
   return [figureTitle(name, `${shape[0]} × ${shape[1]}`), map, small ? null : legend(scale, maxValue)];
 }
 
-/** Height of a row in pixels. */
-function figureHeight({ rows, digits, bare }, [down, across], room) {
-  if (bare) return down === across ? room / across : BARE_ROW_HEIGHT;
-  if (digits) return ROW.read;
-  return rows.length ? ROW.named : Math.max(2, Math.min(ROW.bare, Math.round(240 / down)));
+function rowHeight({ rows, digits, bare }, [rowCount, columnCount], availableWidth) {
+  if (bare) return rowCount === columnCount ? availableWidth / columnCount : BARE_ROW_HEIGHT;
+  if (digits) return ROW_HEIGHT.numbers;
+  return rows.length ? ROW_HEIGHT.labels : Math.max(2, Math.min(ROW_HEIGHT.plain, Math.round(240 / rowCount)));
 }
 
-function drawSideBySide({ parts, small }, about) {
-  const fittingCount = Math.floor((about.width + GAP) / (NARROW[small ? 'small' : 'large'] + GAP));
-  const count = Math.max(1, Math.min(parts.length, fittingCount, small ? MOST : parts.length));
-  const width = Math.min(Math.floor((about.width - GAP * (count - 1)) / count), small ? 2 * NARROW.small : about.width);
-  const pictures = parts.map((part) => resultFigure(part, { ...about, width, small }));
+function drawSideBySide({ parts, small }, context) {
+  const fittingCount = Math.floor((context.width + GAP) / (MIN_FIGURE_WIDTH[small ? 'small' : 'large'] + GAP));
+  const count = Math.max(1, Math.min(parts.length, fittingCount, small ? MAX_SMALL_PER_ROW : parts.length));
+  const width = Math.min(Math.floor((context.width - GAP * (count - 1)) / count), small ? 2 * MIN_FIGURE_WIDTH.small : context.width);
+  const figures = parts.map((part) => resultFigure(part, { ...context, width, small }));
   const [first] = parts;
   const commonLegend = small && first.form === 'heat' ? legend(first.scale, first.scale === 'share' ? 1 : first.max_abs) : null;
-  return [make('div', { class: 'lesson-beside', style: `--part:${width}px` }, ...pictures), commonLegend];
+  return [make('div', { class: 'lesson-beside', style: `--part:${width}px` }, ...figures), commonLegend];
 }
 
 /** Horizontal bars from zero, which is in the middle if some values are negative. */
-function drawBars({ title, names, values, says, most, highlighted: lit }, { lesson }) {
-  const maxValue = most || Math.max(...values.map(Math.abs)) || 1;
+function drawBars({ title, names, values, says, most: limit, highlighted }, { lesson }) {
+  const maxValue = limit || Math.max(...values.map(Math.abs)) || 1;
   const hasNegative = values.some((value) => value < 0);
   const rows = values.flatMap((value, index) => {
     const share = Math.min(1, Math.abs(value) / maxValue) * (hasNegative ? 50 : 100);
     const left = hasNegative ? (value < 0 ? 50 - share : 50) : 0;
     const name = labelText(lesson, names[index]);
-    const classes = `${lit.includes(index) ? 'lit' : ''}${value < 0 ? ' below' : ''}`;
+    const classes = `${highlighted.includes(index) ? 'lit' : ''}${value < 0 ? ' below' : ''}`;
     return [
-      make('bdi', { class: lit.includes(index) ? 'written' : '', title: name }, name),
+      make('bdi', { class: highlighted.includes(index) ? 'written' : '', title: name }, name),
       make(
         'span',
         { class: 'track', 'aria-hidden': 'true' },
@@ -102,7 +102,7 @@ function drawBars({ title, names, values, says, most, highlighted: lit }, { less
   return [figureTitle(labelText(lesson, title)), make('div', { class: `lesson-bars placed${hasNegative ? ' both' : ''}` }, ...rows)];
 }
 
-function drawTable({ title, columns, rows, highlighted_row: lit }, { lesson }) {
+function drawTable({ title, columns, rows, highlighted_row: highlightedRow }, { lesson }) {
   const name = labelText(lesson, title);
   const cell = (value, index) => {
     const text = make('bdi', {}, labelText(lesson, value));
@@ -111,7 +111,7 @@ function drawTable({ title, columns, rows, highlighted_row: lit }, { lesson }) {
       : make('th', { scope: 'row' }, text);
   };
   const head = make('tr', {}, ...columns.map((label) => make('th', { scope: 'col' }, labelText(lesson, label))));
-  const bodyRows = rows.map((cells, index) => make('tr', { class: index === lit ? 'best' : '' }, ...cells.map(cell)));
+  const bodyRows = rows.map((cells, index) => make('tr', { class: index === highlightedRow ? 'best' : '' }, ...cells.map(cell)));
   const table = make('table', { class: 'lesson-table wraps', 'aria-label': name }, make('thead', {}, head), make('tbody', {}, ...bodyRows));
   return [figureTitle(name), table];
 }
