@@ -21,7 +21,7 @@ from headlight.model.families.family_reader import ConfigFields, FamilyReader
 from headlight.model.text.languages import Languages
 
 POSITIONS, WORDS, SEGMENTS = "position_embeddings", "word_embeddings", "token_type_embeddings"
-LONGEST_NAME = 100  # characters of a class name
+MAX_NAME_LENGTH = 100  # characters of a class name
 # BERT's names of a layer's parts, which RoBERTa shares.
 LAYER = {
     "self_attention.query": "attention.self.query",
@@ -57,7 +57,7 @@ class BertFamilyReader(FamilyReader):
         architectures = [name for name in fields.get("architectures") or () if isinstance(name, str)]
         if architectures and self.architecture not in architectures:
             raise ConfigError(
-                f"{folder}: holds a {architectures[0]}. Of this family only classifiers of texts are read "
+                f"{folder}: contains a {architectures[0]}. Only text classifiers of this family are supported "
                 f"({self.architecture}). Choose another model."
             )
         fields.require_neutral(
@@ -73,13 +73,13 @@ class BertFamilyReader(FamilyReader):
         for name, rows in ((embedding, config.vocabulary), (output, len(config.classes))):
             if name not in store:
                 raise MissingTensorError(
-                    f"{store.folder}: the weights lack {name}, so they hold no classifier of texts. "
+                    f"{store.folder}: the weights lack {name}, so they are not those of a text classifier. "
                     "Choose another model, or download them again."
                 )
             if store.shape(name) != (rows, config.d_model):
                 raise CheckpointError(
-                    f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} leads to "
-                    f"{[rows, config.d_model]}. Config and weights are not of one model: download both again."
+                    f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} requires "
+                    f"{[rows, config.d_model]}. Config and weights belong to different models: download both again."
                 )
         return config
 
@@ -116,16 +116,16 @@ def class_fields(fields: ConfigFields) -> dict[str, Any]:
     """Return the class names, and whether the classes are mutually exclusive."""
     problem = fields.get("problem_type")
     if problem == "regression":
-        fields.refuse("problem_type is 'regression': the model gives numbers, not classes")
+        fields.reject("problem_type is 'regression': the model predicts numbers, not classes")
     if problem not in (None, "single_label_classification", "multi_label_classification"):
-        fields.refuse(f"problem_type is {problem!r}, which is not known")
+        fields.reject(f"problem_type is {problem!r}, which is not supported")
     labels = fields.get("id2label")
     if labels is None:
         labels = {str(index): f"LABEL_{index}" for index in range(fields.integer("num_labels"))}
     if not isinstance(labels, dict) or sorted(labels) != sorted(map(str, range(len(labels)))) or not labels:
-        fields.refuse("id2label does not name the classes from 0 on")
+        fields.reject("id2label does not name the classes from 0 on")
     names = [labels[str(index)] for index in range(len(labels))]
     if not all(isinstance(name, str | int) and str(name).strip() for name in names):
-        fields.refuse("id2label has a class without a name")
+        fields.reject("id2label has a class without a name")
     exclusive = len(names) > 1 and problem != "multi_label_classification"
-    return {"classes": tuple(str(name).strip()[:LONGEST_NAME] for name in names), "exclusive": exclusive}
+    return {"classes": tuple(str(name).strip()[:MAX_NAME_LENGTH] for name in names), "exclusive": exclusive}

@@ -39,7 +39,7 @@ def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_
     ids = stored.pieces | {text: token.token_id for text, token in added.items()}
     for text, token_id in ids.items():
         if type(token_id) is not int or token_id < 0:
-            raise TokenizerError(f"{folder}: the piece {text!r} has no whole number as its id. {ADVICE}")
+            raise TokenizerError(f"{folder}: the piece {text!r} does not have a whole number as its id. {ADVICE}")
         if text_by_id.setdefault(token_id, text) != text:
             raise TokenizerError(f"{folder}: {text} and {text_by_id[token_id]} both have the id {token_id}. {ADVICE}")
         special = added[text].special if text in added else text in SPECIAL_TOKENS
@@ -97,7 +97,7 @@ def _read_tokenizer_json(folder: Path) -> _Stored:
         or any(model.get(name) not in values for name, values in neutral_values.items())
     ):
         raise ConfigError(
-            f"{folder}: {TOKENIZER_FILE} does not cut text as BART and RoBERTa do (byte-level BPE). "
+            f"{folder}: {TOKENIZER_FILE} does not tokenise text as BART and RoBERTa do (byte-level BPE). "
             "Choose another model."
         )
     merges = [_pair(folder, TOKENIZER_FILE, merge) for merge in model["merges"]]
@@ -110,7 +110,7 @@ def _read_vocab_and_merges(folder: Path) -> _Stored:
     try:
         lines = (folder / MERGES).read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError as error:
-        raise TokenizerError(f"{folder}: {MERGES} is no UTF-8 text. {ADVICE}") from error
+        raise TokenizerError(f"{folder}: {MERGES} is not UTF-8 text. {ADVICE}") from error
     merges = [_pair(folder, MERGES, line) for line in lines if line.strip() and not line.startswith("#version")]
     spaced = read_optional_json(folder, TOKENIZER_CONFIG).get("add_prefix_space") is True
     return _Stored(read_json(folder / VOCABULARY), merges, spaced)
@@ -119,5 +119,7 @@ def _read_vocab_and_merges(folder: Path) -> _Stored:
 def _pair(folder: Path, name: str, merge: Any) -> tuple[str, str]:
     parts = merge.split(" ") if isinstance(merge, str) else merge
     if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
-        raise TokenizerError(f"{folder}: {name} has a merge that joins no two pieces: {str(merge)[:40]!r}. {ADVICE}")
+        raise TokenizerError(
+            f"{folder}: {name} has a merge that does not join two pieces: {str(merge)[:40]!r}. {ADVICE}"
+        )
     return parts[0], parts[1]

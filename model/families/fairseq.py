@@ -32,7 +32,7 @@ TARGET_PREFERENCES = ("fra_Latn", "fr", "fr_XX", "deu_Latn", "de", "de_DE")
 def fairseq_ids(folder: Path, model: SentencePieceModel) -> list[str]:
     """Return the entries in id order: four special tokens, then the pieces after the file's own first three."""
     if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
-        raise TokenizerError(f"{folder}: {PIECES} does not begin as this family's does. Download it again.")
+        raise TokenizerError(f"{folder}: {PIECES} does not begin with this family's special tokens. Download it again.")
     return [*FIRST_TOKENS, *(piece.text for piece in model.pieces[3:])]
 
 

@@ -61,19 +61,19 @@ class ConfigFields:
 
     def integer(self, name: str) -> int:
         """Return a whole number."""
-        return int(self._typed(name, int, "a whole number"))
+        return int(self._read(name, int, "a whole number"))
 
     def number(self, name: str) -> float:
         """Return a number as a float."""
-        return float(self._typed(name, (int, float), "a number"))
+        return float(self._read(name, (int, float), "a number"))
 
     def boolean(self, name: str) -> bool:
         """Return true or false."""
-        return bool(self._typed(name, bool, "true or false"))
+        return bool(self._read(name, bool, "true or false"))
 
     def text(self, name: str) -> str:
         """Return text."""
-        return str(self._typed(name, str, "text"))
+        return str(self._read(name, str, "text"))
 
     def has(self, name: str) -> bool:
         """Whether the field exists and is not null."""
@@ -96,36 +96,36 @@ class ConfigFields:
         if not isinstance(value, list):
             return (self.token_id(name),)
         if not value or not all(type(number) is int for number in value):
-            self.refuse(f"{name} is {value!r}, but must be a token's id, or a list of ids")
+            self.reject(f"{name} is {value!r}, but must be a token's id, or a list of ids")
         return tuple(value)
 
     def equal(self, first: str, second: str) -> int:
         """Return a number that both sides of the model share."""
         if self.integer(first) != self.integer(second):
-            self.refuse(f"{first} is {self.integer(first)} and {second} {self.integer(second)}: they must be equal")
+            self.reject(f"{first} is {self.integer(first)} and {second} {self.integer(second)}: they must be equal")
         return self.integer(first)
 
     def require_neutral(self, **expected: Any) -> None:
         """Reject any field whose value would change what our model computes."""
         for name, value in expected.items():
             if self._values.get(name, value) not in (value, None):
-                self.refuse(f"{name} is {self._values[name]!r}, but only {value!r} is known")
+                self.reject(f"{name} is {self._values[name]!r}, but only {value!r} is supported")
 
     def choice(self, name: str, choices: Mapping[str, str]) -> str:
         """Return one of several values, mapped to ours."""
         value = self._values.get(name)
         if not isinstance(value, str) or value not in choices:
-            self.refuse(f"{name} is {value!r}, but known are: {', '.join(choices)}")
+            self.reject(f"{name} is {value!r}, but must be one of: {', '.join(choices)}")
         return choices[str(value)]
 
-    def refuse(self, complaint: str) -> None:
+    def reject(self, complaint: str) -> None:
         """Raise a ConfigError: this folder cannot be read."""
         raise ConfigError(f"{self.origin}: {complaint}. Choose another model.")
 
-    def _typed(self, name: str, kinds: Any, words: str) -> Any:
+    def _read(self, name: str, kinds: Any, words: str) -> Any:
         value = self._values.get(name)
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            self.refuse(f"{name} is {value!r}, but must be {words}")
+            self.reject(f"{name} is {value!r}, but must be {words}")
         return value
 
 
@@ -144,7 +144,7 @@ class FamilyReader(FolderReader):
             raise error if str(folder) in str(error) else TokenizerError(f"{folder}: {error}") from error
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
             raise CheckpointError(
-                f"{folder}: its files are not what a folder of this family holds ({type(error).__name__}: "
+                f"{folder}: its files do not fit this family ({type(error).__name__}: "
                 f"{str(error)[:200]}). Download it again, or choose another model."
             ) from error
 
@@ -158,7 +158,9 @@ class FamilyReader(FolderReader):
                 ("positions", result.max_length, MAX_POSITIONS),
             ):
                 if size > limit:
-                    raise ConfigError(f"It asks for {size:,} {quantity}: {limit:,} are the most. Choose another model.")
+                    raise ConfigError(
+                        f"It has {size:,} {quantity}, but at most {limit:,} are supported. Choose another model."
+                    )
             return result
         except ConfigError as error:
             raise error if str(folder) in str(error) else ConfigError(f"{folder / CONFIG}: {error}") from error
@@ -168,8 +170,8 @@ class FamilyReader(FolderReader):
         name = tokenizer_class(folder, values)
         if name and name not in (*self.tokenizer_classes, *GENERIC_TOKENIZERS):
             raise ConfigError(
-                f"{folder}: its text is cut into tokens by {name}, which is not known here. For this family, known "
-                f"are: {', '.join(self.tokenizer_classes)}. Choose another model."
+                f"{folder}: its tokenizer, {name}, is not supported. This family supports "
+                f"{', '.join(self.tokenizer_classes)}. Choose another model."
             )
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig | EncoderClassifierConfig:
@@ -215,16 +217,16 @@ class FamilyReader(FolderReader):
             name = stored_names[table] or ""
             if name and store.shape(name) != (rows, config.d_model):
                 raise CheckpointError(
-                    f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} leads to "
-                    f"{[rows, config.d_model]}. Config and weights are not of one model: download both again."
+                    f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} requires "
+                    f"{[rows, config.d_model]}. Config and weights belong to different models: download both again."
                 )
 
-        def one(*tables: str) -> bool:
+        def is_shared(*tables: str) -> bool:
             names = sorted({stored_names[table] or "" for table in tables})
             return len(names) == 1 or ("" not in names and store.are_equal(names))
 
-        share = config.source_vocabulary == config.target_vocabulary and one(TABLE, TARGET_TABLE)
-        return replace(config, share_embeddings=share, tie_output=config.tie_output and one(TARGET_TABLE, OUTPUT))
+        share = config.source_vocabulary == config.target_vocabulary and is_shared(TABLE, TARGET_TABLE)
+        return replace(config, share_embeddings=share, tie_output=config.tie_output and is_shared(TARGET_TABLE, OUTPUT))
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         raise NotImplementedError
@@ -267,19 +269,19 @@ def added_tokens(folder: Path) -> dict[str, AddedToken]:
         tokens[text] = AddedToken(token_id, special=True)
     decoder = read_optional_json(folder, TOKENIZER_CONFIG).get("added_tokens_decoder")
     for number, entry in decoder.items() if isinstance(decoder, dict) else ():
-        tokens[entry["content"]] = _added(int(number), entry)
+        tokens[entry["content"]] = _parse_added(int(number), entry)
     listed = read_optional_json(folder, "tokenizer.json").get("added_tokens")
     for entry in listed if isinstance(listed, list) else ():
-        tokens[entry["content"]] = _added(entry["id"], entry)
+        tokens[entry["content"]] = _parse_added(entry["id"], entry)
     for text, token in tokens.items():
         if type(token.token_id) is not int or token.token_id < 0:
             raise TokenizerError(
-                f"{folder}: the added token {text!r} has no whole number as its id. Download it again."
+                f"{folder}: the added token {text!r} does not have a whole number as its id. Download it again."
             )
     return tokens
 
 
-def _added(token_id: int, entry: Mapping[str, Any]) -> AddedToken:
+def _parse_added(token_id: int, entry: Mapping[str, Any]) -> AddedToken:
     strips = any(entry.get(name) is True for name in ("single_word", "lstrip", "rstrip"))
     return AddedToken(token_id, entry.get("special", True) is True, entry.get("normalized") is True, strips)
 
@@ -355,7 +357,7 @@ def pad_entries(entries: list[Entry], size: int, origin: str) -> list[Entry]:
     if len(entries) > size:
         raise ConfigError(
             f"{origin}: the vocabulary has {len(entries):,} entries, but {CONFIG} says {size:,}. "
-            "They are not of one model: download both again."
+            "They belong to different models: download both again."
         )
     return [*entries, *(Entry(f"⟨unused {index}⟩", "special") for index in range(len(entries), size))]
 
@@ -389,7 +391,7 @@ def read_generation_defaults(
         unsupported, penalty = [*unsupported, "length_penalty"], 1.0
     patience = {False: "bound", True: "none", "never": "longest", None: "bound"}.get(fields.get("early_stopping"))
     if patience is None:
-        fields.refuse(f"early_stopping is {fields.get('early_stopping')!r}, but must be true, false or 'never'")
+        fields.reject(f"early_stopping is {fields.get('early_stopping')!r}, but must be true, false or 'never'")
     # Lengths in `transformers` include the decoder start token.
     limit = fields.integer("max_length") - 1 if fields.has("max_length") else None
     limit = fields.integer("max_new_tokens") if fields.has("max_new_tokens") else limit
@@ -404,7 +406,7 @@ def read_generation_defaults(
     token_ids = [*ends, *(token_id for run in never for token_id in run)]
     token_ids += [fields.token_id(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
     if not all(type(token_id) is int and 0 <= token_id < config.target_vocabulary for token_id in token_ids):
-        fields.refuse("it names tokens that the vocabulary does not have")
+        fields.reject("it contains token ids that the vocabulary does not have")
     defaults = GenerationDefaults(
         beam_size=fields.integer("num_beams") if fields.has("num_beams") else 1,
         length_penalty=penalty,
@@ -425,5 +427,5 @@ def read_generation_defaults(
     try:
         defaults.options({})
     except RequestError as error:
-        fields.refuse(str(error).rstrip("."))
+        fields.reject(str(error).rstrip("."))
     return defaults

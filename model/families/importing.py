@@ -26,7 +26,7 @@ FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
 def import_folder(source: Path, folder: Path, *, origin: str, revision: str = "", storage: Storage = "float16") -> None:
     """Write `folder` from the third-party `source`; the card names `origin` and `revision`."""
     if read_json(source / CONFIG).get("format") == "headlight":
-        raise CheckpointError(f"{source}: is a folder of ours already. Copy it.")
+        raise CheckpointError(f"{source} is already a Headlight folder. Copy it.")
     loaded = read_checkpoint(source, nn.Module)
     generates = isinstance(loaded.model, Transformer)
     other_files = {generation_defaults.DEFAULTS_FILE: loaded.generation_defaults.to_json()} if generates else {}
@@ -38,21 +38,25 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
         loaded.source_tokenizer,
         loaded.target_tokenizer,
         storage=storage,
-        card=card(source, folder.resolve().name, origin, revision, storage, loaded.generation_defaults.left_out),
+        card=render_card(source, folder.resolve().name, origin, revision, storage, loaded.generation_defaults.left_out),
         others=other_files,
     )
 
 
-def card(source: Path, name: str, origin: str, revision: str, storage: str, left_out: Sequence[str] = ()) -> str:
+def render_card(source: Path, name: str, origin: str, revision: str, storage: str, left_out: Sequence[str] = ()) -> str:
     """Return the model card: description, origin and licence."""
     values = read_json(source / CONFIG)
     language_pair = languages_from_name(origin) or languages_from_name(source.name) or languages_from_name(name)
     revision_text = f", revision {revision}" if revision else ""
     source_card = source / CARD_FILE
-    licence = licence_in(source_card.read_text(encoding="utf-8", errors="replace") if source_card.exists() else "")
-    terms = f"Its makers state the licence: {licence}." if licence else "Its folder states no licence: ask its makers."
+    licence = front_matter_licence(
+        source_card.read_text(encoding="utf-8", errors="replace") if source_card.exists() else ""
+    )
+    terms = (
+        f"Its authors state the licence: {licence}." if licence else "Its folder states no licence: ask its authors."
+    )
     rules = (
-        f"\nRules of its makers that are not known here and are left out: {'; '.join(left_out)}.\n" if left_out else ""
+        f"\nGeneration rules that Headlight does not support and omits: {'; '.join(left_out)}.\n" if left_out else ""
     )
     extras = "" if model_type(values) in CLASSIFIERS else " and generation defaults"
     front_matter = [f"language: [{', '.join(language_pair)}]"] if language_pair else []
@@ -61,8 +65,7 @@ def card(source: Path, name: str, origin: str, revision: str, storage: str, left
     return f"""{header}# {name}
 
 Imported from {origin}{revision_text}: a model of the family "{model_type(values)}", with its own vocabulary{extras}.
-The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is told at its
-source.
+The numbers are the same, stored in {storage}. Its source describes its training data, quality and limits.
 
 - Source: {origin}{revision_text}
 - Licence: {licence or "not stated"}
@@ -71,7 +74,7 @@ source.
 {rules}"""
 
 
-def licence_in(text: str) -> str:
+def front_matter_licence(text: str) -> str:
     """Return the licence in the front matter of a card, or an empty string."""
     matter = FRONT_MATTER.match(text)
     match = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None

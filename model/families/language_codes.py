@@ -20,10 +20,10 @@ CODE_ALIASES = {"cmn": "zho", "nob": "nor", "nb": "nor", "pes": "fas", "zsm": "m
         "ice": "isl"}  # fmt: skip
 
 
-def default_target(codes: Sequence[str], *, wished: str = "", read: str = "") -> str:
-    """Return the `wished` code, else a common language other than the source `read`, else any; "" without codes."""
-    targets = [code for code in codes if _plain(code) != _plain(read)] or list(codes)
-    for candidate in (wished, *TARGET_BY_SOURCE):
+def default_target(codes: Sequence[str], *, preferred: str = "", source: str = "") -> str:
+    """Return the `preferred` code, else a common language other than `source`, else any; "" without codes."""
+    targets = [code for code in codes if _plain(code) != _plain(source)] or list(codes)
+    for candidate in (preferred, *TARGET_BY_SOURCE):
         matches = [code for code in targets if candidate and _plain(code) == _plain(candidate)]
         if matches:
             # Exact codes first, then codes without a script.

@@ -65,11 +65,11 @@ def read_checkpoint(
     verify: bool = True,
     weights: bool = True,
 ) -> Checkpoint[ModelType]:
-    """Load a folder with a model of the class `wanted`; raise a CheckpointError or a ConfigError for any fault."""
+    """Load a folder with a model of the class `model_type`; raise a CheckpointError or a ConfigError for any fault."""
     try:
         return _read(Path(folder), model_type, torch.device(device), dtype, verify and weights, weights)
     except OSError as error:
-        raise CheckpointError(f"{folder}: cannot be read ({error}). Check the disk and who may read it.") from error
+        raise CheckpointError(f"{folder}: cannot be read ({error}). Check the disk and the permissions.") from error
 
 
 def _read(
@@ -97,7 +97,7 @@ def _read(
             model = reader.build(config)
         if not isinstance(model, model_type):
             raise CheckpointError(
-                f"{folder}: holds no {model_type.__name__} but {type(model).__name__}. Choose another folder."
+                f"{folder}: contains {type(model).__name__}, not {model_type.__name__}. Choose another folder."
             )
         if weights:
             _fill(model, store, reader, device, dtype)
@@ -131,8 +131,7 @@ def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
     if reader is None:
         fault = f"is of format {name!r}" if name is not None else "lacks the field format"
         raise ConfigError(
-            f"{folder / CONFIG} {fault}. Readable formats are: {', '.join(READERS)}. No other can be made into one of "
-            "them: choose a model of one of these."
+            f"{folder / CONFIG} {fault}. Choose a model in one of the supported formats: {', '.join(READERS)}."
         )
     if isinstance(reader, str):  # a family is imported on first use
         reader = import_module(reader).reader()
@@ -150,12 +149,12 @@ def _fill(model: nn.Module, store: Weights, reader: FolderReader, device: torch.
             continue
         if tensor.shape != expected.shape:
             raise CheckpointError(
-                f"{store.folder}: {name} has shape {list(tensor.shape)}, but {CONFIG} leads to {list(expected.shape)}. "
-                "Config and weights are not of one model: download both again."
+                f"{store.folder}: {name} has shape {list(tensor.shape)}, but {CONFIG} requires {list(expected.shape)}. "
+                "Config and weights belong to different models: download both again."
             )
         if not all_finite(tensor):
             raise CheckpointError(
-                f"{store.folder}: {name} holds NaN or infinite numbers, so it was damaged or its training failed. "
+                f"{store.folder}: {name} contains NaN or infinite numbers, so it was damaged or its training failed. "
                 "Download it again, or save an earlier state."
             )
         tensor = tensor.to(device, dtype).contiguous()  # a third-party tensor may be a transposed view
@@ -164,13 +163,15 @@ def _fill(model: nn.Module, store: Weights, reader: FolderReader, device: torch.
             parent, _, leaf = path.rpartition(".")
             setattr(model.get_submodule(parent), leaf, value)
     unexpected = sorted(name for name in store.unread if not reader.is_optional(name))
-    for fault, names in (("lack", missing), ("also hold", unexpected)):
+    for fault, names in (("lack", missing), ("also contain", unexpected)):
         if names:
             suffix = f" and {len(names) - 3} more" if len(names) > 3 else ""
             raise CheckpointError(
                 f"{store.folder}: the weights {fault} {', '.join(names[:3])}{suffix}, unlike what {CONFIG} describes. "
-                "Config and weights are not of one model: download both again."
+                "Config and weights belong to different models: download both again."
             )
     unfilled = [name for name, tensor in [*model.named_parameters(), *model.named_buffers()] if tensor.is_meta]
     if unfilled:
-        raise RuntimeError(f"{', '.join(unfilled)} got no numbers: derived tensors must be made on the CPU explicitly.")
+        raise RuntimeError(
+            f"{', '.join(unfilled)} have no values: derived tensors must be created on the CPU explicitly."
+        )

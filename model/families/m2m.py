@@ -134,7 +134,7 @@ def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, AddedToke
     if _is_m2m(folder):
         table = str(settings.get("language_codes") or "m2m100")
         if table not in CODES:
-            raise TokenizerError(f"{folder}: language_codes is {table!r}, but known are: {', '.join(CODES)}.")
+            raise TokenizerError(f"{folder}: language_codes is {table!r}, but must be one of: {', '.join(CODES)}.")
         codes = [f"__{code}__" for code in CODES[table].split()]
         return [*codes, *(text for text in added_codes if text not in codes)]
     if added_codes and (folder / "tokenizer.json").exists():  # `tokenizer.json` lists all of them
@@ -147,11 +147,11 @@ def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, AddedToke
         if added_codes:
             return added_codes
         raise TokenizerError(
-            f"{folder}: no file names the languages (tokenizer.json or special_tokens_map.json). Download them, too."
+            f"{folder}: no file lists the languages (tokenizer.json or special_tokens_map.json). Download them, too."
         )
     texts = [entry["content"] if isinstance(entry, dict) else str(entry) for entry in names]
     if len(set(texts)) != len(texts):
-        raise TokenizerError(f"{folder}: the languages name one twice. Download it again.")
+        raise TokenizerError(f"{folder}: the list of languages has a duplicate. Download it again.")
     return [*texts, *(text for text in added_codes if text not in texts)]
 
 

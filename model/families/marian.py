@@ -144,7 +144,9 @@ class Marian(BartFamilyReader):
         preferred_target, source_code = (str(settings.get(f"{side}_lang") or "") for side in ("target", "source"))
         return Languages(
             targets=tuple(targets),
-            target=default_target([language.code for language in targets], wished=preferred_target, read=source_code),
+            target=default_target(
+                [language.code for language in targets], preferred=preferred_target, source=source_code
+            ),
         )
 
 

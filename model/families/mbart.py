@@ -32,21 +32,21 @@ from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
 # In id order after the vocabulary.
-CODES_OF_25 = (
+CODES_25 = (
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP nl_XX "
     "ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
 )
-CODES_OF_50 = (
-    f"{CODES_OF_25} af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX "
+CODES_50 = (
+    f"{CODES_25} af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX "
     "sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
 )
-OF_50 = "MBart50Tokenizer"
+MBART_50 = "MBart50Tokenizer"
 
 
 class MBart(BartFamilyReader):
     """Folders of `model_type` "mbart"."""
 
-    tokenizer_classes = ("MBartTokenizer", OF_50)
+    tokenizer_classes = ("MBartTokenizer", MBART_50)
     optional_tensors = (BIAS,)
 
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
@@ -69,15 +69,15 @@ class MBart(BartFamilyReader):
         ids = {entry.text: index for index, entry in enumerate(source.entries)}
         codes: Mapping[str, int] = {code: ids[code] for code in _codes(folder)}
         fixed = next((code for code, token_id in codes.items() if token_id == config.start_id), "")
-        return language_choices(folder, codes, behind=not _is_of_50(folder), fixed=fixed)
+        return language_choices(folder, codes, behind=not _is_mbart_50(folder), fixed=fixed)
 
 
 def _codes(folder: Path) -> list[str]:
-    return (CODES_OF_50 if _is_of_50(folder) else CODES_OF_25).split()
+    return (CODES_50 if _is_mbart_50(folder) else CODES_25).split()
 
 
-def _is_of_50(folder: Path) -> bool:
-    return tokenizer_class(folder) == OF_50
+def _is_mbart_50(folder: Path) -> bool:
+    return tokenizer_class(folder) == MBART_50
 
 
 def reader() -> FolderReader:

@@ -22,7 +22,7 @@ from headlight.model.families.family_reader import (
     read_optional_json,
     vocabulary_entries,
 )
-from headlight.model.families.marian import DEFAULTS as OF_MARIAN
+from headlight.model.families.marian import DEFAULTS as MARIAN_DEFAULTS
 from headlight.model.families.marian import Marian
 from headlight.model.text.languages import Languages
 from headlight.model.text.piece_tokenizer import PieceTokenizer
@@ -30,7 +30,7 @@ from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
 PIECES, OFFSET = "spiece.model", 103
-DEFAULTS: dict[str, Any] = OF_MARIAN | {
+DEFAULTS: dict[str, Any] = MARIAN_DEFAULTS | {
     "vocab_size": 50_265, "decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1,
 }  # fmt: skip
 
@@ -64,7 +64,7 @@ class Pegasus(Marian):
             raise TokenizerError(f"{folder}: offset is {offset!r}, but must fit the vocabulary. {ADVICE}")
         texts = [piece.text for piece in model.pieces]
         if texts[:3] != ["<pad>", "</s>", "<unk>"]:
-            raise TokenizerError(f"{folder}: {PIECES} does not begin as this family's does. {ADVICE}")
+            raise TokenizerError(f"{folder}: {PIECES} does not begin with this family's special tokens. {ADVICE}")
         # Two mask tokens, and `<unk_…>` tokens that only pre-training uses.
         first = ["<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, offset))]
         listed = [*first[: offset + 2], *texts[2:]]

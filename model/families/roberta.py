@@ -53,8 +53,8 @@ class Roberta(BertFamilyReader):
             entry = tokenizer.rules.entries[getattr(config, name)]
             if entry.kind != SPECIAL:
                 raise ConfigError(
-                    f"{folder / CONFIG}: its {name} is {getattr(config, name)}, which stands for {entry.text!r} and is "
-                    "no special token. Choose another model."
+                    f"{folder / CONFIG}: its {name} is {getattr(config, name)}, the token {entry.text!r}, which is not "
+                    "special. Choose another model."
                 )
         return tokenizer, tokenizer
 

@@ -59,7 +59,7 @@ DEFAULTS: dict[str, Any] = {
 SCALES = "scale_decoder_outputs"
 BYTES, MARKS = "ByT5Tokenizer", ("<pad>", "</s>", "<unk>")
 BYTE_PAIRS = "RobertaTokenizer"
-DEFAULTS_OF: dict[str, dict[str, Any]] = {
+FAMILY_DEFAULTS: dict[str, dict[str, Any]] = {
     "mt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
     "umt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
 }
@@ -92,7 +92,7 @@ class T5(FamilyReader):
     def map_config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         family = str(values.get("model_type"))
         byte_defaults = {"n_positions": 1024} if tokenizer_class(folder, values) == BYTES else {}  # its training length
-        defaults = DEFAULTS | DEFAULTS_OF.get(family, {}) | byte_defaults
+        defaults = DEFAULTS | FAMILY_DEFAULTS.get(family, {}) | byte_defaults
         fields = ConfigFields(values | start_fields(folder), defaults, folder / CONFIG)
         fields.require_neutral(quantization_config=None)
         size, pad = fields.integer("vocab_size"), fields.token_id("pad_token_id")
@@ -142,8 +142,8 @@ class T5(FamilyReader):
         completed = super().complete_config(config, store)
         if completed.scale_output and not completed.tie_output and SCALES not in read_json(store.folder / CONFIG):
             raise ConfigError(
-                f"{store.folder / CONFIG}: says that output and embeddings are one table, but the weights hold two. So "
-                f'nothing says whether the output is scaled. Add "{SCALES}": false for a model like T5 v1.1 or umT5, '
+                f"{store.folder / CONFIG}: output and embeddings share a table, but the weights have two, so it is "
+                f'unclear whether the output is scaled. Add "{SCALES}": false for a model like T5 v1.1 or umT5, '
                 "true for one like T5 v1.0."
             )
         return completed

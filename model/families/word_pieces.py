@@ -33,7 +33,7 @@ from headlight.model.text.word_pieces import (
 VOCABULARY, TOKENIZER_FILE = "vocab.txt", "tokenizer.json"
 START, END, PAD, MASK, UNKNOWN_WORD = "cls_token", "sep_token", "pad_token", "mask_token", "unk_token"
 NAMES = {START: "[CLS]", END: "[SEP]", PAD: "[PAD]", MASK: "[MASK]", UNKNOWN_WORD: "[UNK]"}
-NOT_WORDPIECE = "does not cut text as BERT does (WordPiece). Choose another model."
+NOT_WORDPIECE = "does not tokenise text as BERT does (WordPiece). Choose another model."
 
 
 class _EndIds(TypedDict):
@@ -62,7 +62,7 @@ def read_word_pieces(folder: Path, size: int, *, pad_id: int) -> WordPieceTokeni
     text_by_id: dict[int, str] = {}
     for text, token_id in (ids | {text: token.token_id for text, token in added.items()}).items():
         if type(token_id) is not int or token_id < 0:
-            raise TokenizerError(f"{folder}: the piece {text!r} has no whole number as its id. {ADVICE}")
+            raise TokenizerError(f"{folder}: the piece {text!r} does not have a whole number as its id. {ADVICE}")
         if text_by_id.setdefault(token_id, text) != text:
             raise TokenizerError(f"{folder}: {text} and {text_by_id[token_id]} both have the id {token_id}. {ADVICE}")
         kind = PIECE
@@ -72,13 +72,13 @@ def read_word_pieces(folder: Path, size: int, *, pad_id: int) -> WordPieceTokeni
             kind = SPECIAL
         elif text in added:
             if added[text].strips:
-                raise ConfigError(f"{folder}: {text} is found by what stands beside it. Choose another model.")
+                raise ConfigError(f"{folder}: matching {text} depends on the text next to it. Choose another model.")
             kind = WHOLE if added[text].normalised else TYPED
         if token_id < size:
             entries[token_id] = WordEntry(text, kind)
         elif kind != SPECIAL:
             raise ConfigError(f"{folder}: {text} has the id {token_id:,}, but {CONFIG} says {size:,} entries. {ADVICE}")
-    ends, cleaning = end_ids(folder), _cleaning(folder)
+    ends, cleaning = end_ids(folder), _read_cleaning(folder)
     return WordPieceTokenizer(WordPieceVocabulary(entries=tuple(entries), pad_id=pad_id, **ends, **cleaning))
 
 
@@ -101,7 +101,7 @@ def _ids(folder: Path) -> dict[str, int]:
     try:
         lines = (folder / VOCABULARY).read_text(encoding="utf-8").rstrip("\n").split("\n")
     except UnicodeDecodeError as error:
-        raise TokenizerError(f"{folder}: {VOCABULARY} is no UTF-8 text. {ADVICE}") from error
+        raise TokenizerError(f"{folder}: {VOCABULARY} is not UTF-8 text. {ADVICE}") from error
     return {line.rstrip("\r"): token_id for token_id, line in enumerate(lines)}
 
 
@@ -125,7 +125,7 @@ def _content(folder: Path) -> dict[str, Any]:
     return content
 
 
-def _cleaning(folder: Path) -> _Cleaning:
+def _read_cleaning(folder: Path) -> _Cleaning:
     """Return the handling of case, accents and Chinese characters, from the settings of a BERT tokenizer.
 
     For a generic tokenizer class, `tokenizer.json` has these settings.

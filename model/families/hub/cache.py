@@ -26,7 +26,7 @@ VOCABULARIES = (
     ("vocab.txt",),
     ("source_tokenizer.json", "target_tokenizer.json"),
 )
-SETTINGS, OF_BYTES = "tokenizer_config.json", "ByT5Tokenizer"
+SETTINGS, BYTE_TOKENIZER = "tokenizer_config.json", "ByT5Tokenizer"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 
@@ -106,7 +106,7 @@ def folder_has_vocabulary(folder: Path) -> bool:
 
 def _reads_bytes(settings: Path) -> bool:
     try:
-        return bool(json.loads(settings.read_text(encoding="utf-8"))["tokenizer_class"] == OF_BYTES)
+        return bool(json.loads(settings.read_text(encoding="utf-8"))["tokenizer_class"] == BYTE_TOKENIZER)
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return False
 

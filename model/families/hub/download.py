@@ -88,11 +88,11 @@ class Download:
     """The download of the files of one plan, one after the other."""
 
     def __init__(self, model_id: ModelId, plan: DownloadPlan, on_progress: Report | None, stop: Event) -> None:
-        self.wanted = model_id
+        self.model_id = model_id
         self.plan = plan
         self.stop = stop
-        self._tell = on_progress
-        self._told_at, self._told = -math.inf, -1
+        self._on_progress = on_progress
+        self._reported_at, self._reported = -math.inf, -1
         cached_files = (file for file in plan.files if is_cached(plan.repository, plan.commit, file))
         self._done = {file.name: file.bytes for file in cached_files}
 
@@ -104,7 +104,7 @@ class Download:
         if (snapshot_folder(self.plan.repository, self.plan.commit) / file.name).exists():
             return
         if not is_cached(self.plan.repository, self.plan.commit, file):
-            self._content(file)
+            self._download_content(file)
         self._report(file, file.bytes)
         # Give the cached content its name, by a link or, if the disk has no links, by a copy.
         hf_hub_download(
@@ -117,7 +117,7 @@ class Download:
             headers={"user-agent": AGENT},
         )
 
-    def _content(self, file: RemoteFile) -> None:
+    def _download_content(self, file: RemoteFile) -> None:
         """Download the content of one file to a partial file first, which a later call can resume."""
         from huggingface_hub.utils import WeakFileLock  # type: ignore[attr-defined]
 
@@ -168,9 +168,9 @@ class Download:
             attempts += _size(part) > offset
             failures = 0 if _size(part) > offset else failures + 1
             if failures >= MAX_ATTEMPTS and status:
-                raise status_error(self.wanted, status)
+                raise status_error(self.model_id, status)
             if failures >= MAX_ATTEMPTS:
-                values = {"repository": str(self.wanted), "file": file.name, "bytes": f"{file.bytes:,}"}
+                values = {"repository": str(self.model_id), "file": file.name, "bytes": f"{file.bytes:,}"}
                 raise HubError("broken_off", done=f"{_size(part):,}", **values)
             if _size(part) != file.bytes:
                 self.stop.wait(RETRY_DELAY)
@@ -212,24 +212,24 @@ class Download:
     def _refuse_page(self, file: RemoteFile, answer: Any) -> None:
         """Reject a web page, such as the login page of a network, before any of it is stored."""
         if "html" in answer.headers.get("content-type", "").lower():
-            raise HubError("web_page", repository=str(self.wanted), file=file.name, host=host())
+            raise HubError("web_page", repository=str(self.model_id), file=file.name, host=host())
 
     def _discard(self, file: RemoteFile, part: Path, fault: str) -> NoReturn:
         part.unlink()
-        raise HubError("wrong_file", repository=str(self.wanted), file=file.name, detail=fault)
+        raise HubError("wrong_file", repository=str(self.model_id), file=file.name, detail=fault)
 
     def _report(self, file: RemoteFile, done: int) -> None:
         """Report progress at most every `PROGRESS_INTERVAL`; the end is always reported."""
         self._done[file.name] = done
         current_time, all_done = time.monotonic(), sum(self._done.values())
-        due = all_done == self.plan.bytes or current_time - self._told_at >= PROGRESS_INTERVAL
-        if self._tell is not None and due and all_done != self._told:
-            self._told_at, self._told = current_time, all_done
-            self._tell(DownloadProgress(all_done, self.plan.bytes, file.name))
+        due = all_done == self.plan.bytes or current_time - self._reported_at >= PROGRESS_INTERVAL
+        if self._on_progress is not None and due and all_done != self._reported:
+            self._reported_at, self._reported = current_time, all_done
+            self._on_progress(DownloadProgress(all_done, self.plan.bytes, file.name))
 
     def _check_stop(self) -> None:
         if self.stop.is_set():
-            raise HubError("stopped", repository=str(self.wanted))
+            raise HubError("stopped", repository=str(self.model_id))
 
 
 def _size(part: Path) -> int:

@@ -67,7 +67,7 @@ SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 PICKLE_SHARD = re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin")
 # Files to download manually if the repository cannot be listed.
 MANUAL_FILES = (
-    f"{CONFIG}, {WEIGHTS} or {PICKLE}, and all that begins with vocab, tokenizer, source, target or generation"
+    f"{CONFIG}, {WEIGHTS} or {PICKLE}, and all files that begin with vocab, tokenizer, source, target or generation"
 )
 DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 

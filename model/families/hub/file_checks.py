@@ -28,13 +28,13 @@ def find_fault(path: Path, file: RemoteFile) -> str:
     if start.startswith(POINTER):
         return "it is only a git-lfs pointer to the real file"
     if file.name.endswith(".safetensors"):
-        return _safetensors(path, size)
+        return _find_safetensors_fault(path, size)
     if file.name.endswith(".json"):
-        return _json(path)
+        return _find_json_fault(path)
     if file.name.endswith((".spm", ".model")):
-        return "" if _pieces(start, size) else "it is no SentencePiece model"
+        return "" if _is_sentencepiece(start, size) else "it is not a SentencePiece model"
     if file.name.endswith(".bin"):
-        return "" if _torch(path, start) else "it is no file of PyTorch"
+        return "" if _is_torch(path, start) else "it is not a PyTorch file"
     return ""
 
 
@@ -50,30 +50,30 @@ def compute_digest(path: Path, file: RemoteFile) -> str:
     return blob_hash.hexdigest()
 
 
-def _safetensors(path: Path, size: int) -> str:
+def _find_safetensors_fault(path: Path, size: int) -> str:
     with path.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
         if size < 8 or length > min(MAX_HEADER_BYTES, size - 8):
-            return "it is no safetensors file"
+            return "it is not a safetensors file"
         text = stream.read(length)
     try:
         header = json.loads(text)
         ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
         is_complete = max(ends, default=0) == size - 8 - length
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return "it is no safetensors file"
-    return "" if is_complete else "its tensors do not fill it"
+        return "it is not a safetensors file"
+    return "" if is_complete else "its tensors do not fill the file"
 
 
-def _json(path: Path) -> str:
+def _find_json_fault(path: Path) -> str:
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        return "it is no JSON"
-    return "" if isinstance(result, dict | list) else "it holds no JSON object"
+        return "it is not JSON"
+    return "" if isinstance(result, dict | list) else "it does not contain a JSON object"
 
 
-def _pieces(start: bytes, size: int) -> bool:
+def _is_sentencepiece(start: bytes, size: int) -> bool:
     """Whether a file begins like a SentencePiece model: with a piece, which begins with its text."""
     if len(start) < 4 or start[0] != PIECES:
         return False
@@ -86,7 +86,7 @@ def _pieces(start: bytes, size: int) -> bool:
     return 0 < length <= size - offset and offset < len(start) and start[offset] == PIECES
 
 
-def _torch(path: Path, start: bytes) -> bool:
+def _is_torch(path: Path, start: bytes) -> bool:
     if start.startswith(LEGACY_TORCH_MAGIC):
         return True
     if not (start.startswith(ZIP) and zipfile.is_zipfile(path)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headlight.model.families.hub.download_plan import AGENT, endpoint, no_network
 
-PATIENCE = 3.0  # seconds without a response
+TIMEOUT_SECONDS = 3.0  # seconds without a response
 
 
 def is_reachable() -> bool:
@@ -16,7 +16,9 @@ def is_reachable() -> bool:
 
     try:
         # The session has the proxies and certificates that a download would use.
-        response = get_session().head(f"{endpoint()}/robots.txt", headers={"user-agent": AGENT}, timeout=PATIENCE)
+        response = get_session().head(
+            f"{endpoint()}/robots.txt", headers={"user-agent": AGENT}, timeout=TIMEOUT_SECONDS
+        )
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
         return False
     return bool(response.status_code < 500)

@@ -325,7 +325,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, source: Tokenizer
         save(source, target, storage="int8")
     assert not list(tmp_path.iterdir())
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match="is no model folder"):
+    with pytest.raises(CheckpointError, match="is not a Headlight model folder"):
         save_checkpoint(tmp_path, make_model(source, target), source, target)
 
 
@@ -439,7 +439,7 @@ COMPLAINTS: dict[str, tuple[Break, str]] = {  # what happens to a good folder, a
     "config no text": (write("config.json", b"\xff\xfe"), r"config.json is not JSON"),
     "config no object": (write("config.json", b"[]"), r"config.json does not contain a JSON object"),
     "config too deep": (write("config.json", b"[" * 100_000), r"config.json is not JSON"),
-    "other format": (in_config(lambda v: v.update(format="gpt2")), r"is of format 'gpt2'. Readable .* headlight"),
+    "other format": (in_config(lambda v: v.update(format="gpt2")), r"is of format 'gpt2'. Choose .* headlight"),
     "no format": (in_config(lambda v: v.pop("format")), r"config.json lacks the field format"),
     "foreign": (write("config.json", b'{"model_type": "gpt2"}'), r"config.json is of format 'gpt2'"),
     "unknown kind": (in_config(lambda v: v.update(kind="rnn")), r"the known kinds are: transformer"),

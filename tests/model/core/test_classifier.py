@@ -185,5 +185,5 @@ def test_a_folder_brings_the_same_judge_back_and_no_translator(tmp_path: Path) -
     assert loaded.name == "m"
     assert loaded.judge("a warm film").log_odds == pytest.approx(judge.judge("a warm film").log_odds, abs=1e-6)
     assert kind_of_folder(tmp_path / "m") == "classifier"
-    with pytest.raises(CheckpointError, match="holds no Transformer but SelfAttentionClassifier"):
+    with pytest.raises(CheckpointError, match="contains SelfAttentionClassifier, not Transformer"):
         Translator.load(tmp_path / "m", device="cpu")

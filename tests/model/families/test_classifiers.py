@@ -158,22 +158,25 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "cross-attention": ({"add_cross_attention": True}, "add_cross_attention is True"),
     "pruned heads": ({"pruned_heads": {"0": [1]}}, "pruned_heads is "),
     "quantised": ({"quantization_config": {"bits": 4}}, "quantization_config is "),
-    "numbers": ({"problem_type": "regression"}, "gives numbers, not classes"),
+    "numbers": ({"problem_type": "regression"}, "predicts numbers, not classes"),
     "another problem": ({"problem_type": "guessing"}, "problem_type is 'guessing'"),
-    "another task": ({"architectures": ["BertForMaskedLM"]}, "holds a BertForMaskedLM.* only classifiers of texts"),
-    "another activation": ({"hidden_act": "gelu_fast"}, "hidden_act is 'gelu_fast', but known are"),
+    "another task": ({"architectures": ["BertForMaskedLM"]}, "contains a BertForMaskedLM.* Only text classifiers"),
+    "another activation": ({"hidden_act": "gelu_fast"}, "hidden_act is 'gelu_fast', but must be one of"),
     "gaps in the classes": ({"id2label": {"0": "a", "2": "b"}}, "does not name the classes from 0 on"),
     "a class without a name": ({"id2label": {"0": "a", "1": " ", "2": "c"}}, "a class without a name"),
     "too many classes": ({"id2label": {str(place): f"c{place}" for place in range(301)}}, "has 301 classes"),
     "fewer classes": ({"id2label": {"0": "a", "1": "b"}}, r"classifier.weight has shape \[3, 20\].* \[2, 20\]"),
     "another vocabulary": ({"vocab_size": 5000}, "word_embeddings.weight has shape"),
     "no whole heads": ({"num_attention_heads": 3}, "cannot be split into 3 equal heads"),
-    "too many layers": ({"num_hidden_layers": 201}, "asks for 201 layers"),
+    "too many layers": ({"num_hidden_layers": 201}, "has 201 layers"),
     "more layers than there are": ({"num_hidden_layers": 4}, "the weights lack encoder.layers.3"),
-    "fewer layers": ({"num_hidden_layers": 2}, "the weights also hold"),
+    "fewer layers": ({"num_hidden_layers": 2}, "the weights also contain"),
     "padding that is a word": ({"pad_token_id": 33}, "no special token 33 for pad_id"),
     "no room for a text": ({"max_position_embeddings": 3}, "too short for any text"),
-    "another cutter": ({"tokenizer_class": "BertJapaneseTokenizer"}, "cut into tokens by BertJapaneseTokenizer"),
+    "another cutter": (
+        {"tokenizer_class": "BertJapaneseTokenizer"},
+        "its tokenizer, BertJapaneseTokenizer, is not supported",
+    ),
 }
 
 
@@ -192,14 +195,14 @@ def test_weights_of_another_task_are_refused_in_words(tmp_path: Path, one: Path)
     folder = edit(copied(one, tmp_path / "model"), architectures=None)
     tensors = load_file(folder / "model.safetensors")
     save_file({name: each for name, each in tensors.items() if "classifier" not in name}, folder / "model.safetensors")
-    with pytest.raises(ModelError, match=r"lack classifier\.weight, so they hold no classifier of texts"):
+    with pytest.raises(ModelError, match=r"lack classifier\.weight, so they are not those of a text classifier"):
         Judge.load(folder, device="cpu")
 
 
 def test_a_classifier_is_no_translator_and_a_translator_no_classifier(tmp_path: Path, one: Path) -> None:
-    with pytest.raises(ModelError, match="holds no Transformer but EncoderClassifier"):
+    with pytest.raises(ModelError, match="contains EncoderClassifier, not Transformer"):
         Translator.load(one, device="cpu")
-    with pytest.raises(ModelError, match="holds no Classifier but Transformer"):
+    with pytest.raises(ModelError, match="contains Transformer, not Classifier"):
         Judge.load("toy", device="cpu")
 
 

@@ -175,7 +175,7 @@ def test_a_vocabulary_of_another_kind_is_named(
     edit(folder, "tokenizer_config.json", tokenizer_class=None)
     edit(folder, where, tokenizer_class=named)
     (folder / "spiece.model").unlink(missing_ok=True)
-    with pytest.raises(ModelError, match=f"cut into tokens by {named.removesuffix('Fast')}, which is not known here"):
+    with pytest.raises(ModelError, match=f"its tokenizer, {named.removesuffix('Fast')}, is not supported"):
         translator(folder)
 
 
@@ -197,7 +197,7 @@ def test_of_many_targets_the_folders_own_counts_else_a_common_one(
     tmp_path: Path, codes: tuple[str, ...], settings: dict[str, str], chosen: str
 ) -> None:
     read, wished = settings.get("source_lang", ""), settings.get("target_lang", "")
-    assert default_target(codes, wished=wished, read=read) == chosen
+    assert default_target(codes, preferred=wished, source=read) == chosen
 
 
 def test_a_folder_of_many_targets_says_which_counts_and_who_names_none_is_told(
@@ -387,11 +387,11 @@ def test_an_index_of_pytorch_leads_nowhere_else(tmp_path: Path, opus: Path, targ
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        ("tf_model.h5", "weights of TensorFlow alone"),
-        ("onnx/encoder_model.onnx", "weights in the form of ONNX alone"),
-        ("flax_model.msgpack", "weights of Flax alone"),
-        ("adapter_model.safetensors", "an adapter, which changes another model"),
-        ("model.gguf", "weights in the form of GGUF alone"),
+        ("tf_model.h5", "only TensorFlow weights"),
+        ("onnx/encoder_model.onnx", "only ONNX weights"),
+        ("flax_model.msgpack", "only Flax weights"),
+        ("adapter_model.safetensors", "only an adapter for another model"),
+        ("model.gguf", "only GGUF weights"),
     ],
 )
 def test_a_folder_without_weights_that_can_be_read_is_named_as_what_it_is(
@@ -404,13 +404,13 @@ def test_a_folder_without_weights_that_can_be_read_is_named_as_what_it_is(
     if file.startswith("adapter"):
         (folder / "config.json").unlink()
         (folder / "adapter_config.json").write_text("{}")
-    with pytest.raises(ModelError, match=rf"it holds {words}.*save_pretrained"):
+    with pytest.raises(ModelError, match=rf"it contains {words}.*save_pretrained"):
         translator(folder)
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
         hub.repositories["me/strange"] = Repository()
         hub.repositories["me/strange"].push(files)
-        with pytest.raises(ModelError, match=f"it holds {words}"):
+        with pytest.raises(ModelError, match=f"it contains {words}"):
             fetch("me/strange")
 
 
@@ -423,6 +423,6 @@ def test_a_folder_with_weights_that_can_be_read_is_not_strange(opus: Path) -> No
 def test_a_family_that_nobody_reads_is_refused_without_a_promise(tmp_path: Path, opus: Path) -> None:
     folder = copied(opus, tmp_path / "model")
     edit(folder, "config.json", model_type="prophetnet")
-    with pytest.raises(ModelError, match=r"'prophetnet'.* choose a model of one of these") as caught:
+    with pytest.raises(ModelError, match=r"'prophetnet'.* Choose a model in one of the supported formats") as caught:
         translator(folder)
     assert "Convert" not in str(caught.value)

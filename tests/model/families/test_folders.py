@@ -327,7 +327,7 @@ def test_a_model_of_the_hub_is_imported_by_its_id(
         commit = hub.repositories["me/opus-mt-fr-de"].push(files)
         assert main(["import", "me/opus-mt-fr-de", str(to)]) == 2  # nobody is there to agree
         said = capsys.readouterr()
-        assert "2 MB to fetch, licence cc-by-4.0." in said.err
+        assert "2 MB to download, licence cc-by-4.0." in said.err
         assert "--yes" in said.err
         assert not to.exists()
         assert hub.bodies("model.safetensors") == []
@@ -437,18 +437,21 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no vocab": (remove("vocab.json"), r"vocab\.json is missing"),
     "no weights": (remove("model.safetensors"), r"model\.safetensors is missing"),
     "spm is none": (lambda f: (f / "target.spm").write_bytes(b"hello"), r"target\.spm: is not a SentencePiece model"),
-    "vocab is a list": (lambda f: (f / "vocab.json").write_text("[1]"), r"vocab\.json holds no JSON object"),
+    "vocab is a list": (lambda f: (f / "vocab.json").write_text("[1]"), r"vocab\.json does not contain a JSON object"),
     "vocab with gaps": (lambda f: (f / "vocab.json").write_text('{"<unk>": 0, "a": 2}'), "without gaps"),
     "vocab of text": (lambda f: (f / "vocab.json").write_text('{"<unk>": "a"}'), "without gaps"),
     "vocab without unknown": (lambda f: (f / "vocab.json").write_text('{"a": 0}'), "has no <unk>"),
-    "small vocabulary": (small_vocabulary, "config.json leads to"),
-    "large vocabulary": (config(vocab_size=999), r"has shape \[\d+, 77\], but config.json leads to \[999, 77\]"),
-    "wrong width": (config(d_model=84), "leads to"),
+    "small vocabulary": (small_vocabulary, "config.json requires"),
+    "large vocabulary": (config(vocab_size=999), r"has shape \[\d+, 77\], but config.json requires \[999, 77\]"),
+    "wrong width": (config(d_model=84), "requires"),
     "one layer more": (config(encoder_layers=3), "the weights lack encoder.layers.2"),
-    "one layer less": (config(encoder_layers=1), "also hold model.encoder.layers.1"),
-    "unknown activation": (config(activation_function="mish"), "activation_function is 'mish', but known are: relu"),
+    "one layer less": (config(encoder_layers=1), "also contain model.encoder.layers.1"),
+    "unknown activation": (
+        config(activation_function="mish"),
+        "activation_function is 'mish', but must be one of: relu",
+    ),
     "unknown family": (config(model_type="prophetnet"), "is of format 'prophetnet'"),
-    "norm before": (config(normalize_before=True), "normalize_before is True, but only False is known"),
+    "norm before": (config(normalize_before=True), "normalize_before is True, but only False is supported"),
     "heads differ": (config(decoder_attention_heads=11), "encoder_attention_heads is 7 and decoder_attention_heads 11"),
     "width is text": (config(d_model="77"), "d_model is '77', but must be a whole number"),
     "switch is a number": (config(scale_embedding=1), "scale_embedding is 1, but must be true or false"),
@@ -462,32 +465,38 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
         with_tensors(lambda tensors: tensors.update({FC1: tensors[FC1].T.contiguous()})),
         r"feed_forward.wide.weight has shape \[77, 19\]",
     ),
-    "not a number": (with_tensors(lambda tensors: tensors[FC1].fill_(float("nan"))), "holds NaN"),
+    "not a number": (with_tensors(lambda tensors: tensors[FC1].fill_(float("nan"))), "contains NaN"),
     "a tensor less": (with_tensors(lambda tensors: tensors.pop(FC1)), "lack encoder.layers.0.feed_forward.wide.weight"),
-    "a tensor more": (with_tensors(lambda tensors: tensors.update(odd=torch.ones(2))), "also hold odd"),
+    "a tensor more": (with_tensors(lambda tensors: tensors.update(odd=torch.ones(2))), "also contain odd"),
     "index leads out": (index("../secret.safetensors"), "only .safetensors files of the same folder"),
     "index leads to a pickle": (index("pytorch_model.bin"), "only .safetensors files of the same folder"),
-    "pickle with code": (lambda f: pickled(f, pickle.dumps(Harmful())), "holds more than tensors|no sound file"),
-    "pickle cut short": (lambda f: pickled(f, b"PK\x03\x04 and so on"), "no sound file of PyTorch"),
+    "pickle with code": (
+        lambda f: pickled(f, pickle.dumps(Harmful())),
+        "contains more than tensors|not a valid PyTorch file",
+    ),
+    "pickle cut short": (lambda f: pickled(f, b"PK\x03\x04 and so on"), "not a valid PyTorch file"),
     "pickle of git-lfs": (lambda f: pickled(f, b"version https://git-lfs.github.com/spec/v1"), "git-lfs pointer"),
     "beam of none": (wishes(num_beams=0), "beam_size must be a whole number from 1 to 64"),
-    "suppressed beyond": (wishes(suppress_tokens=[10_000]), "tokens that the vocabulary does not have"),
+    "suppressed beyond": (wishes(suppress_tokens=[10_000]), "token ids that the vocabulary does not have"),
     "stops oddly": (wishes(early_stopping="soon"), "early_stopping is 'soon'"),
-    "bad words beyond": (wishes(bad_words_ids=[[10_000]]), "tokens that the vocabulary does not have"),
-    "bad words no list": (wishes(bad_words_ids=5), "not what a folder of this family holds"),
-    "bad words of truth": (wishes(bad_words_ids=[[True]]), "tokens that the vocabulary does not have"),
-    "patience no word": (wishes(early_stopping=[]), "not what a folder of this family holds"),
-    "penalty beyond numbers": (wishes(length_penalty=10**400), "not what a folder of this family holds"),
+    "bad words beyond": (wishes(bad_words_ids=[[10_000]]), "token ids that the vocabulary does not have"),
+    "bad words no list": (wishes(bad_words_ids=5), "do not fit this family"),
+    "bad words of truth": (wishes(bad_words_ids=[[True]]), "token ids that the vocabulary does not have"),
+    "patience no word": (wishes(early_stopping=[]), "do not fit this family"),
+    "penalty beyond numbers": (wishes(length_penalty=10**400), "do not fit this family"),
     "bias of no row": (with_tensors(lambda tensors: tensors.update(final_logits_bias=torch.ones(0, 3))), "has shape"),
     "bias of one number": (with_tensors(lambda tensors: tensors.update(final_logits_bias=torch.ones(()))), "has shape"),
-    "a huge vocabulary": (config(vocab_size=9_999_999), r"leads to \[9999999, 77\]"),
+    "a huge vocabulary": (config(vocab_size=9_999_999), r"requires \[9999999, 77\]"),
     "a huge width": (config(d_model=7_000_000), "d_model is 7,000,000, but no more than 100,000 can be built"),
-    "many positions": (config(max_position_embeddings=9_999_999), "asks for 9,999,999 positions"),
-    "many layers": (config(encoder_layers=999), "asks for 999 layers"),
-    "packed numbers": (lambda f: packed(f), "is packed, unlike what PyTorch writes"),
-    "sparse numbers": (lambda f: torch_saved(f, torch.eye(3).to_sparse()), "without a number for each of its places"),
-    "stretched numbers": (lambda f: torch_saved(f, torch.zeros(1).expand(10**6, 10**6)), "without a number for each"),
-    "numbers of nothing": (lambda f: torch_saved(f, torch.ones(3, device="meta")), "without a number for each"),
+    "many positions": (config(max_position_embeddings=9_999_999), "has 9,999,999 positions"),
+    "many layers": (config(encoder_layers=999), "has 999 layers"),
+    "packed numbers": (lambda f: packed(f), "is compressed, but PyTorch never"),
+    "sparse numbers": (lambda f: torch_saved(f, torch.eye(3).to_sparse()), "does not store every number of"),
+    "stretched numbers": (
+        lambda f: torch_saved(f, torch.zeros(1).expand(10**6, 10**6)),
+        "does not store every number of",
+    ),
+    "numbers of nothing": (lambda f: torch_saved(f, torch.ones(3, device="meta")), "does not store every number of"),
     "defaults no JSON": (lambda f: (f / "generation_config.json").write_text("{"), "is not JSON"),
 }
 
@@ -513,7 +522,7 @@ def test_code_within_a_zipped_pickle_is_not_run(tmp_path: Path, opus: Path, monk
     (folder / "model.safetensors").unlink()
     torch.save({"a": Harmful()}, folder / "pytorch_model.bin")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModelError, match="holds more than tensors, which could run any code"):
+    with pytest.raises(ModelError, match="contains more than tensors, which could run any code"):
         translator(folder)
     assert not (tmp_path / "harmed").exists()
 
@@ -527,27 +536,31 @@ def spoilt_pieces(folder: Path, **parts: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "spoil", "complaint"),
     [
-        (nllb, remove("special_tokens_map.json"), "no file names the languages"),
+        (nllb, remove("special_tokens_map.json"), "no file lists the languages"),
         (
             nllb,
             lambda f: (f / "sentencepiece.bpe.model").write_bytes(learn(bos_id=-1)),
-            "does not begin as this",
+            "does not begin with this family",
         ),
         (m2m, lambda f: edit(f, "tokenizer_config.json", language_codes="martian"), "language_codes is 'martian'"),
-        (pegasus, config(normalize_before=False), "normalize_before is False, but only True is known"),
+        (pegasus, config(normalize_before=False), "normalize_before is False, but only True is supported"),
         (pegasus, lambda f: edit(f, "tokenizer_config.json", offset=9**9), "offset is 387420489, but must fit"),
-        (mbart, config(normalize_before=False), "normalize_before is False, but only True is known"),
+        (mbart, config(normalize_before=False), "normalize_before is False, but only True is supported"),
         (mbart, remove("sentencepiece.bpe.model"), r"sentencepiece\.bpe\.model is missing"),
-        (mbart, config(vocab_size=400), r"has the id|leads to"),
-        (bart, config(normalize_before=True), "normalize_before is True, but only False is known"),
+        (mbart, config(vocab_size=400), r"has the id|requires"),
+        (bart, config(normalize_before=True), "normalize_before is True, but only False is supported"),
         (bart, config(static_position_embeddings=True), "static_position_embeddings is True"),
         (bart, config(max_position_embeddings=40), r"positions\.table has shape \[81, 65\]"),
         (bart, remove("tokenizer.json"), r"vocab\.json and merges\.txt is missing"),
-        (bart, lambda f: edit(f, "tokenizer.json", normalizer={"type": "NFC"}), "does not cut text as BART"),
-        (bart, lambda f: edit(f, "tokenizer.json", model={"type": "BPE", "vocab": {"a": 9}, "merges": []}), "of bytes"),
-        (bart, lambda f: spoilt_pieces(f, merges=["Ġ t h"]), "a merge that joins no two pieces"),
+        (bart, lambda f: edit(f, "tokenizer.json", normalizer={"type": "NFC"}), "does not tokenise text as BART"),
+        (
+            bart,
+            lambda f: edit(f, "tokenizer.json", model={"type": "BPE", "vocab": {"a": 9}, "merges": []}),
+            "not byte-level",
+        ),
+        (bart, lambda f: spoilt_pieces(f, merges=["Ġ t h"]), "a merge that does not join two pieces"),
         (bart, lambda f: spoilt_pieces(f, merges=["Ġ ĠĠĠĠĠĠ"]), "merges pieces that it does not have"),
-        (bart, lambda f: spoilt_pieces(f, vocab={"a": 0, "b": "c"}), "has no whole number as its id"),
+        (bart, lambda f: spoilt_pieces(f, vocab={"a": 0, "b": "c"}), "does not have a whole number as its id"),
         (t5, config(feed_forward_proj="gated-mish"), "feed_forward_proj is 'gated-mish'"),
         (t5, config(relative_attention_num_buckets=3), "at least 4 buckets"),
         (t5, remove("spiece.model"), r"spiece\.model is missing"),
@@ -634,7 +647,7 @@ def test_commands_take_an_id_of_the_hub(
         assert main([*command, "me/opus", TEXTS[0]]) == 0
         assert capsys.readouterr().out.rstrip("\n") == translator(opus).translate(TEXTS[0]).text
         assert main(["import", "me/gpt2", str(tmp_path / "gpt2"), "--yes"]) == 2
-        assert "Nothing was fetched" in capsys.readouterr().err
+        assert "Nothing was downloaded" in capsys.readouterr().err
         assert not [each for each in hub.asked if "me/gpt2/resolve" in each.path]
         assert main(["import", "me/opus@main", str(tmp_path / "twice"), "--revision", "main"]) == 2
         assert main(["import", "", str(tmp_path / "nothing")]) == 2

@@ -231,7 +231,7 @@ def test_a_code_in_front_is_one_special_token() -> None:
 
 
 def test_half_a_character_is_refused() -> None:
-    with pytest.raises(TokenizerError, match=r"half a character \(U\+D83D\) at place 3"):
+    with pytest.raises(TokenizerError, match=r"half a character \(U\+D83D\) at position 3"):
         vocabulary(learn()).encode("ab\ud83d")
 
 
@@ -265,10 +265,10 @@ def test_a_vocabulary_of_bytes_is_loaded_as_such(tmp_path: Path) -> None:
     ("change", "complaint"),
     [
         (lambda content: content.pop("pieces"), "KeyError: 'pieces'"),
-        (lambda content: content.update(algorithm="word"), "'word' is none of unigram, bpe"),
+        (lambda content: content.update(algorithm="word"), "'word' is not one of unigram, bpe"),
         (lambda content: content.update(end_id=9999), "no token 9999"),
         (lambda content: content["normalisation"].update(charsmap="A"), "Error"),
-        (lambda content: content["entries"][0].__setitem__(1, "odd"), "'odd' is none of"),
+        (lambda content: content["entries"][0].__setitem__(1, "odd"), "'odd' is not one of"),
     ],
 )
 def test_a_damaged_file_is_refused_in_words(tmp_path: Path, change: Any, complaint: str) -> None:
@@ -287,7 +287,7 @@ def test_a_damaged_file_is_refused_in_words(tmp_path: Path, change: Any, complai
         (b"version https://git-lfs.github.com/spec/v1\n", "only a git-lfs pointer"),
         (learn()[:-1000], "is not a SentencePiece model"),
         (learn()[:1000], "is not a SentencePiece model"),
-        (b"\xff" * 40, "a number has no end"),
+        (b"\xff" * 40, "a number does not end"),
         (learn(model_type="char"), "only unigram and BPE"),
         (learn(model_type="word"), "only unigram and BPE"),
     ],

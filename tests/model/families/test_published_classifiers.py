@@ -109,5 +109,7 @@ def test_a_published_configuration_leads_to_a_model_of_its_size(tmp_path: Path, 
 def test_what_was_only_taught_to_fill_gaps_is_refused(tmp_path: Path, family: str, architecture: str) -> None:
     fields = {"model_type": family, "architectures": [architecture]}
     assert family_name(fields) == architecture  # so its download is refused before it begins
-    with pytest.raises(ConfigError, match=f"holds a {architecture}. Of this family only classifiers of texts are read"):
+    with pytest.raises(
+        ConfigError, match=f"contains a {architecture}. Only text classifiers of this family are supported"
+    ):
         read(tmp_path, fields)

@@ -16,7 +16,7 @@ from headlight.model.core.config import TransformerConfig
 from headlight.model.core.transformer import Transformer
 from headlight.model.families import FAMILIES, family_name
 from headlight.model.families.family_reader import read_generation_defaults
-from headlight.model.families.mbart import CODES_OF_50
+from headlight.model.families.mbart import CODES_50
 from headlight.model.text.languages import Languages
 from headlight.viz.service.model_cards import is_readable
 
@@ -110,7 +110,7 @@ def test_published_generation_defaults_are_read() -> None:
 def test_the_languages_of_mbart_50_stand_in_the_published_order() -> None:
     """The order decides their ids."""
     path = PUBLISHED / "mbart-large-50-many-to-many-mmt" / "special_tokens_map.json"
-    assert json.loads(path.read_text(encoding="utf-8"))["additional_special_tokens"] == CODES_OF_50.split()
+    assert json.loads(path.read_text(encoding="utf-8"))["additional_special_tokens"] == CODES_50.split()
 
 
 def test_every_file_is_named_with_its_licence() -> None:

@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[Maker, dict[str, Any], str]] = {
     "heads of two numbers": (mbart, {"decoder_attention_heads": 1}, "they must be equal"),
     "widths of two numbers": (pegasus, {"decoder_ffn_dim": 31}, "they must be equal"),
     "another gate": (t5, {"feed_forward_proj": "gated-tanh"}, "feed_forward_proj is 'gated-tanh'"),
-    "umt5 with an output of its own": (t5, {"family": "umt5", "untied": True}, "nothing says whether the output"),
+    "umt5 with an output of its own": (t5, {"family": "umt5", "untied": True}, "it is unclear whether the output"),
 }
 
 
@@ -116,7 +116,7 @@ def test_a_feed_forward_part_that_contradicts_its_name_is_refused(tmp_path: Path
     config = transformers.AutoConfig.from_pretrained(folder)
     config.dense_act_fn = "silu"
     config.save_pretrained(folder)
-    with pytest.raises(ConfigError, match="dense_act_fn is 'silu', but only 'relu' is known"):
+    with pytest.raises(ConfigError, match="dense_act_fn is 'silu', but only 'relu' is supported"):
         translator(folder)
 
 

@@ -148,10 +148,10 @@ def missing(folder: Path) -> None:
 
 FAULTS: dict[str, tuple[Any, str]] = {
     "no file": (missing, "vocab.txt is missing, as is tokenizer.json"),
-    "another algorithm": (changed(model={"type": "BPE"}), "does not cut text as BERT does"),
-    "another mark": (changed(model={"continuing_subword_prefix": "@@"}), "does not cut text as BERT does"),
-    "another cutter": (changed(pre_tokenizer={"type": "Whitespace"}), "does not cut text as BERT does"),
-    "no cleaning": (changed(normalizer=None), "does not cut text as BERT does"),
+    "another algorithm": (changed(model={"type": "BPE"}), "does not tokenise text as BERT does"),
+    "another mark": (changed(model={"continuing_subword_prefix": "@@"}), "does not tokenise text as BERT does"),
+    "another cutter": (changed(pre_tokenizer={"type": "Whitespace"}), "does not tokenise text as BERT does"),
+    "no cleaning": (changed(normalizer=None), "does not tokenise text as BERT does"),
     "no start": (changed(model={"vocab": {"[SEP]": 0, "[UNK]": 1}}, added_tokens=[]), r"the vocabulary has no \[CLS\]"),
     "two on one id": (
         changed(added_tokens=[{"id": 7, "content": "strange", "special": False}]),
@@ -163,7 +163,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     ),
     "one that looks beside": (
         changed(added_tokens=[{"id": SIZE, "content": "strange", "special": False, "lstrip": True}]),
-        "found by what stands beside it",
+        "depends on the text next to it",
     ),
 }
 
@@ -188,5 +188,5 @@ def test_padding_must_be_a_special_token(tmp_path: Path) -> None:
     "text", ["{}", '{"format": "headlight-word-pieces"}', '{"format": "headlight-word-pieces", "entries": 3}']
 )
 def test_a_damaged_file_of_ours_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(TokenizerError, match="not a sound vocabulary of word pieces"):
+    with pytest.raises(TokenizerError, match="not a valid vocabulary of word pieces"):
         WordPieceTokenizer.from_json(text, name=str(tmp_path))
