@@ -10,7 +10,7 @@ from typing import Any
 
 from headlight.model.checkpoints.alignment_heads import best_head
 from headlight.model.checkpoints.checksums import weights_digest
-from headlight.model.checkpoints.reports import KEY
+from headlight.model.checkpoints.reports import WEIGHTS_KEY
 from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import ProgressLine, add_device, model_folder
 from headlight.model.commands.steadiness import sample_sentences
@@ -82,7 +82,7 @@ def _methods(text: str) -> list[str]:
 
 def report_values(report: Report, folder: Path) -> dict[str, Any]:
     """Return the report as it is stored: rounded, with the digest of the model's weights."""
-    return {KEY: weights_digest(folder), **_rounded(asdict(report))}
+    return {WEIGHTS_KEY: weights_digest(folder), **_rounded(asdict(report))}
 
 
 def _rounded(value: Any) -> Any:

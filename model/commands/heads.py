@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headlight.model.checkpoints.checksums import weights_digest
-from headlight.model.checkpoints.reports import HEADS, KEY
+from headlight.model.checkpoints.reports import HEADS, WEIGHTS_KEY
 from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import add_device, model_folder
 from headlight.model.errors import CommandError
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         bounds = f"[{entry['low']:.3f} {entry['high']:.3f}]"
         print(f"{entry['layer']:5}  {entry['head']:4}  {entry['shift']:5}  {entry['error_rate']:.3f} {bounds}")
     folder = model_folder(arguments.model)
-    text = json.dumps({KEY: weights_digest(folder), "heads": best}, indent=1) + "\n"
+    text = json.dumps({WEIGHTS_KEY: weights_digest(folder), "heads": best}, indent=1) + "\n"
     if arguments.output is not None:
         arguments.output.write_text(text, encoding="utf-8")
     if arguments.write:

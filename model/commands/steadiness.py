@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.checkpoints.checksums import weights_digest
-from headlight.model.checkpoints.reports import KEY
+from headlight.model.checkpoints.reports import WEIGHTS_KEY
 from headlight.model.checkpoints.shipped import ASSETS
 from headlight.model.commands.common import ProgressLine, add_device, model_folder
 from headlight.model.errors import CommandError
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     section = card_section(result)
     print(section)
     if arguments.write:
-        (folder / ROLES_FILE).write_text(to_json({KEY: weights_digest(folder), **result}), encoding="utf-8")
+        (folder / ROLES_FILE).write_text(to_json({WEIGHTS_KEY: weights_digest(folder), **result}), encoding="utf-8")
         replace_section(folder, "Roles of heads", section)
         refresh_checksums(folder)
     return 0

@@ -77,7 +77,7 @@ def word_effects(
     return results
 
 
-def sentence_effects(translator: Translator, translation: Translation) -> dict[Kind, Numbers]:
+def sentence_effects(translator: Translator, translation: Translation) -> dict[Kind, Float64Array]:
     """Return the effects on the log probability of the whole translation, `{kind: [layers, heads, queries, keys]}`."""
 
     def score_sentence(logits: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ def sentence_effects(translator: Translator, translation: Translation) -> dict[K
     return {kind: cells[kind][0] for kind in KINDS}
 
 
-def sentence_head_effects(translator: Translator, translation: Translation) -> dict[Kind, Numbers]:
+def sentence_head_effects(translator: Translator, translation: Translation) -> dict[Kind, Float64Array]:
     """Return the effect of each head on the whole translation, `{kind: [layers, heads]}`, a prediction of its loss."""
     return {
         kind: cells.sum(axis=(2, 3), dtype=np.float64)
@@ -96,7 +96,7 @@ def sentence_head_effects(translator: Translator, translation: Translation) -> d
     }
 
 
-def effect_maps(translator: Translator, translation: Translation, kind: Kind) -> Numbers:
+def effect_maps(translator: Translator, translation: Translation, kind: Kind) -> Float64Array:
     """Return the effects of all heads of a kind as maps, `[layers, heads, queries, keys]`.
 
     A row of the decoder's kinds has the effects on the word that it writes; an encoder's rows serve all words, so they
@@ -104,7 +104,7 @@ def effect_maps(translator: Translator, translation: Translation, kind: Kind) ->
     """
     if kind == "encoder":
         return sentence_effects(translator, translation)[kind]
-    maps: Numbers = np.zeros(translation.attention.of(kind).shape)
+    maps: Float64Array = np.zeros(translation.attention.of(kind).shape)
     rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
     places = range(len(translation.target_tokens))
     for start in range(0, len(places), rows_per_batch):
@@ -168,7 +168,7 @@ def _batch_effects(
 
 def _cells(
     translator: Translator, translation: Translation, rows: int, score: Callable[[Tensor], Tensor]
-) -> tuple[Tensor, dict[Kind, Numbers]]:
+) -> tuple[Tensor, dict[Kind, Float64Array]]:
     """Run the translation in `rows` copies, and return the scores and `{kind: [row, layer, head, query, key]}`.
 
     `score` maps logits `[row, place, vocabulary]` to y, `[row]`.

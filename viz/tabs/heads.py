@@ -16,7 +16,7 @@ from headlight.model.commands.heads import count_heads
 from headlight.model.errors import CommandError
 from headlight.model.experiments.effects import EffectSummary, effect_maps, summarise_effects
 from headlight.model.measures.alignment import AlignmentCounts, parse_links
-from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS
 from headlight.model.text.gold_links import AlignedPair, parse_segmented
 from headlight.viz.errors import PageError, repr_short
@@ -78,7 +78,7 @@ def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict
     def map_effects(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
         kind = check_choice("kind", values.get("kind"), choices=KINDS)
-        maps: Numbers = service.run_on_translator(translation.request.model, effect_maps, translation, kind)
+        maps: Float64Array = service.run_on_translator(translation.request.model, effect_maps, translation, kind)
         return {"effects": encode_array(maps)}
 
     return map_effects

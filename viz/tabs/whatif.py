@@ -20,7 +20,7 @@ from headlight.model.experiments.importance import AttentionPart, all_ablation_l
 from headlight.model.experiments.pruning import read_curve
 from headlight.model.experiments.queries import first_change
 from headlight.model.measures.chrf import chrf
-from headlight.model.measures.trace_records import Numbers
+from headlight.model.measures.trace_records import Float64Array
 from headlight.model.measures.word_diff import WrittenWord, diff_words, written_words
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.reranking import own_choice
@@ -93,7 +93,7 @@ def prediction_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
     def predict_losses(values: Mapping[str, Any]) -> dict[str, Any]:
         request = own_choice(service.check(values.get("request")))
         answer = service.translate(request)
-        losses: dict[Kind, Numbers] = service.run_on_translator(request.model, sentence_head_effects, answer)
+        losses: dict[Kind, Float64Array] = service.run_on_translator(request.model, sentence_head_effects, answer)
         return {"losses": {kind: effects.round(4).tolist() for kind, effects in losses.items()}}
 
     return predict_losses
