@@ -28,7 +28,7 @@ def check_nesting(values: Any) -> None:
     """Reject deep nesting, which Gradio would recurse into, and file references, which it would fetch."""
     level = [values]
     for _ in range(MAX_DEPTH):
-        level = [child for parent in level for child in _inside(parent)]
+        level = [child for parent in level for child in _children(parent)]
         if not level:
             return
         if any(isinstance(value, dict) and isinstance(value.get("meta"), dict) for value in level):
@@ -36,7 +36,7 @@ def check_nesting(values: Any) -> None:
     raise PageError("data", "too_deep")
 
 
-def _inside(value: Any) -> Iterable[Any]:
+def _children(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 

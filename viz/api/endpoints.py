@@ -41,7 +41,7 @@ from headlight.viz.service.payload import reliability_values
 from headlight.viz.service.request_queue import RequestQueue, fingerprint
 from headlight.viz.service.service import Service
 
-GLANCE = 1.0  # seconds between disconnect checks while a client waits
+DISCONNECT_POLL_SECONDS = 1.0  # seconds between disconnect checks while a client waits
 DECIMALS = 6  # decimals of weights and probabilities, enough for a row to sum to one
 
 # Meaning of rows and columns. A decoder row is named after the token it predicts.
@@ -199,7 +199,7 @@ def wrap_endpoint(
             request_key = fingerprint([name, arguments])
             # The middleware has already admitted the request.
             with line.enqueue(VISITOR.get(), kind=name, same=request_key, admitted=True) as ticket:
-                while not await ticket.comes(GLANCE):
+                while not await ticket.comes(DISCONNECT_POLL_SECONDS):
                     if HAS_LEFT.get()():
                         raise PageError("data", "no_answer")
                 if ticket.result is not None:

@@ -111,7 +111,7 @@ class RequestGuard:
     ) -> None:
         self.app, self.page = app, page
         self.settings = settings
-        self.most_bytes = settings.max_request_kb * 1000
+        self.max_bytes = settings.max_request_kb * 1000
         self.endpoints = endpoints
         self.headers = response_headers(settings)
 
@@ -123,7 +123,7 @@ class RequestGuard:
             return
         started = streams = False
 
-        async def sending(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal started, streams
             if message["type"] == "http.response.start":
                 started, streams = (
@@ -134,9 +134,9 @@ class RequestGuard:
             await send(message)
 
         try:
-            await self._handle(scope, receive, sending)
+            await self._handle(scope, receive, send_with_headers)
         except PageError as error:
-            await refuse(sending, error)
+            await refuse(send_with_headers, error)
         except Exception as error:
             page_error = self._to_page_error(scope, error)
             if page_error.word == "our_fault":
@@ -145,7 +145,7 @@ class RequestGuard:
                     "A request failed: %s %s.", scope["method"], repr_short(scope["path"]), extra={"values": values}
                 )
             if not started:
-                await refuse(sending, page_error)
+                await refuse(send_with_headers, page_error)
             elif streams:  # send the error as an event; other responses can only be aborted
                 await send({"type": "http.response.body", "body": error_event(page_error)})
 
@@ -172,17 +172,17 @@ class RequestGuard:
             else:
                 await stream_session(self.queue, self.app, scope, receive, send)
             return
-        checked = await self._checked(scope, receive)
+        checked = await self._read_and_check(scope, receive)
         if checked is not None:
             await self.app(*checked, send)
 
     # ------------------------------------------------------------ request bodies
 
-    async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive] | None:
+    async def _read_and_check(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive] | None:
         """Read and validate the request; `None` if the client disconnected."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = headers.get(b"content-length", b"")
-        if length.isdigit() and (len(length) > 18 or int(length) > self.most_bytes):
+        if length.isdigit() and (len(length) > 18 or int(length) > self.max_bytes):
             raise self._too_large()
         if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return scope, receive  # no body
@@ -214,13 +214,13 @@ class RequestGuard:
                 return None
             parts.append(message.get("body", b""))
             size += len(parts[-1])
-            if size > self.most_bytes:  # the body is longer than its content-length
+            if size > self.max_bytes:  # the body is longer than its content-length
                 raise self._too_large()
             if not message.get("more_body", False):
                 return b"".join(parts)
 
     def _too_large(self) -> PageError:
-        return PageError("data", "too_large", {"limit": self.most_bytes // 1000})
+        return PageError("data", "too_large", {"limit": self.max_bytes // 1000})
 
     def _check(self, scope: Scope, content_type: bytes, body: bytes) -> dict[str, Any] | None:
         """Reject a body that does not match its route. Returns the completed body if arguments are missing."""

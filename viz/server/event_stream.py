@@ -22,18 +22,18 @@ from headlight.viz.service.request_queue import Ticket
 
 
 class Wait(NamedTuple):
-    """A step without a message: the stream resumes once `place` is settled, or after `seconds`."""
+    """A step without a message: the stream resumes once `ticket` is settled, or after `seconds`."""
 
-    place: Ticket
+    ticket: Ticket
     seconds: float | None = None
-    says: Callable[[int | None], str] | None = None  # formats the queue position as a message
+    format_position: Callable[[int | None], str] | None = None  # formats the queue position as a message
 
 
 Step = str | Wait
 # Yields single-line messages, and a `Wait` to wait for a queue slot without blocking a thread.
 MessageStream = Callable[[Mapping[str, Any], Event], Generator[Step]]
 
-GLANCE = 0.3  # seconds between disconnect checks
+DISCONNECT_POLL_SECONDS = 0.3  # seconds between disconnect checks
 POSITION_SECONDS = 1.0  # seconds between queue position messages: 180 waiting pages get at most 180 per second
 SEND_TIMEOUT = 60.0  # seconds to deliver the remaining messages
 KEEP_ALIVE_SECONDS = 15.0  # keep-alive interval; proxies close idle connections after a minute
@@ -76,7 +76,7 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
             if isinstance(step, str):
                 yield step
             else:
-                async with aclosing(_waiting(step, stop)) as messages:
+                async with aclosing(_position_messages(step, stop)) as messages:
                     async for message in messages:
                         yield message
     finally:
@@ -85,29 +85,33 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
             steps.close()
 
 
-async def _waiting(wait: Wait, stop: Event) -> AsyncGenerator[str]:
+async def _position_messages(wait: Wait, stop: Event) -> AsyncGenerator[str]:
     """Yield a queue position message on every change, until the ticket is settled or the client disconnects."""
     last_position: int | str | None = ""
     next_update = 0.0
     deadline = None if wait.seconds is None else time.monotonic() + wait.seconds
-    while not wait.place.settled and not stop.is_set() and not HAS_LEFT.get()():
+    while not wait.ticket.settled and not stop.is_set() and not HAS_LEFT.get()():
         if deadline is not None and time.monotonic() >= deadline:
             return
-        if wait.says is not None and time.monotonic() >= next_update:
+        if wait.format_position is not None and time.monotonic() >= next_update:
             next_update = time.monotonic() + POSITION_SECONDS
-            if (before := wait.place.position()) != last_position:
-                last_position = before
-                yield wait.says(before)
-        await wait.place.comes(GLANCE if deadline is None else min(GLANCE, max(0.0, deadline - time.monotonic())))
+            if (position := wait.ticket.position()) != last_position:
+                last_position = position
+                yield wait.format_position(position)
+        await wait.ticket.comes(
+            DISCONNECT_POLL_SECONDS
+            if deadline is None
+            else min(DISCONNECT_POLL_SECONDS, max(0.0, deadline - time.monotonic()))
+        )
 
 
-def waited(steps: Iterable[Step]) -> Iterator[str]:
+def blocking_messages(steps: Iterable[Step]) -> Iterator[str]:
     """Yield all messages for a caller that may block its thread, without queue positions."""
     for step in steps:
         if isinstance(step, str):
             yield step
         else:
-            step.place.wait(step.seconds)
+            step.ticket.wait(step.seconds)
 
 
 async def _next(messages: Generator[Step], stop: Event, limiter: Any) -> Step | None:

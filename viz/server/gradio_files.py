@@ -17,11 +17,11 @@ import gradio
 FRONTEND = Path(gradio.__file__).parent / "templates" / "frontend"
 SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([\w./-]+\.js)"')
 SHEET = re.compile(r'<link rel="stylesheet"[^>]* href="\./([\w./-]+\.css)"')
-TABLE = re.compile(r"\bm\.f=(\[[^\]]*\])")  # files needed by a module's dynamic imports
+DEPENDENCY_TABLE = re.compile(r"\bm\.f=(\[[^\]]*\])")  # files needed by a module's dynamic imports
 # A dynamic import, and the indices of its dependencies in the table.
-LATER = re.compile(r"import\(`\./([\w.-]+)`\)[^`]*?__vite__mapDeps\(\[([\d,]*)\]\)")
+DYNAMIC_IMPORT = re.compile(r"import\(`\./([\w.-]+)`\)[^`]*?__vite__mapDeps\(\[([\d,]*)\]\)")
 COMPONENT = r"[{{,]`?{kind}`?:\{{(?:(?!\}},).)*?component:"  # text before a component type's import
-DRAWN_AS = {"api": "state"}  # component types that Gradio renders as another type
+RENDERED_AS = {"api": "state"}  # component types that Gradio renders as another type
 
 
 @cache
@@ -33,7 +33,7 @@ def frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str,
         app = _dynamic_imports(folder, scripts[0], "Index-")
         core = _dynamic_imports(folder, scripts[0], "core-")
         blocks = _dynamic_imports(folder, app[0], "Blocks-")
-        components = [_component(folder, core[0], DRAWN_AS.get(kind, kind)) for kind in sorted(kinds)]
+        components = [_component(folder, core[0], RENDERED_AS.get(kind, kind)) for kind in sorted(kinds)]
     except (OSError, LookupError, StopIteration, ValueError):
         return ()
     return tuple(
@@ -46,19 +46,21 @@ def frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str,
 def _dynamic_imports(folder: Path, module: str, name: str) -> list[str]:
     """Return the dynamically imported module whose file name starts with `name`, then its dependencies."""
     code = (folder / module).read_text(encoding="utf-8")
-    return next(_needed(code, module, match) for match in LATER.finditer(code) if match[1].startswith(name))
+    return next(
+        _module_files(code, module, match) for match in DYNAMIC_IMPORT.finditer(code) if match[1].startswith(name)
+    )
 
 
 def _component(folder: Path, core: str, kind: str) -> list[str]:
     """Return the files of one component type."""
     code = (folder / core).read_text(encoding="utf-8")
     prefix_match = re.search(COMPONENT.format(kind=re.escape(kind)), code)
-    match = LATER.search(code, prefix_match.end()) if prefix_match else None
-    return _needed(code, core, match) if match else []
+    match = DYNAMIC_IMPORT.search(code, prefix_match.end()) if prefix_match else None
+    return _module_files(code, core, match) if match else []
 
 
-def _needed(code: str, module: str, match: re.Match[str]) -> list[str]:
-    table = TABLE.search(code)
+def _module_files(code: str, module: str, match: re.Match[str]) -> list[str]:
+    table = DEPENDENCY_TABLE.search(code)
     files = json.loads(table[1]) if table else []
     names = [match[1], *(files[int(index)] for index in match[2].split(",") if index)]
     return list(dict.fromkeys((Path(module).parent / name).as_posix() for name in names))

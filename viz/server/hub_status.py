@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-SPACES = ".hf.space"  # host suffix by which Gradio's client detects a Space
-STATUS = "https://huggingface.co/api/spaces/"
-RUNS = '{"id": "", "runtime": {"stage": "RUNNING"}}'
+SPACE_SUFFIX = ".hf.space"  # host suffix by which Gradio's client detects a Space
+STATUS_URL = "https://huggingface.co/api/spaces/"
+RUNNING = '{"id": "", "runtime": {"stage": "RUNNING"}}'
 SCRIPT = f"""<script>
 {{
   const ask = window.fetch;
   window.fetch = (address, ...more) =>
-    String(address).startsWith('{STATUS}') ? Promise.resolve(new Response('{RUNS}')) : ask(address, ...more);
+    String(address).startsWith('{STATUS_URL}') ? Promise.resolve(new Response('{RUNNING}')) : ask(address, ...more);
 }}
 </script>"""
 
 
 def status_script(root: str) -> str:
     """Return the script for a page at this URL; empty outside a Space."""
-    return SCRIPT if (urlsplit(root).hostname or "").endswith(SPACES) else ""
+    return SCRIPT if (urlsplit(root).hostname or "").endswith(SPACE_SUFFIX) else ""

@@ -21,34 +21,34 @@ class KeptAnswers:
 
     def __init__(self, limit_bytes: int = MAX_BYTES) -> None:
         self._answers: ByteLru[bytes] = ByteLru(limit_bytes)
-        self._owed: dict[str, asyncio.Event] = {}  # unfinished jobs
+        self._pending: dict[str, asyncio.Event] = {}  # unfinished jobs
         self._readers: set[str] = set()
 
     def __contains__(self, job: str) -> bool:
-        return job in self._owed or self._answers.peek(job) is not None
+        return job in self._pending or self._answers.peek(job) is not None
 
     def expect(self, job: str) -> None:
         """Register a job."""
-        self._owed[job] = asyncio.Event()
+        self._pending[job] = asyncio.Event()
 
     def is_over(self, job: str) -> bool:
         """Whether the job has finished."""
-        return job not in self._owed
+        return job not in self._pending
 
     def put(self, job: str, answer: bytes) -> None:
         """Store the result of a job for `KEPT_S`."""
-        answered = self._owed.pop(job, None)
-        if answered is None:
+        finished = self._pending.pop(job, None)
+        if finished is None:
             return
         self._answers.put(job, answer, len(answer))
-        answered.set()
+        finished.set()
         asyncio.get_running_loop().call_later(KEPT_S, self.forget, job)
 
     async def wait(self, job: str, seconds: float) -> bytes | None:
         """Wait at most `seconds` for the result of a job. Returns `None` if it is still missing."""
-        if (answered := self._owed.get(job)) is not None:
+        if (finished := self._pending.get(job)) is not None:
             try:
-                await asyncio.wait_for(answered.wait(), seconds)
+                await asyncio.wait_for(finished.wait(), seconds)
             except TimeoutError:
                 return None
         return self._answers.peek(job)
@@ -56,7 +56,7 @@ class KeptAnswers:
     def forget(self, job: str) -> None:
         """Delete a result that was fetched or has expired."""
         self._answers.pop(job)
-        self._owed.pop(job, None)
+        self._pending.pop(job, None)
 
     @contextmanager
     def reading(self, job: str) -> Iterator[None]:

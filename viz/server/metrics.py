@@ -47,7 +47,7 @@ class ServerMonitor:
         line = self.service.line
         problems = self.health_problems()
         if line.closed:
-            problems["leaving"] = "told to stop"
+            problems["leaving"] = "shutting down"
         elif line.is_full:
             problems["queue"] = "full"
         if backend_problems := self.service.backend.health_problems():
@@ -81,7 +81,7 @@ def _by(label: str, values: Mapping[str, float]) -> list[tuple[dict[str, str], f
 
 
 class _Collector:
-    """An exporter of the metrics to `prometheus_client`, which reads them at scrape time."""
+    """Exports the metrics to `prometheus_client`, which reads them at scrape time."""
 
     def __init__(self, watch: ServerMonitor) -> None:
         self.watch = watch
@@ -149,10 +149,10 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, place: tuple[str, int], *arguments: Any) -> None:
-        if ":" in place[0]:
+    def __init__(self, address: tuple[str, int], *arguments: Any) -> None:
+        if ":" in address[0]:
             self.address_family = socket.AF_INET6
-        super().__init__(place, *arguments)
+        super().__init__(address, *arguments)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log an error, unless a monitoring client has disconnected."""
@@ -176,7 +176,7 @@ def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> Thre
         server = _Server((host, settings.metrics_port), partial(_MetricsHandler, ServerMonitor(page, service)))
     except OSError as error:
         raise SettingsError(
-            f"Nothing can be served at {host!r}, port {settings.metrics_port}: {error.strerror}. "
+            f"The metrics cannot be served at {host!r}, port {settings.metrics_port}: {error.strerror}. "
             "Change or unset HEADLIGHT_METRICS_PORT."
         ) from error
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()

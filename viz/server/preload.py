@@ -15,10 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.server.gradio_files import frontend_files
 from headlight.viz.server.gradio_internals import component_kinds, theme_file
-from headlight.viz.server.sharing import BASE, introduce
+from headlight.viz.server.sharing import BASE, replace_meta_tags
 from headlight.viz.server.static_files import MODULES, file_url
 
-PAGE = b"text/html"
+HTML_TYPE = b"text/html"
 MIN_COMPRESSED_BYTES = 1000  # smaller bodies are not worth compressing
 COMPRESSION_LEVEL = 6  # level 9 takes 4 ms more per page and saves less than 1 ms on a home connection
 # A preload link must use the CORS mode of the actual request, or the browser loads the file twice.
@@ -44,12 +44,14 @@ class PreloadMiddleware:
         """Insert the links after `<base>`, ahead of the page's 200 kB of inline data."""
         start: Message = {}
 
-        async def sending(message: Message) -> None:
+        async def insert_links(message: Message) -> None:
             headers = message.get("headers", [])
-            if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(PAGE):
+            if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(
+                HTML_TYPE
+            ):
                 start.update(message)  # delayed, because the content length changes
             elif start and message["type"] == "http.response.body":
-                body = add_preload_links(introduce(message.get("body", b"")), self.page)
+                body = add_preload_links(replace_meta_tags(message.get("body", b"")), self.page)
                 added = len(body) - len(message.get("body", b""))
                 await send({**start, "headers": [adjust_content_length(header, added) for header in start["headers"]]})
                 start.clear()
@@ -57,7 +59,7 @@ class PreloadMiddleware:
             else:
                 await send(message)
 
-        await self.app(scope, receive, sending)
+        await self.app(scope, receive, insert_links)
 
 
 def add_preload_links(body: bytes, page: Any) -> bytes:

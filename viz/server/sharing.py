@@ -15,18 +15,18 @@ from headlight.viz.server.static_files import ICON, MANIFEST, SHARED, SHARED_SIZ
 
 NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff
 BASE = re.compile(rb"<base [^>]*>")  # our tags follow it, because their relative URLs resolve against it
-GRADIOS = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="(?:icon|manifest)"[^>]*>')
+GRADIO_TAGS = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="(?:icon|manifest)"[^>]*>')
 ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # the page's URL in Gradio's configuration
 
 
-def introduce(body: bytes) -> bytes:
+def replace_meta_tags(body: bytes) -> bytes:
     """Replace Gradio's tags with ours, after the `<base>` tag; return the HTML unchanged if that is missing."""
     if not BASE.search(body):
         return body
     match = ROOT.search(body)
     root = json.loads(match[1]) if match else ""
     inserted = f"{tags(root)}{status_script(root)}".encode()
-    return BASE.sub(lambda base: base[0] + inserted, GRADIOS.sub(b"", body), count=1)
+    return BASE.sub(lambda base: base[0] + inserted, GRADIO_TAGS.sub(b"", body), count=1)
 
 
 def tags(root: str) -> str:

@@ -54,7 +54,7 @@ def shut_down(page: gr.Blocks) -> None:
     if isinstance(queue, SubscriberQueue):
         queue.line.close()
         if not queue.line.wait_until_empty(GRACE_SECONDS):
-            LOG.warning("After %.0f seconds an answer was still not made; it is given up.", GRACE_SECONDS)
+            LOG.warning("An answer was not finished within %.0f seconds and is dropped.", GRACE_SECONDS)
         queue.wait_until_delivered(FLUSH_SECONDS)
     # If uvicorn is forced to exit, it skips its last shutdown step and logs an error; the timeout prevents that.
     page.server.config.timeout_graceful_shutdown = DISCONNECT_SECONDS

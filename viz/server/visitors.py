@@ -18,7 +18,7 @@ PROGRAM = "headlight.program"  # ASGI scope key: the result is fetched by job id
 MAX_REQUEST_NUMBER = 2**53  # smaller integers are exact in JavaScript
 UNKNOWN = Visitor()
 VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # visitor of the running function
-HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)  # whether `VISITOR` has left
+HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar("HAS_LEFT", default=lambda: False)  # whether `VISITOR` has left
 
 
 class OneJobPerVisitor:

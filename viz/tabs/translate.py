@@ -170,7 +170,7 @@ class TranslateWidget(OneJobPerVisitor):
             return
         with place:
             while not place.settled:
-                yield Wait(place, says=queue_position_json)
+                yield Wait(place, format_position=queue_position_json)
                 if stop.is_set() or HAS_LEFT.get()():
                     return
             if place.result is not None:
@@ -236,5 +236,7 @@ def _numbered(step: Step, turn: Any) -> Step:
     """Add the request number to a message, including queue position messages."""
     if isinstance(step, str):
         return with_request_number(step, turn)
-    says = step.says
-    return step if says is None else step._replace(says=lambda before: with_request_number(says(before), turn))
+    formatter = step.format_position
+    if formatter is None:
+        return step
+    return step._replace(format_position=lambda position: with_request_number(formatter(position), turn))

@@ -413,7 +413,7 @@ def nothing_is_left(queue: gradio_queue.SubscriberQueue) -> None:
     until(lambda: not queue.event_ids_to_events)
     until(lambda: not {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
     assert (queue._held, queue._held_bytes, queue._held_jobs) == ({}, {}, {})
-    assert (queue.answers._owed, len(queue.answers._answers)) == ({}, 0)
+    assert (queue.answers._pending, len(queue.answers._answers)) == ({}, 0)
 
 
 def test_who_has_listened_before_is_answered_while_the_stream_opens(

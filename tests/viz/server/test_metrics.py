@@ -143,7 +143,7 @@ def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: ServerMonitor, add
         assert read(f"{address}/ready") == (503, '{"status": "no", "queue": "full"}')
         assert read(f"{address}/health")[0] == 200
     line.close()
-    assert read(f"{address}/ready") == (503, '{"status": "no", "leaving": "told to stop"}')
+    assert read(f"{address}/ready") == (503, '{"status": "no", "leaving": "shutting down"}')
     assert "headlight_queue" in read(f"{address}/metrics")[1]
     assert read(f"{address}/config")[0] == 404
 

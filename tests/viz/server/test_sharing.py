@@ -9,8 +9,8 @@ import pytest
 
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.server.gradio_files import FRONTEND
-from headlight.viz.server.hub_status import STATUS
-from headlight.viz.server.sharing import introduce
+from headlight.viz.server.hub_status import STATUS_URL
+from headlight.viz.server.sharing import replace_meta_tags
 from headlight.viz.server.static_files import ICON, MANIFEST, SHARED, file_url
 
 TEMPLATES = {name: (FRONTEND / name).read_text(encoding="utf-8") for name in ("index.html", "share.html")}
@@ -37,7 +37,7 @@ def introduced(root: str, template: str = "index.html") -> str:
     """Gradio's page at an address, with our tags."""
     page = re.sub(r"\{\{.*?\}\}", "", TEMPLATES[template])
     page = page.replace("window.gradio_config = ", f'window.gradio_config = {{"root":"{root}"}}')
-    return introduce(page.encode()).decode()
+    return replace_meta_tags(page.encode()).decode()
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
@@ -67,10 +67,10 @@ def test_an_address_with_other_letters_closes_no_tag() -> None:
 
 
 def test_a_page_that_does_not_say_where_it_lies_has_relative_addresses() -> None:
-    told = dict(Head(introduce(b'<base href="./">').decode()).named)
+    told = dict(Head(replace_meta_tags(b'<base href="./">').decode()).named)
     assert told["og:image"] == file_url(SHARED)
     assert "og:url" not in told
-    assert introduce(b"<p>") == b"<p>"
+    assert replace_meta_tags(b"<p>") == b"<p>"
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_a_page_that_does_not_say_where_it_lies_has_relative_addresses() -> None
     [(SPACE, True), (f"{SPACE}/below", True), ("https://hf.space.example", False), ("http://127.0.0.1:7860", False)],
 )
 def test_a_page_on_a_space_answers_what_gradio_would_ask_the_hub(root: str, answers: bool) -> None:
-    assert (STATUS in introduced(root)) is answers
+    assert (STATUS_URL in introduced(root)) is answers

@@ -13,7 +13,7 @@ import pytest
 
 from headlight.viz.errors import PageError
 from headlight.viz.server.calls import call_json
-from headlight.viz.server.event_stream import waited
+from headlight.viz.server.event_stream import blocking_messages
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service import reach
 from headlight.viz.service.request_queue import Visitor
@@ -46,7 +46,7 @@ def messages_of(
 ) -> Iterator[dict[str, Any]]:
     before = VISITOR.set(VISITOR.get()._replace(session=visitor))
     try:
-        for each in waited(fetching.fetch_model(values, stop or Event())):
+        for each in blocking_messages(fetching.fetch_model(values, stop or Event())):
             yield json.loads(each)
     finally:
         VISITOR.reset(before)

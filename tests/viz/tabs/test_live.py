@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headlight.model.records import Progress, TranslationRequest
-from headlight.viz.server.event_stream import waited
+from headlight.viz.server.event_stream import blocking_messages
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service.model_json import default_request
 from headlight.viz.service.request_queue import Visitor
@@ -23,7 +23,7 @@ OTHER = Visitor("198.51.100.7", "s")
 
 
 def asked(widget: TranslateWidget, **values: Any) -> Iterator[str]:
-    return waited(widget.stream_messages(default_request(widget.service) | {"live": True} | values, Event()))
+    return blocking_messages(widget.stream_messages(default_request(widget.service) | {"live": True} | values, Event()))
 
 
 @pytest.fixture(autouse=True)

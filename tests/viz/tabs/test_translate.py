@@ -18,7 +18,7 @@ from headlight.model.records import KINDS
 from headlight.viz.errors import PageError
 from headlight.viz.server.calls import call_json
 from headlight.viz.server.deferred_answers import DeferredAnswers
-from headlight.viz.server.event_stream import waited
+from headlight.viz.server.event_stream import blocking_messages
 from headlight.viz.server.visitors import VISITOR, with_request_number
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.first_answer import FIRST_ANSWER_FILE, first_answer_key, load_first_answer, make_first_answer
@@ -46,7 +46,7 @@ def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) 
     asked = default_request(translate_widget.service) | values
     before = VISITOR.set(Visitor(session=visitor))
     try:
-        return [json.loads(message) for message in waited(translate_widget.stream_messages(asked, Event()))]
+        return [json.loads(message) for message in blocking_messages(translate_widget.stream_messages(asked, Event()))]
     finally:
         VISITOR.reset(before)
 

@@ -1,14 +1,14 @@
 // Encodes frames as an animated GIF (89a) with one global colour table.
 
-const MOST = 256; // maximum number of colours
+const MAX_COLOURS = 256;
 const [CLEAR, END, FIRST] = [256, 257, 258]; // LZW codes that follow the colour codes
-const LONGEST = 4096; // number of LZW codes at which the dictionary is reset
+const MAX_CODES = 4096; // LZW codes; the dictionary is then reset
 
 /** Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
 export function encodeGif(frames, width, height) {
   const { colours, paletteIndex } = colourTable(frames);
   const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
-  for (let place = 0; place < MOST; place++) out.push(...channels(colours[place] ?? 0));
+  for (let place = 0; place < MAX_COLOURS; place++) out.push(...channels(colours[place] ?? 0));
   out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
   const parts = [Uint8Array.from(out)];
   for (const { pixels, delay } of frames) {
@@ -33,7 +33,7 @@ function colourTable(frames) {
       counts.set(colour, (counts.get(colour) ?? 0) + 1);
     }
   }
-  const colours = [...counts].sort((one, other) => other[1] - one[1]).slice(0, MOST);
+  const colours = [...counts].sort((one, other) => other[1] - one[1]).slice(0, MAX_COLOURS);
   const table = colours.map(([colour]) => colour);
   const known = new Map(table.map((colour, place) => [colour, place]));
   const paletteIndex = (colour) => {
@@ -81,7 +81,7 @@ function compress(values) {
       continue;
     }
     write(prefix);
-    if (next < LONGEST) {
+    if (next < MAX_CODES) {
       codes.set(key, next);
       if (next === 1 << size) size += 1; // the decoder adds this code one step later
       next += 1;

@@ -10,7 +10,7 @@ export const TERMS = [
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const VALUE = /\{\w+\}/;
-const SHORTEST = 4; // minimum number of characters outside terms for a fragment of a phrase
+const MIN_CHARACTERS = 4; // outside terms, for a fragment of a phrase
 const NO_LETTERS = /[^\p{L}\p{N}]/gu;
 const LETTER = '[\\p{L}\\p{N}_-]';
 
@@ -38,12 +38,12 @@ export class Glossary {
   learn(phrase) {
     const literals = phrase.split(VALUE);
     const explains = literals.map((literal) => this.matches(literal).length > 0);
-    const enough = literals.length > 1 ? SHORTEST : 1;
+    const enough = literals.length > 1 ? MIN_CHARACTERS : 1;
     for (const [first, literal] of literals.entries()) {
       if (explains[first] && this.lettersOutsideTerms(literal) >= enough) this.whole.add(literal.trim());
       for (let end = first + 2; end <= literals.length; end++) {
         const run = literals.slice(first, end);
-        if (!explains.slice(first, end).some(Boolean) || this.lettersOutsideTerms(run.join('')) < SHORTEST) continue;
+        if (!explains.slice(first, end).some(Boolean) || this.lettersOutsideTerms(run.join('')) < MIN_CHARACTERS) continue;
         this.filled.push(new RegExp(`^${run.map((each) => `(${escaped(each)})`).join('.*?')}$`, 'dsu'));
       }
     }

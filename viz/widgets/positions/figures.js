@@ -8,14 +8,15 @@ import { t } from '../core/i18n.js';
 import { FigureBlock, toNumbers } from './figure-block.js';
 import { drawMap, drawPlot } from './plots.js';
 
-const MAX_HEIGHT = 440; // of a map, in pixels
+// Heights of a map and of the wave in pixels.
+const MAX_HEIGHT = 440;
 const MIN_HEIGHT = 240;
-const WAVE = 168; // height of the wave in pixels
-const FEW = 40; // waves of at most this many positions have markers, because only positions have values
+const WAVE_HEIGHT = 168;
+const MAX_MARKED_POSITIONS = 40; // waves of more positions have no markers
 
 export class EncodingFigures {
   constructor() {
-    this.chosen = 0; // index of the selected dimension or head
+    this.selected = 0; // index of the selected dimension or head
     this.first = new FigureBlock();
     this.second = new FigureBlock();
     this.wave = new FigureBlock();
@@ -25,7 +26,7 @@ export class EncodingFigures {
     this.reading = make('output', { class: 'numeric' });
     this.label = make('label', { class: 'picker' }, this.name, this.picker, this.reading);
     this.element = make('div', { class: 'figures' }, this.first.element, this.second.element, this.wave.element);
-    new ResizeObserver(() => this.resized()).observe(this.element);
+    new ResizeObserver(() => this.onResize()).observe(this.element);
   }
 
   /** Draws the figures of an answer. Answers for some encodings have none. */
@@ -37,7 +38,7 @@ export class EncodingFigures {
     if (answer.figure) this.drawBlocks();
   }
 
-  resized() {
+  onResize() {
     if (state.tab !== 'positions' || !this.answer?.figure || this.width === this.element.clientWidth) return;
     this.width = this.element.clientWidth;
     this.drawBlocks();
@@ -49,8 +50,8 @@ export class EncodingFigures {
     const table = data[1].type === 'heatmap';
     this.map = toNumbers(data[0].z);
     const count = table ? this.map.columns : data.length - 1;
-    this.chosen = Math.min(this.chosen, count - 1);
-    Object.assign(this.picker, { min: 0, max: count - 1, value: this.chosen });
+    this.selected = Math.min(this.selected, count - 1);
+    Object.assign(this.picker, { min: 0, max: count - 1, value: this.selected });
     this.name.textContent = t(form === 'bias' ? 'positions_pick_head' : 'positions_pick_dimension');
     this.label.hidden = count < 2;
     (table ? this.wave : this.second).head.append(this.label);
@@ -64,25 +65,25 @@ export class EncodingFigures {
     }
     this.first.element.classList.toggle('picks', table);
     if (table) this.showMap(this.second, data[1], layout.xaxis2, { title: layout.xaxis2.title });
-    this.showChosen();
+    this.showSelected();
     this.first.plot.removeAllListeners?.('plotly_click');
     if (table) this.first.plot.on('plotly_click', ({ points }) => this.pick(points[0].x));
   }
 
   pick(number) {
-    this.chosen = number;
+    this.selected = number;
     this.picker.value = number;
-    this.showChosen();
+    this.showSelected();
   }
 
   /** Updates the parts that depend on the selected dimension or head. */
-  showChosen() {
+  showSelected() {
     const table = this.answer.figure.data[1].type === 'heatmap';
-    const number = table ? this.chosen : this.chosen + 1; // dimensions count from 0, as in the formula, heads from 1
+    const number = table ? this.selected : this.selected + 1; // dimensions count from 0, as in the formula, heads from 1
     this.reading.textContent = number;
     this.picker.setAttribute('aria-valuetext', number);
-    if (table) this.showWave(this.chosen);
-    else this.showDistances(this.chosen);
+    if (table) this.showWave(this.selected);
+    else this.showDistances(this.selected);
   }
 
   /** Frames a dimension's column in the table and draws its wave. */
@@ -93,17 +94,17 @@ export class EncodingFigures {
     const column = Array.from({ length: rows }, (_, row) => values[row * columns + number]);
     this.showMap(this.first, data[0], layout.xaxis, layout.yaxis, number);
     const period = periods?.[number];
-    const caption = period ? t('positions_wave_period', { period: readable(period) }) : t('positions_wave_says');
+    const caption = period ? t('positions_wave_period', { period: formatPeriod(period) }) : t('positions_wave_says');
     this.wave.name(t('positions_wave', { number }), caption);
     const wave = {
       ...data[2],
       y: column,
-      mode: column.length <= FEW ? 'lines+markers' : 'lines',
+      mode: column.length <= MAX_MARKED_POSITIONS ? 'lines+markers' : 'lines',
       marker: { size: 5 },
       xaxis: 'x',
       yaxis: 'y',
     };
-    this.show(this.wave, [wave], { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 5, zeroline: true }, height: WAVE });
+    this.show(this.wave, [wave], { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 5, zeroline: true }, height: WAVE_HEIGHT });
     const head = [layout.xaxis3.title.text, this.wave.title.textContent];
     this.wave.table(
       t('positions_numbers'),
@@ -123,10 +124,10 @@ export class EncodingFigures {
     } else {
       this.second.name(t('positions_distance'), t('positions_distance_buckets_says'));
     }
-    this.showMap(this.first, { ...pairs, ...spread(heads[number], this.map.rows) }, layout.xaxis, layout.yaxis);
+    this.showMap(this.first, { ...pairs, ...expandToPairs(heads[number], this.map.rows) }, layout.xaxis, layout.yaxis);
     replace(this.second.legend);
     const lines = heads.map((line, head) => drawLine(line, head === number, form === 'buckets'));
-    this.show(this.second, lines, { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 6 }, height: this.tall() });
+    this.show(this.second, lines, { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 6 }, height: this.mapHeight() });
     this.listDistances(heads, layout.xaxis3.title.text);
   }
 
@@ -140,14 +141,14 @@ export class EncodingFigures {
   }
 
   /** Height of a map: the width of the first block, within bounds. */
-  tall() {
+  mapHeight() {
     return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, this.first.element.clientWidth - 8));
   }
 
   showMap(block, trace, xaxis, yaxis, marked = null) {
     const { template } = this.answer.figure.layout;
-    const about = { xaxis, yaxis, marked, template, height: this.tall(), buckets: this.answer.form === 'buckets' };
-    drawMap(this.plotly, block, trace, about);
+    const options = { xaxis, yaxis, marked, template, height: this.mapHeight(), buckets: this.answer.form === 'buckets' };
+    drawMap(this.plotly, block, trace, options);
   }
 
   show(block, traces, layout) {
@@ -156,20 +157,20 @@ export class EncodingFigures {
 }
 
 /** Expands one value per distance to a map of all queries and keys. */
-function spread(line, positions) {
+function expandToPairs(line, positions) {
   const { values } = toNumbers(line.y);
   const z = Array.from({ length: positions }, (_, query) =>
     Array.from({ length: positions }, (_, key) => values[key - query + positions - 1]),
   );
-  const most = Math.max(1e-6, ...Array.from(values, Math.abs));
-  return { z, zmin: -most, zmax: most };
+  const maxAbs = Math.max(1e-6, ...Array.from(values, Math.abs));
+  return { z, zmin: -maxAbs, zmax: maxAbs };
 }
 
 /** Line of one head by distance; the selected head is emphasised. Buckets are steps, since distances are integers. */
-function drawLine(line, strong, buckets) {
+function drawLine(line, emphasised, buckets) {
   const steps = buckets ? { mode: 'lines+markers', marker: { size: 5 } } : {};
-  const look = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: strong && !buckets ? 3 : 1.5 };
-  return { ...line, ...steps, xaxis: 'x', yaxis: 'y', opacity: strong ? 1 : 0.45, line: look };
+  const look = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: emphasised && !buckets ? 3 : 1.5 };
+  return { ...line, ...steps, xaxis: 'x', yaxis: 'y', opacity: emphasised ? 1 : 0.45, line: look };
 }
 
-const readable = (number) => (number < 100 ? number.toFixed(1) : Math.round(number).toLocaleString(state.language));
+const formatPeriod = (number) => (number < 100 ? number.toFixed(1) : Math.round(number).toLocaleString(state.language));

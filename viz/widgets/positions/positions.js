@@ -8,7 +8,7 @@ import { faultText, t } from '../core/i18n.js';
 import { EncodingFigures } from './figures.js';
 import { formulaLines } from './formulas.js';
 
-const [SHORTEST, LONGEST] = [2, 100]; // bounds of the number of positions
+const [MIN_LENGTH, MAX_LENGTH] = [2, 100]; // positions
 const DEBOUNCE_MS = 80; // milliseconds between a change of the length slider and the request
 const MAX_CACHED = 40; // maximum number of cached answers
 
@@ -44,7 +44,7 @@ class PositionsTab {
     this.where = make('p', { class: 'quiet' });
     this.note = make('p', { class: 'says-so', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.slider = make('input', { type: 'range', min: SHORTEST, max: LONGEST, step: 1 });
+    this.slider = make('input', { type: 'range', min: MIN_LENGTH, max: MAX_LENGTH, step: 1 });
     this.lengthName = make('span', {});
     this.reading = make('output', { class: 'numeric' });
     this.follow = make('button', { type: 'button', class: 'link' });
@@ -91,7 +91,7 @@ class PositionsTab {
 
   /** Number of positions: the selected length, else the length of the sentence. */
   positions() {
-    return Math.min(LONGEST, Math.max(SHORTEST, this.length ?? state.translation.source.length));
+    return Math.min(MAX_LENGTH, Math.max(MIN_LENGTH, this.length ?? state.translation.source.length));
   }
 
   async load() {
@@ -128,16 +128,16 @@ class PositionsTab {
     this.title.textContent = t(`positions_name_${encoding}`);
     this.own.textContent = encoding === own ? t('positions_own', { model: this.model }) : '';
     this.description.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');
-    const like = encoding === 'sinusoidal_halves' ? 'sinusoidal' : encoding;
+    const baseEncoding = encoding === 'sinusoidal_halves' ? 'sinusoidal' : encoding;
     replace(this.formula, ...formulaLines(answer));
-    this.where.textContent = t(`positions_where_${like}`, answer);
-    this.note.textContent = this.noteSays(form, answer);
+    this.where.textContent = t(`positions_where_${baseEncoding}`, answer);
+    this.note.textContent = this.noteText(form, answer);
     this.drawList(answer);
     this.drawControls(answer);
     this.figures.draw(plotly, answer);
   }
 
-  noteSays(form, { trained }) {
+  noteText(form, { trained }) {
     if (form === 'nothing') return t('positions_nothing');
     if (form === 'untrained') return t('positions_untrained', { model: this.model });
     if (form === 'buckets') return t('positions_buckets_note', { model: this.model });

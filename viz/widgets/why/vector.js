@@ -5,12 +5,12 @@ import { cssColour } from '../core/theme.js';
 import { showTooltip, valueColour, hideTooltip } from '../parts/tooltip.js';
 
 const MAX_GAPS = 64; // maximum number of cells with a gap between them
-const WIDEST = 2048; // maximum width of the canvas in pixels; CSS stretches it
+const MAX_WIDTH = 2048; // of the canvas, in pixels; CSS stretches it
 
 /** `most`: the value with the strongest colour; `says(dimension)`: the tooltip. */
 export function vectorStrip(numbers, { most, height, describe }) {
   const count = numbers.length;
-  const cell = Math.max(1, Math.min(16, Math.floor(WIDEST / count)));
+  const cell = Math.max(1, Math.min(16, Math.floor(MAX_WIDTH / count)));
   const canvas = make('canvas', { width: cell * count, height, style: `height:${height}px`, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');
   for (const [dimension, number] of numbers.entries()) {
