@@ -120,7 +120,9 @@ def test_a_flow_counts_for_each_token_of_the_word_and_too_large_a_one_is_refused
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translation = service.translate(service.check(FIRST))
-    graph = len(attention_rollout._graph(attention_rollout.mixing_of_attention(translation.attention), 1).ends) // 2
+    graph = (
+        len(attention_rollout._build_graph(attention_rollout.mixing_of_attention(translation.attention), 1).ends) // 2
+    )
     monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", graph * len(source_words(translation)))
     assert "scores" in hear(method_function(service), method="flow", places=[1])
     told = hear(method_function(service), method="flow", places=[1, 2])
