@@ -29,9 +29,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--head",
         metavar="L.H[.S]",
-        help="layer and head, counted from 1 as on the page; S 1: use the row after the word (the model's best head)",
+        help="layer and head, counted from 1; S 1: use the row after the word (default: the model's best head)",
     )
-    parser.add_argument("--output", type=Path, help="output file (standard output)")
+    parser.add_argument("--output", type=Path, help="output file (default: standard output)")
     add_device(parser)
 
 
@@ -72,7 +72,7 @@ def parse_head(text: str) -> AlignmentHead:
         or min(numbers[:2]) < 1
         or numbers[2:] not in ([], [0], [1])
     ):
-        raise CommandError(f"{text!r} is no head: write layer and head, as 3.7, or 3.7.1 for the row after the word.")
+        raise CommandError(f"{text!r} is not a head. Write layer and head: 3.7, or 3.7.1 for the row after the word.")
     return AlignmentHead(numbers[0] - 1, numbers[1] - 1, (numbers[2:] or [0])[0])
 
 
@@ -80,11 +80,11 @@ def measured_head(folder: Path) -> AlignmentHead:
     """Return the head that aligns words best, as measured by `headlight heads`."""
     result = best_head(folder)
     if result is None:
-        raise CommandError(f"{folder} does not say which head aligns words. Name one with --head.")
+        raise CommandError(f"{folder} has no measured alignment head. Name one with --head.")
     return result
 
 
-def pharaoh(translator: Translator, source: SegmentedText, target: SegmentedText, place: AlignmentHead) -> str:
+def format_links(translator: Translator, source: SegmentedText, target: SegmentedText, place: AlignmentHead) -> str:
     """Return the links of one pair, by forced decoding."""
     layer, head, shift = place
     result = translator.translate(source.text, target=target.text)
@@ -100,4 +100,4 @@ def _write(
     translator: Translator, pairs: Iterable[tuple[SegmentedText, SegmentedText]], place: AlignmentHead, file: TextIO
 ) -> None:
     for source, target in pairs:
-        file.write(pharaoh(translator, source, target, place) + "\n")
+        file.write(format_links(translator, source, target, place) + "\n")

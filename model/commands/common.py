@@ -28,34 +28,39 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         default=DEFAULT_MODEL,
-        help=f"a folder, a name in assets/models, or an id on the Hub: OWNER/NAME[@REVISION] ({DEFAULT_MODEL})",
+        help=f"folder, name in assets/models, or id on the Hub: OWNER/NAME[@REVISION] (default: {DEFAULT_MODEL})",
     )
     add_device(parser)
     parser.add_argument(
         "--step-weights",
         choices=("float16", "float32", "plain"),
         default="float16",
-        help="storage type of the decoder's weights on a CPU (float16)",
+        help="storage type of the decoder's weights on a CPU (default: float16)",
     )
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add `--device`."""
-    parser.add_argument("--device", help="cuda, mps or cpu (the fastest available)")
+    parser.add_argument("--device", help="cuda, mps or cpu (default: the fastest available)")
 
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:
     """Add the options of decoding: beam, length penalty, sampling, languages."""
-    parser.add_argument("--beam", type=int, metavar="N", help="beam size; 1: greedy (the model's default, else 1)")
-    parser.add_argument("--length-penalty", type=float, metavar="X", help="scores are divided by length^X (1)")
-    parser.add_argument("--max-length", type=int, metavar="N", help="maximum number of tokens (twice the source + 16)")
-    parser.add_argument("--no-repeat", type=int, metavar="N", help="do not repeat N tokens in a row (0: off)")
-    parser.add_argument("--temperature", type=float, metavar="X", help="sample at this temperature (0: off)")
-    parser.add_argument("--top-k", type=int, metavar="N", help="sample from the N likeliest tokens (0: all)")
+    parser.add_argument("--beam", type=int, metavar="N", help="beam size; 1: greedy (default: the model's, else 1)")
+    parser.add_argument("--length-penalty", type=float, metavar="X", help="scores are divided by length^X (default: 1)")
     parser.add_argument(
-        "--top-p", type=float, metavar="X", help="sample from the likeliest tokens with a total probability of X (1)"
+        "--max-length", type=int, metavar="N", help="maximum number of tokens (default: twice the source + 16)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of the sampling (0)")
+    parser.add_argument("--no-repeat", type=int, metavar="N", help="do not repeat N tokens in a row (default: 0, off)")
+    parser.add_argument("--temperature", type=float, metavar="X", help="sample at this temperature (default: 0, off)")
+    parser.add_argument("--top-k", type=int, metavar="N", help="sample from the N likeliest tokens (default: 0, all)")
+    parser.add_argument(
+        "--top-p",
+        type=float,
+        metavar="X",
+        help="sample from the likeliest tokens with a total probability of X (default: 1)",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the sampling (default: 0)")
     parser.add_argument(
         "--from", dest="source_language", metavar="CODE", help="source language, for multilingual models"
     )
@@ -87,14 +92,16 @@ def load_reverse_model(arguments: argparse.Namespace) -> tuple[Translator | None
         return None, {}
     beam = BACK_TRANSLATION_OPTIONS["beam_size"] if arguments.beam is None else arguments.beam
     if beam < 2:
-        raise CommandError(f"--way-back chooses among the translations of a beam, but --beam is {beam}. Widen it.")
+        raise CommandError(
+            f"--way-back chooses among the translations of a beam, but --beam is {beam}. Set it to 2 or more."
+        )
     folder = model_folder(arguments.way_back)
     forward_pair, reverse_pair = (
         languages_from_name(Path(model).resolve().name) for model in (arguments.model, folder)
     )
     if forward_pair and reverse_pair and reverse_pair != forward_pair[::-1]:
         raise CommandError(
-            f"--way-back {folder.name} does not translate what {Path(arguments.model).name} writes back."
+            f"--way-back {folder.name} does not translate in the reverse direction of {Path(arguments.model).name}."
         )
     reverse = Translator.load(folder, arguments.device)
     return reverse, {"beam_size": beam, "back_weight": REVERSE_WEIGHT}
@@ -132,15 +139,15 @@ def fetch_model(name: str, revision: str = "main", *, without_confirmation: bool
 
     model_id = read_id(name, revision)
 
-    def agreed(plan: DownloadPlan) -> bool:
+    def confirm(plan: DownloadPlan) -> bool:
         if plan.family and plan.family not in FAMILIES:
             raise CheckpointError(
-                f"{model_id} is of the family {plan.family!r}, but those that can be read are: {', '.join(FAMILIES)}. "
-                "Nothing was fetched: choose another model."
+                f"{model_id} belongs to the family {plan.family!r}, but only these can be read: "
+                f"{', '.join(FAMILIES)}. Nothing was downloaded: choose another model."
             )
         return without_confirmation or _confirm(plan)
 
-    return fetch(model_id.repository, revision=model_id.revision, confirm=agreed, on_progress=_print_progress)
+    return fetch(model_id.repository, revision=model_id.revision, confirm=confirm, on_progress=_print_progress)
 
 
 def _confirm(plan: DownloadPlan) -> bool:
@@ -148,11 +155,11 @@ def _confirm(plan: DownloadPlan) -> bool:
     from headlight.model.families.hub import megabytes
 
     terms = f", licence {plan.licence}" if plan.licence else ""
-    print(f"{plan.repository}: {megabytes(plan.missing):,} MB to fetch{terms}.", file=sys.stderr)
+    print(f"{plan.repository}: {megabytes(plan.missing):,} MB to download{terms}.", file=sys.stderr)
     if not sys.stdin.isatty():
-        print(f"Fetch it with `python -m headlight import {plan.repository} FOLDER --yes`.", file=sys.stderr)
+        print(f"Download it with `python -m headlight import {plan.repository} FOLDER --yes`.", file=sys.stderr)
         return False
-    return input("Fetch it? [y/N] ").strip().lower() in ("y", "yes")
+    return input("Download it? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _print_progress(progress: DownloadProgress) -> None:
@@ -165,12 +172,12 @@ def _print_progress(progress: DownloadProgress) -> None:
 class ProgressLine:
     """A line on standard error, `1,200 of 2,000 lines, 310 a second, 3 s left`, rewritten in place on a terminal."""
 
-    def __init__(self, total: int | None, *, least: int = 0) -> None:
+    def __init__(self, total: int | None, *, min_lines: int = 0) -> None:
         self.total = total  # None if unknown
-        self.least = least  # up to this number of lines, nothing is printed
+        self.min_lines = min_lines  # up to this number of lines, nothing is printed
         self.done = 0
         self._started = time.perf_counter()
-        self._shown = 0.0
+        self._printed_at = 0.0
         self._in_place = sys.stderr.isatty()
 
     def add(self, lines: int) -> None:
@@ -178,8 +185,8 @@ class ProgressLine:
         self.done += lines
         current_time = time.perf_counter()
         last = self.total is not None and self.done >= self.total
-        if last or current_time - self._shown >= (0.2 if self._in_place else 5.0):
-            self._shown = current_time
+        if last or current_time - self._printed_at >= (0.2 if self._in_place else 5.0):
+            self._printed_at = current_time
             self._print(current_time, last=last)
 
     def end(self) -> None:
@@ -187,7 +194,7 @@ class ProgressLine:
         self._print(time.perf_counter(), last=True)
 
     def _print(self, now: float, *, last: bool) -> None:
-        if self.done <= self.least:
+        if self.done <= self.min_lines:
             return
         rate = self.done / max(now - self._started, 1e-9)
         total = "" if self.total is None else f" of {self.total:,}"

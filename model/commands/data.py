@@ -14,7 +14,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True)
     get = actions.add_parser("get", help="download a public dataset")
     get.add_argument("name", help=", ".join(PUBLIC_SETS))
-    get.add_argument("--data", type=Path, default=Path("data"), help="output folder (data)")
+    get.add_argument("--data", type=Path, default=Path("data"), help="output folder (default: data)")
     actions.add_parser("list", help="list the public datasets with licence and size")
 
 

@@ -20,10 +20,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rival",
         metavar="WORD",
-        help="lead over this token (the first of a word) instead of the probability",
+        help="measure the lead over this token (the first of a word), not the probability",
     )
     parser.add_argument("--target", metavar="TEXT", help="use this translation instead of the model's own")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="heads to print and measure for --word (10)")
+    parser.add_argument(
+        "--top", type=int, default=10, metavar="N", help="heads to print and measure for --word (default: 10)"
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of text")
     add_model(parser)
     add_decoding(parser)
@@ -32,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the heads by the size of their predicted effect, with the measured one next to it."""
     if arguments.top < 1:
-        raise CommandError("--top needs a number of at least 1.")
+        raise CommandError(f"--top must be at least 1, not {arguments.top}.")
     translator = load(arguments)
     forced = {} if arguments.target is None else {"target": arguments.target}
     translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))

@@ -38,10 +38,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="sentences to translate, one per line; for a classifier a TSV: label, text",
     )
     parser.add_argument("--target", type=Path, help="reference translations (not for a classifier)")
-    parser.add_argument("--beam", type=int, default=4, help="beam size (4)")
-    parser.add_argument("--length-penalty", type=float, default=1.0, help="scores are divided by length^X (1)")
+    parser.add_argument("--beam", type=int, default=4, help="beam size (default: 4)")
+    parser.add_argument("--length-penalty", type=float, default=1.0, help="scores are divided by length^X (default: 1)")
     parser.add_argument(
-        "--no-repeat", type=int, default=0, metavar="N", help="do not repeat N tokens in a row (0: off)"
+        "--no-repeat", type=int, default=0, metavar="N", help="do not repeat N tokens in a row (default: 0, off)"
     )
     add_reverse_model(parser)
     parser.add_argument("--heads-off", action="store_true", help="measure a classifier's accuracy without each head")
@@ -53,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the scores, and write the files that the options name."""
     arguments.model = model_folder(arguments.model)
-    measure = _translator if kind_of_folder(arguments.model) == "transformer" else _classifier
+    measure = _evaluate_translator if kind_of_folder(arguments.model) == "transformer" else _evaluate_classifier
     report, as_json = measure(arguments)
     print(report)
     if arguments.json:
@@ -61,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
+def _evaluate_translator(arguments: argparse.Namespace) -> tuple[str, str]:
     if arguments.target is None:
-        raise TrainingError("--target is missing: name the file of references, one a line.")
+        raise TrainingError("--target is missing: name the file of references, one per line.")
     sources, references = read_test(arguments.source, arguments.target)
     translator = Translator.load(arguments.model, arguments.device)
     reverse, reverse_options = load_reverse_model(arguments)
@@ -94,14 +94,14 @@ def target_language(folder: Path, references: Path) -> str:
     return languages[1] if languages else Path(references.name.removesuffix(".gz")).suffix.removeprefix(".")
 
 
-def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
+def _evaluate_classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     labelled = read_labelled(arguments.source)
     judge = Judge.load(arguments.model, arguments.device)
     texts = labelled.texts
     started = time.perf_counter()
     probabilities = judge.probabilities(texts)
     seconds = time.perf_counter() - started
-    predictions = _classes(probabilities)
+    predictions = _predict_classes(probabilities)
     result = confusion_matrix(labelled.labels, predictions, judge.model.config.classes)
     if arguments.hypotheses:
         # With two classes, the second probability implies the first.
@@ -109,17 +109,17 @@ def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
         output_lines = ("\t".join(f"{probability:.4f}" for probability in row) for row in columns)
         write_text(arguments.hypotheses, "".join(f"{line}\n" for line in output_lines))
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
-    lines = [f"{arguments.model} on {arguments.source}", str(result), *_by_kind(labelled, predictions), speed]
+    lines = [f"{arguments.model} on {arguments.source}", str(result), *_format_kinds(labelled, predictions), speed]
     if arguments.heads_off:
         lines += _accuracy_without_heads(judge, labelled)
     return "\n".join(lines), result.to_json()
 
 
-def _classes(probabilities: list[tuple[float, ...]]) -> list[int]:
+def _predict_classes(probabilities: list[tuple[float, ...]]) -> list[int]:
     return [max(range(len(row)), key=row.__getitem__) for row in probabilities]
 
 
-def _by_kind(labelled: Labelled, predictions: list[int]) -> list[str]:
+def _format_kinds(labelled: Labelled, predictions: list[int]) -> list[str]:
     if not labelled.kinds:
         return []
     return [f"{kind}: {100 * share:.1f}%" for kind, share in labelled.accuracy_by_kind(predictions).items()]
@@ -132,7 +132,7 @@ def _accuracy_without_heads(judge: Judge, labelled: Labelled) -> Iterator[str]:
     for layer in range(config.layers):
         for head in range(config.heads):
             with judge.without_head(layer, head):
-                predictions = _classes(judge.probabilities(labelled.texts))
+                predictions = _predict_classes(judge.probabilities(labelled.texts))
             accuracy = confusion_matrix(labelled.labels, predictions, config.classes).accuracy
-            kinds = ", ".join(_by_kind(labelled, predictions))
+            kinds = ", ".join(_format_kinds(labelled, predictions))
             yield f"layer {layer + 1}, head {head + 1}: {100 * accuracy:.1f}%" + (f" ({kinds})" if kinds else "")

@@ -15,7 +15,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--run", type=Path, required=True, help="folder of a training run")
     parser.add_argument("--to", type=Path, required=True, help="the model folder to write")
-    parser.add_argument("--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (best)")
+    parser.add_argument(
+        "--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (default: best)"
+    )
     parser.add_argument("--storage", choices=get_args(Storage), default="float16")
     parser.add_argument(
         "--blend",
@@ -23,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="average the weights with those of this model, with which the run began",
     )
-    parser.add_argument("--share", type=float, default=0.5, help="share of that model in the average (0.5)")
+    parser.add_argument("--share", type=float, default=0.5, help="share of that model in the average (default: 0.5)")
     parser.add_argument("--card", type=Path, help="text of the model card; the commands to repeat the run are added")
     parser.add_argument("--heads", type=Path, help="alignment heads, as measured by `heads`")
     parser.add_argument(

@@ -29,13 +29,19 @@ INTEGRATION_POINTS = 20  # gradients per word; the completeness gap is then some
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument("--file", type=Path, default=CORPUS, help="table of sentences (assets/corpora/mini.tsv)")
-    parser.add_argument("--column", help="column of the table (the model's source language)")
     parser.add_argument(
-        "--sentences", type=int, default=200, metavar="N", help="number of sentences, evenly spaced in the table (200)"
+        "--file", type=Path, default=CORPUS, help="table of sentences (default: assets/corpora/mini.tsv)"
+    )
+    parser.add_argument("--column", help="column of the table (default: the model's source language)")
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        default=200,
+        metavar="N",
+        help="number of sentences, evenly spaced in the table (default: 200)",
     )
     parser.add_argument(
-        "--methods", default=",".join(COMPARED_METHODS), help=f"some of {', '.join(METHODS)}, with commas"
+        "--methods", default=",".join(COMPARED_METHODS), help=f"comma-separated methods: {', '.join(METHODS)}"
     )
     add_device(parser)
     parser.add_argument("--output", type=Path, help="output file, e.g. assets/faithfulness/de-en.json")
@@ -51,13 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
     samples = FaithfulnessSamples()
     progress = ProgressLine(len(texts))
     aligning = best_head(folder)  # the page uses the same head
-    for samples in evaluate_corpus(translator, texts, _methods(arguments.methods), INTEGRATION_POINTS, aligning):
+    for samples in evaluate_corpus(translator, texts, _parse_methods(arguments.methods), INTEGRATION_POINTS, aligning):
         count = len(samples.curves[""])
         progress.add(count - progress.done)
         if arguments.output is not None and not count % SAVE_EVERY:
             _write(arguments.output, samples, folder)
     if not samples.areas:
-        raise CommandError(f"{arguments.file}: no sentence has three words that can be hidden.")
+        raise CommandError(f"{arguments.file}: no sentence has three words that can be masked.")
     report = make_report(samples)
     print(f"{folder.name}: {report.sentences} sentences; area between chance and each method, in probability")
     for name, result in sorted(report.methods.items(), key=lambda item: -item[1].area):
@@ -72,22 +78,22 @@ def _write(path: Path, samples: FaithfulnessSamples, folder: Path) -> None:
     path.write_text(json.dumps(report_values(make_report(samples), folder), indent=1) + "\n", encoding="utf-8")
 
 
-def _methods(text: str) -> list[str]:
+def _parse_methods(text: str) -> list[str]:
     names = text.split(",")
     for name in names:
         if name not in METHODS:
-            raise CommandError(f"--methods {name!r}: choose among {', '.join(METHODS)}.")
+            raise CommandError(f"--methods {name!r} is unknown. Choose from {', '.join(METHODS)}.")
     return names
 
 
 def report_values(report: Report, folder: Path) -> dict[str, Any]:
     """Return the report as it is stored: rounded, with the digest of the model's weights."""
-    return {WEIGHTS_KEY: weights_digest(folder), **_rounded(asdict(report))}
+    return {WEIGHTS_KEY: weights_digest(folder), **_round(asdict(report))}
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, dict):
-        return {name: _rounded(item) for name, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: _round(item) for name, item in value.items()}
+    return [_round(item) for item in value] if isinstance(value, list | tuple) else value

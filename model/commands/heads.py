@@ -23,7 +23,7 @@ from headlight.model.training.card_section import refresh_checksums, replace_sec
 from headlight.model.translate.translator import Translator
 
 BEST_COUNT = 8  # heads in the model's folder
-SAID = 5  # heads in the model card
+CARD_COUNT = 5  # heads in the model card
 SECTION = "Heads that show something true"
 LATE_READING = """aligns words: where a word has just been
 written and the decoder reads it, this head looks at the word it came from. So read the row *after* a word (shift 1)."""
@@ -49,9 +49,9 @@ PerSentence = Mapping[HeadReading, Sequence[AlignmentCounts]]
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument("--links", type=Path, help="table of aligned sentences (the one in assets/corpora/links)")
-    parser.add_argument("--source", help="column of the source language (from the model's name)")
-    parser.add_argument("--target", help="column of the target language (from the model's name)")
+    parser.add_argument("--links", type=Path, help="table of aligned sentences (default: in assets/corpora/links)")
+    parser.add_argument("--source", help="column of the source language (default: from the model's name)")
+    parser.add_argument("--target", help="column of the target language (default: from the model's name)")
     add_device(parser)
     parser.add_argument("--output", type=Path, help="output file of the best heads, e.g. heads.json")
     parser.add_argument("--write", action="store_true", help="store the best heads in the model's folder")
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     counts = count_heads(translator, pairs)
     lengths = [pair.length for pair in pairs]
     print(f"{arguments.model}: {len(pairs)} sentences, alignment error rate of each head, best first;")
-    print("in brackets, what 95% of samples of the sentences lie between; then by words of the longer side")
+    print("95% bootstrap intervals in brackets; then by the number of words on the longer side")
     print(
         "layer  head  shift   AER  bounds        " + "  ".join(f"{low}-{high}".rjust(14) for low, high in LENGTH_BANDS)
     )
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_rate_with_interval(counts[head])}  {bands}")
     best = best_heads(counts, lengths)
-    print("Chosen by every other sentence, told by the rest:")
+    print("Chosen on every other sentence, measured on the rest:")
     for entry in best:
         bounds = f"[{entry['low']:.3f} {entry['high']:.3f}]"
         print(f"{entry['layer']:5}  {entry['head']:4}  {entry['shift']:5}  {entry['error_rate']:.3f} {bounds}")
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output.write_text(text, encoding="utf-8")
     if arguments.write:
         (folder / HEADS).write_text(text, encoding="utf-8")
-        replace_section(folder, SECTION, in_words(best, folder.resolve().name, path.name, len(pairs)))
+        replace_section(folder, SECTION, render_section(best, folder.resolve().name, path.name, len(pairs)))
         refresh_checksums(folder)
     return 0
 
@@ -97,8 +97,7 @@ def links_table(source: str, target: str) -> Path:
         if path.exists():
             return path
     raise CommandError(
-        f"No links between {source!r} and {target!r} are in {LINKS_FOLDER}. Draw some, "
-        "and name their table with --links."
+        f"There are no links between {source!r} and {target!r} in {LINKS_FOLDER}. Name a table of links with --links."
     )
 
 
@@ -146,13 +145,13 @@ def in_length_band(
     return (counts for counts, length in zip(sentences, lengths, strict=True) if low <= length <= high)
 
 
-def in_words(heads: Sequence[Mapping[str, Any]], model: str, table: str, sentences: int) -> str:
+def render_section(heads: Sequence[Mapping[str, Any]], model: str, table: str, sentences: int) -> str:
     """Return the card's section: the head that aligns words best, and the rates of the best heads."""
     best = heads[0]
     indices = f"counted from 1; `layer {best['layer']}, head {best['head']}` in code"
     reading = LATE_READING if best["shift"] else OWN_READING
     rows = []
-    for head in heads[:SAID]:
+    for head in heads[:CARD_COUNT]:
         rates = (head, *head["by_words"].values())
         cells = " | ".join(f"{rate['error_rate']:.2f} ({rate['low']:.2f} to {rate['high']:.2f})" for rate in rates)
         row = "after the word" if head["shift"] else "that writes it"
@@ -198,5 +197,5 @@ def _languages(arguments: argparse.Namespace) -> tuple[str, str]:
     languages = languages_from_name(Path(arguments.model).name)
     source, target = arguments.source or languages[:1], arguments.target or languages[1:]
     if not (source and target):
-        raise CommandError(f"The name {arguments.model!r} does not say its languages. Name --source and --target.")
+        raise CommandError(f"The name {arguments.model!r} does not contain its languages. Add --source and --target.")
     return "".join(source), "".join(target)

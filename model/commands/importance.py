@@ -1,4 +1,4 @@
-"""`headlight importance TEXT`: the log probability that a translation loses without each head, layer and kind.
+"""`headlight importance TEXT`: the log probability that a translation loses when a head, a layer or a kind is off.
 
 `--curve FILE` instead measures the chrF of a corpus as more and more heads are switched off.
 """
@@ -36,10 +36,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("text", metavar="TEXT", nargs="?", help="the sentence to translate")
     parser.add_argument("--target", metavar="TEXT", help="measure this translation instead of the model's own")
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="print the N largest losses (20; 0: all)")
+    parser.add_argument(
+        "--top", type=int, default=20, metavar="N", help="print the N largest losses (default: 20; 0 prints all)"
+    )
     parser.add_argument(
         "--with",
-        dest="together",
+        dest="interaction_head",
         metavar="KIND.LAYER.HEAD",
         help="print how each head interacts with this one, e.g. cross.0.3: the joint loss minus both single losses",
     )
@@ -49,12 +51,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="measure chrF on a table of sentences while heads are removed; columns are languages",
     )
-    parser.add_argument("--languages", metavar="SOURCE-TARGET", help="columns of the table (from the model's name)")
     parser.add_argument(
-        "--sentences", type=int, default=200, metavar="N", help="number of sentences, evenly spaced in the table (200)"
+        "--languages", metavar="SOURCE-TARGET", help="language columns of the table (default: from the model's name)"
     )
     parser.add_argument(
-        "--ranked-on", type=int, default=50, metavar="N", help="number of sentences that rank the heads (50)"
+        "--sentences",
+        type=int,
+        default=200,
+        metavar="N",
+        help="number of sentences, evenly spaced in the table (default: 200)",
+    )
+    parser.add_argument(
+        "--ranked-on",
+        type=int,
+        default=50,
+        metavar="N",
+        help="number of sentences used to rank the heads (default: 50)",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of text")
     parser.add_argument(
@@ -67,21 +79,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the losses, the largest first, and the time they took; or measure a curve."""
     if (arguments.text is None) == (arguments.curve is None):
-        raise CommandError("Give a sentence, or a table by --curve: one of both.")
+        raise CommandError("Give either a sentence or --curve FILE.")
     if arguments.curve is not None:
-        return _curve(arguments)
+        return _run_curve(arguments)
     translator = load(arguments)
     forced = {} if arguments.target is None else {"target": arguments.target}
     translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))
     parts = all_parts(translator.model.config)
     started = time.perf_counter()
-    if arguments.together is None:
+    if arguments.interaction_head is None:
         result = all_ablation_losses(translator, translation, [(part,) for part in parts])
         title = "log probability lost (nats)"
     else:
         parts = [part for part in parts if part.head is not None]
-        result = interactions(translator, translation, _part(arguments.together), parts)
-        title = f"lost without both, minus what is lost without each: {arguments.together} and (nats)"
+        result = interactions(translator, translation, _parse_head(arguments.interaction_head), parts)
+        title = f"interaction with {arguments.interaction_head} (nats): the joint loss minus both single losses"
     seconds = time.perf_counter() - started
     order = sorted(range(len(parts)), key=lambda index: -abs(result[index]))[: arguments.top or None]
     if arguments.json:
@@ -89,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         values = {
             "source": translation.source_text,
             "text": translation.text,
-            "with": arguments.together,
+            "with": arguments.interaction_head,
             "unit": "nats",
         }
         print(json.dumps(values | {"losses": losses, "measured": len(parts)}, ensure_ascii=False))
@@ -97,22 +109,24 @@ def run(arguments: argparse.Namespace) -> int:
     print(translation.text)
     print(title)
     for index in order:
-        print(f"{result[index]:+9.3f}  {_name(parts[index])}")
-    print(f"{len(parts)} measured in {seconds:.2f} s.")
+        print(f"{result[index]:+9.3f}  {_format_part(parts[index])}")
+    print(f"{len(parts)} parts measured in {seconds:.2f} s.")
     return 0
 
 
-def _curve(arguments: argparse.Namespace) -> int:
+def _run_curve(arguments: argparse.Namespace) -> int:
     """Measure the curve, print it and, with `--write`, store it."""
     translator, options = load(arguments), decoding_options(arguments)
-    pairs = sample_evenly(_pairs(arguments), arguments.sentences)
+    pairs = sample_evenly(_read_pairs(arguments), arguments.sentences)
     texts = [text for text, _ in sample_evenly(pairs, arguments.ranked_on)]
     progress = ProgressLine(len(texts))
     ranked = rank_heads(translator, texts, progress.add, **options)
     order = tuple(part for part, _ in ranked)
     show_progress = not arguments.json
     if show_progress:
-        print(f"{len(pairs)} sentences of {arguments.curve.name}; heads ranked on {len(texts)}, least important first")
+        print(
+            f"{len(pairs)} sentences from {arguments.curve.name}; heads ranked on {len(texts)}, least important first"
+        )
         print("heads off  heads left   chrF  sentences unchanged")
     points: list[PruningPoint] = []
     for point in measure_points(translator, pairs, order, pruning_counts(len(order)), **options):
@@ -124,9 +138,16 @@ def _curve(arguments: argparse.Namespace) -> int:
         f"headlight importance --curve {arguments.curve.name} --sentences {len(pairs)} --ranked-on {len(texts)}"
         f" --model {folder.name} --beam {options.get('beam_size', 1)}"
     )
-    losses = tuple(loss for _, loss in ranked)
-    measured = (arguments.curve.name, len(pairs), len(texts), order, losses, tuple(points))
-    curve = PruningCurve(command, *measured, weights=weights_digest(folder))
+    curve = PruningCurve(
+        command=command,
+        corpus=arguments.curve.name,
+        sentences=len(pairs),
+        ranked_on=len(texts),
+        order=order,
+        losses=tuple(loss for _, loss in ranked),
+        points=tuple(points),
+        weights=weights_digest(folder),
+    )
     if arguments.json:
         print(json.dumps(json.loads(curve.to_json()), ensure_ascii=False))
     if arguments.write:
@@ -138,12 +159,12 @@ def _curve(arguments: argparse.Namespace) -> int:
 def sample_evenly(pairs: Pairs, count: int) -> Pairs:
     """Return `count` evenly spaced rows of the table, or all if it has fewer."""
     if count < 1:
-        raise CommandError(f"{count} sentences are none. Give 1 or more.")
+        raise CommandError(f"The number of sentences must be at least 1, not {count}.")
     count = min(count, len(pairs))
     return [pairs[index * len(pairs) // count] for index in range(count)]
 
 
-def _pairs(arguments: argparse.Namespace) -> Pairs:
+def _read_pairs(arguments: argparse.Namespace) -> Pairs:
     name = arguments.languages or Path(arguments.model).name
     source, _, target = (
         name.partition("-") if arguments.languages else ("-".join(languages_from_name(name))).partition("-")
@@ -154,18 +175,18 @@ def _pairs(arguments: argparse.Namespace) -> Pairs:
     if source not in columns or target not in columns:
         raise CommandError(
             f"{arguments.curve}: there is no column {source!r} or {target!r} among {', '.join(columns) or 'none'}. "
-            f"Name two of them by --languages, e.g. de-en."
+            f"Name two of them with --languages, e.g. de-en."
         )
     return [(row[source], row[target]) for row in rows]
 
 
-def _name(part: AttentionPart) -> str:
+def _format_part(part: AttentionPart) -> str:
     return ".".join(str(field) for field in (part.kind, part.layer, part.head) if field is not None)
 
 
-def _part(text: str) -> AttentionPart:
+def _parse_head(text: str) -> AttentionPart:
     kind, *indices = text.split(".")
     attention_kind = next((attention_kind for attention_kind in KINDS if attention_kind == kind), None)
     if attention_kind is None or len(indices) != 2 or not all(index.isdecimal() for index in indices):
-        raise CommandError(f"--with {text!r} names no head: write kind, layer and head, counted from 0, as cross.0.3.")
+        raise CommandError(f"--with {text!r} is not a head. Write KIND.LAYER.HEAD, counted from 0, such as cross.0.3.")
     return AttentionPart(attention_kind, int(indices[0]), int(indices[1]))

@@ -21,9 +21,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "source", metavar="FOLDER_OR_ID", help="folder of another library's model, or its ID on the Hub"
     )
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="output folder")
-    parser.add_argument("--revision", help="branch, tag or commit of a model on the Hub (main)")
+    parser.add_argument("--revision", help="branch, tag or commit of a model on the Hub (default: main)")
     parser.add_argument(
-        "--storage", choices=get_args(Storage), default="float16", help="storage type of the weights (float16)"
+        "--storage", choices=get_args(Storage), default="float16", help="storage type of the weights (default: float16)"
     )
     parser.add_argument("--yes", action="store_true", help="download without confirmation")
 
@@ -34,11 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.source or not source.is_dir():
         if not is_id(arguments.source):
             raise CheckpointError(
-                f"{arguments.source or repr('')}: there is no such folder, and it is no id of a model (owner/name). "
+                f"{arguments.source or repr('')}: there is no such folder, and it is not a model id (owner/name). "
                 "Check the path."
             )
         if "@" in arguments.source and arguments.revision:
-            raise CheckpointError(f"{arguments.source} names a revision, and so does --revision. Leave one out.")
+            raise CheckpointError(f"{arguments.source} names a revision, and so does --revision. Omit one.")
         origin = arguments.source.partition("@")[0]
         source = fetch_model(arguments.source, arguments.revision or "main", without_confirmation=arguments.yes)
         revision = source.name

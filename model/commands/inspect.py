@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     if write is None:
         raise CommandError(f"{arguments.output}: the name must end in {', '.join(WRITER_BY_SUFFIX)}.")
     if not arguments.output.absolute().parent.is_dir():
-        raise CommandError(f"{arguments.output}: there is no folder {arguments.output.parent}. Make it first.")
+        raise CommandError(f"{arguments.output}: there is no folder {arguments.output.parent}. Create it first.")
     constraints = {
         name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None
     }

@@ -46,7 +46,9 @@ COMMANDS = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--model", nargs="+", metavar="NAME", help="folders or names (all bundled translators)")
+    parser.add_argument(
+        "--model", nargs="+", metavar="NAME", help="folders or names (default: all bundled translators)"
+    )
     parser.add_argument("--data", type=Path, help="folder of texts to fit reliability")
     parser.add_argument("--texts", type=Path, help="table of sentences for languages that are not in mini.tsv")
     parser.add_argument("--again", action="store_true", help="repeat current measurements, too")
@@ -78,7 +80,9 @@ def list_reports(folder: Path, data: Path | None = None, texts: Path | None = No
     """Yield every report that a translator's folder has or can have."""
     source, target = (*languages_from_name(folder.name), "", "")[:2]
     if not target:
-        raise CommandError(f"{folder}: the name says no two languages, as de-en does. Measure it command by command.")
+        raise CommandError(
+            f"{folder}: the name does not contain a language pair such as de-en. Run each command by hand."
+        )
     model_option = ("--model", str(folder) if folder.parent != MODELS else folder.name)
     try:
         heads.links_table(source, target)
@@ -87,7 +91,7 @@ def list_reports(folder: Path, data: Path | None = None, texts: Path | None = No
     else:
         yield Report(folder / HEADS, "heads", (*model_option, "--write"))
     table = texts or steadiness.TEXTS
-    lacks = "" if {source, target} <= read_columns(table) else f"{table.name} has not both languages: give --texts"
+    lacks = "" if {source, target} <= read_columns(table) else f"{table.name} lacks one of the languages: add --texts"
     yield Report(folder / ROLES, "steadiness", (*model_option, "--texts", str(table), "--write"), lacks)
     curve_options = (*model_option, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
     yield Report(folder / PRUNING, "importance", curve_options, lacks)
@@ -95,7 +99,7 @@ def list_reports(folder: Path, data: Path | None = None, texts: Path | None = No
     faithfulness_options = (*model_option, "--file", str(table), "--column", source, "--output", str(path))
     yield Report(path, "faithfulness", faithfulness_options, lacks)
     options = (*model_option, "--data", str(data), "--write")
-    yield Report(folder / RELIABILITY, "reliability", options, "" if data else "give --data")
+    yield Report(folder / RELIABILITY, "reliability", options, "" if data else "add --data")
 
 
 def is_up_to_date(path: Path, folder: Path) -> bool:

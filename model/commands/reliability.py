@@ -56,13 +56,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--texts", nargs="+", metavar="STEM", help="names of the text files without suffix: STEM.de and STEM.en"
     )
-    parser.add_argument("--languages", metavar="SOURCE-TARGET", help="language pair (from the model's name)")
-    parser.add_argument("--way-back", metavar="MODEL", help="reverse model (the bundled one, if there is one)")
-    parser.add_argument("--sentences", type=int, default=2100, help="number of sentences (2100)")
+    parser.add_argument("--languages", metavar="SOURCE-TARGET", help="language pair (default: from the model's name)")
+    parser.add_argument("--way-back", metavar="MODEL", help="reverse model (default: the bundled one, if there is one)")
+    parser.add_argument("--sentences", type=int, default=2100, help="number of sentences (default: 2100)")
     parser.add_argument(
         "--bound",
         type=float,
-        help=f"of chrF, above which an answer is right ({min_chrf('')}; into Chinese {min_chrf('zh')})",
+        help=f"minimum chrF of a right answer (default: {min_chrf('')}; into Chinese {min_chrf('zh')})",
     )
     parser.add_argument("--plain", action="store_true", help="measure the model's own rule on plain sentences only")
     parser.add_argument(
@@ -70,7 +70,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="output file of unjudged answers: all plain sentences and some others",
     )
-    parser.add_argument("--verdicts", type=Path, help="that table with verdicts filled in, to include them")
+    parser.add_argument("--verdicts", type=Path, help="table of --unread with verdicts filled in, to include them")
     parser.add_argument("--write", action="store_true", help="store the rule and its figures in the model's folder")
     add_device(parser)
 
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = model_folder(arguments.model)
     source, _, target = (arguments.languages or folder.resolve().name).partition("-")
     if not target:
-        raise CommandError(f"{folder.name!r} names no two languages. Say --languages, e.g. de-en.")
+        raise CommandError(f"{folder.name!r} does not contain a language pair. Add --languages, e.g. de-en.")
     translator = Translator.load(folder, arguments.device)
     reverse = _reverse(arguments, source, target)
     verdict_files = [*JUDGED, *([arguments.verdicts] if arguments.verdicts else [])]
@@ -88,11 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plain:
         stored_rule = translator.rule
         if not isinstance(stored_rule, FittedRule):
-            raise CommandError(f"{folder} has no {RELIABILITY_FILE} to measure. Fit one: leave out --plain.")
+            raise CommandError(f"{folder} has no {RELIABILITY_FILE} to measure. Fit one without --plain.")
         plain = _make_answers(PLAIN, translator, reverse, source, target)
         if not plain:
             raise CommandError(
-                f"The plain sentences are in German, English and Chinese; {folder.name} reads or writes another."
+                f"The plain sentences are in German, English and Chinese, but {folder.name} has another language."
             )
         _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
         print(_plain_rows(_measure_plain(stored_rule, plain, verdicts)))

@@ -31,14 +31,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument(
-        "--texts", type=Path, default=TEXTS, help="table of sentences with one column per language (mini.tsv)"
+        "--texts", type=Path, default=TEXTS, help="table of sentences with one column per language (default: mini.tsv)"
     )
-    parser.add_argument("--column", help="column of the table (the model's source language)")
+    parser.add_argument("--column", help="column of the table (default: the model's source language)")
     parser.add_argument(
         "--sentences",
         type=int,
         default=SENTENCES,
-        help=f"number of sentences, evenly spaced in the table ({SENTENCES})",
+        help=f"number of sentences, evenly spaced in the table (default: {SENTENCES})",
     )
     parser.add_argument("--write", action="store_true", help="store the roles in the model's folder")
     add_device(parser)
@@ -69,7 +69,7 @@ def sample_sentences(path: Path, column: str, count: int = SENTENCES) -> list[st
             raise CommandError(f"{path} has no column {column!r}. Name one with --column: {columns}.")
         texts = [row[column] for row in rows]
     if count < 1:
-        raise CommandError(f"--sentences {count}: one at least.")
+        raise CommandError(f"--sentences must be at least 1, not {count}.")
     count = min(count, len(texts))
     return [texts[index * len(texts) // count] for index in range(count)]
 

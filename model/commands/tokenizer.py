@@ -21,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="UTF-8 text, one sentence per line, may be gzipped (.gz)"
     )
-    parser.add_argument("--size", type=int, default=8000, metavar="N", help="vocabulary size (8000)")
+    parser.add_argument("--size", type=int, default=8000, metavar="N", help="vocabulary size (default: 8000)")
     parser.add_argument("--segment", choices=["zh"], help="segment this language into words first")
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--output", type=Path, metavar="FILE", help="output file, e.g. tokenizer.json")
@@ -36,11 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.measure:
         if segment is None:
             raise TokenizerError(
-                "--measure compares with the words of a segmenter: say of which language by --segment."
+                "--measure compares with the words of a segmenter: choose its language with --segment."
             )
         matches, total = boundary_recall(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
         print(
-            f"{arguments.measure}: {matches:,} of {total:,} borders of words kept, {100 * matches / max(1, total):.2f}%"
+            f"{arguments.measure}: {matches:,} of {total:,} word boundaries preserved, "
+            f"{100 * matches / max(1, total):.2f}%"
         )
         return 0
     tokenizer = Tokenizer.train(_lines(arguments.files), arguments.size, segment=segment)

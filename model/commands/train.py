@@ -16,23 +16,25 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("recipe", type=Path, help="a recipe, e.g. assets/recipes/de-en.json")
     parser.add_argument("--data", type=Path, required=True, help="base folder of the recipe's corpora")
-    parser.add_argument("--run", type=Path, help="folder of the run (runs/NAME); an unfinished run is resumed")
+    parser.add_argument("--run", type=Path, help="folder of the run (default: runs/NAME); an unfinished run is resumed")
     parser.add_argument("--minutes", type=float, help="stop after this time; the same command resumes the run")
     parser.add_argument(
-        "--checkpoint-minutes", type=float, default=5.0, help="minutes between checkpoints (5; 0: every step)"
+        "--checkpoint-minutes", type=float, default=5.0, help="minutes between checkpoints (default: 5; 0: every step)"
     )
-    parser.add_argument("--keep", type=int, default=3, metavar="N", help="number of checkpoints to keep (3)")
+    parser.add_argument("--keep", type=int, default=3, metavar="N", help="number of checkpoints to keep (default: 3)")
     parser.add_argument(
         "--cool-down", type=int, metavar="STEPS", help="end the run with this many steps of falling learning rate"
     )
     parser.add_argument("--until", type=int, metavar="STEP", help="stop at this step")
-    parser.add_argument("--report-every", type=int, default=50, metavar="STEPS", help="steps between two reports (50)")
-    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (a GPU if available)")
+    parser.add_argument(
+        "--report-every", type=int, default=50, metavar="STEPS", help="steps between two reports (default: 50)"
+    )
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (default: a GPU if available)")
     parser.add_argument(
         "--precision",
         choices=PRECISIONS,
         default="auto",
-        help="precision of the forward pass (bfloat16 if it is faster)",
+        help="precision of the forward pass (default: bfloat16 if it is faster)",
     )
     parser.add_argument("--compile", action="store_true", help="use torch.compile, which pays off on a GPU")
     parser.add_argument("--tensorboard", action="store_true", help="also write RUN/tensorboard")

@@ -29,14 +29,14 @@ from headlight.model.translate.translator import Translator
 # so that batches have lines of similar length.
 MIN_CHUNK, MAX_CHUNK = 64, 2048
 READ_BYTES = 1 << 18
-ENOUGH_FOR_PROGRESS = 20  # lines; up to this number, progress is not printed
+MIN_PROGRESS_LINES = 20  # lines; up to this number, progress is not printed
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("text", nargs="*", metavar="TEXT", help="sentences (default: one per line from standard input)")
     parser.add_argument(
-        "--batch-tokens", type=int, default=3000, metavar="N", help="padded source tokens per batch (3000)"
+        "--batch-tokens", type=int, default=3000, metavar="N", help="padded source tokens per batch (default: 3000)"
     )
     parser.add_argument(
         "--json", action="store_true", help="print a JSON object per line: sentence, translation, score"
@@ -59,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
         chunks: Iterable[list[str]] = ([line] for line in sys.stdin)
     else:
-        chunks = _chunks(iter([arguments.text]) if arguments.text else _lines_at_hand())
+        chunks = _group_lines(iter([arguments.text]) if arguments.text else _read_available_lines())
     format_line = _as_json if arguments.json else _as_text
     output_shows_progress = sys.stdout.isatty() and sys.stderr.isatty()  # translations on a terminal
-    progress = None if output_shows_progress else ProgressLine(None, least=ENOUGH_FOR_PROGRESS)
+    progress = None if output_shows_progress else ProgressLine(None, min_lines=MIN_PROGRESS_LINES)
     done = failed = 0
     for chunk in chunks:
         failed += _translate(write, chunk, done, format_line, progress)
@@ -79,27 +79,27 @@ def _print_defaults(translator: Translator, arguments: argparse.Namespace) -> No
         count = len(languages.targets)
         print(f"Into {languages.target}, one of {count} languages: name another with --to.", file=sys.stderr)
     if left_out:
-        print(f"Rules of its makers are not known here and are left out: {'; '.join(left_out)}.", file=sys.stderr)
+        print(f"Headlight omits rules of this model that it does not support: {'; '.join(left_out)}.", file=sys.stderr)
 
 
 def _translate(
     write: Callable[..., list[Hypothesis | None]],
     lines: list[str],
     before: int,
-    form: Callable[[str, Hypothesis | None, str], str],
+    format_line: Callable[[str, Hypothesis | None, str], str],
     progress: ProgressLine | None,
 ) -> int:
     """Translate and write some lines. Return how many failed; each is reported on stderr and leaves a blank line."""
     errors: dict[int, str] = {}
 
-    def tell(place: int, error: RequestError) -> None:
+    def report(place: int, error: RequestError) -> None:
         encoding = " Is the text UTF-8?" if any("\ud800" <= character <= "\udfff" for character in lines[place]) else ""
         errors[place] = f"{error}{encoding}"
         print(f"Line {before + place + 1} stays blank: {errors[place]}", file=sys.stderr)
 
-    hypotheses = write(lines, on_progress=progress.add if progress else None, on_refused=tell)
+    hypotheses = write(lines, on_progress=progress.add if progress else None, on_refused=report)
     output_lines = [
-        form(lines[place], hypothesis, errors.get(place, "")) for place, hypothesis in enumerate(hypotheses)
+        format_line(lines[place], hypothesis, errors.get(place, "")) for place, hypothesis in enumerate(hypotheses)
     ]
     sys.stdout.write("".join(f"{line}\n" for line in output_lines))
     sys.stdout.flush()
@@ -126,7 +126,7 @@ def join_lines(text: str) -> str:
     return text.replace("\r", " ").replace("\n", " ")
 
 
-def _chunks(arrivals: Iterator[Sequence[str]]) -> Iterator[list[str]]:
+def _group_lines(arrivals: Iterator[Sequence[str]]) -> Iterator[list[str]]:
     """Yield the lines in growing groups. Lines that have arrived never wait for more input."""
     size = MIN_CHUNK
     for lines in arrivals:
@@ -137,7 +137,7 @@ def _chunks(arrivals: Iterator[Sequence[str]]) -> Iterator[list[str]]:
             size = min(2 * size, MAX_CHUNK)
 
 
-def _lines_at_hand() -> Iterator[list[str]]:
+def _read_available_lines() -> Iterator[list[str]]:
     """Yield the lines of standard input as they arrive. Invalid bytes become surrogates, which fail per line."""
     source: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     if source is None:  # standard input was replaced by a text stream

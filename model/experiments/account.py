@@ -42,7 +42,7 @@ class WordAccount:
     rival: int  # token ID
     lead: float  # logit of the token − logit of the rival
     source: tuple[float, ...]  # per source token
-    written: tuple[float, ...]  # per decoder input: the start token and the tokens before `place`
+    prefix: tuple[float, ...]  # per decoder input: the start token and the tokens before `place`
     constants: float  # what the biases of the model add; they belong to no token
 
 

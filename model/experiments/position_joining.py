@@ -23,10 +23,10 @@ class JoinedEmbedding:
     similarities_by_position: tuple[float, ...]  # cosine between `result` and the same word at each position
 
 
-def join_position(word: FloatArray, place: int, places: int, *, beside: bool, width: int) -> JoinedEmbedding:
-    """Add the encoding of a position to a word embedding; `beside` concatenates `width` dimensions instead."""
-    table = np.asarray(sinusoidal_table(places, width if beside else len(word)).numpy())
-    rows = np.stack([np.concatenate([word, row]) if beside else word + row for row in table])  # [places, width]
+def join_position(word: FloatArray, place: int, places: int, *, concatenate: bool, width: int) -> JoinedEmbedding:
+    """Add the encoding of a position to a word embedding; `concatenate` appends `width` dimensions instead."""
+    table = np.asarray(sinusoidal_table(places, width if concatenate else len(word)).numpy())
+    rows = np.stack([np.concatenate([word, row]) if concatenate else word + row for row in table])  # [places, width]
     result = rows[place]
     return JoinedEmbedding(
         word, table[place], result, cosine(word, result[: len(word)]), tuple(cosine(result, row) for row in rows)

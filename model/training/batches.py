@@ -133,7 +133,7 @@ def plan_epoch(sentences: Sentences, batching: Batching, seed: int, epoch: int) 
     fits = np.maximum(source, target) <= batching.max_sentence_tokens
     rows, source, target = rows[fits], source[fits], target[fits]
     if not len(rows):
-        raise TrainingError("No pair is short enough for batching.max_sentence_tokens. Raise it.")
+        raise TrainingError("All pairs are longer than batching.max_sentence_tokens. Raise it.")
     order = np.lexsort((source, target))  # by target length, then source length; ties keep their random order
     batches: list[RowArray] = []
     first = widest_source = widest_target = 0

@@ -14,9 +14,9 @@ def replace_section(folder: Path, title: str, section: str) -> None:
     """Replace the section with this heading; a new section is inserted before the data section."""
     path = folder / CARD_FILE
     card = path.read_text(encoding="utf-8") if path.exists() else f"# {folder.name}\n"
-    span = _place(card, title)
+    span = _find_section(card, title)
     if span is None:
-        next_section = _place(card, "Data") or _place(card, FILES_HEADING)
+        next_section = _find_section(card, "Data") or _find_section(card, FILES_HEADING)
         start = next_section[0] if next_section else len(card)
         span = start, start
     before, after = card[: span[0]].rstrip(), card[span[1] :].lstrip("\n")
@@ -31,7 +31,7 @@ def refresh_checksums(folder: Path) -> None:
     write_checksums(folder)
 
 
-def _place(card: str, title: str) -> tuple[int, int] | None:
+def _find_section(card: str, title: str) -> tuple[int, int] | None:
     """Return the start and the end of a section, or None."""
     heading = re.search(rf"^## {re.escape(title)}$", card, re.MULTILINE)
     if heading is None:

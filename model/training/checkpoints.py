@@ -88,7 +88,7 @@ def load_checkpoint(
         progress = RunProgress(**{key: value for key, value in values.items() if key in field_names})
     except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
         raise TrainingError(
-            f"{path} is no whole training checkpoint ({error}). Remove it: the run then goes on from the one before."
+            f"{path} is not a complete training checkpoint ({error}). Remove it to resume from the one before."
         ) from error
     return groups, progress, header
 

@@ -48,15 +48,15 @@ class CorpusSpec:
     def __post_init__(self) -> None:
         parts = {self.one_in, self.but_one_in}
         if parts != {0} and (min(parts) != 0 or max(parts) < 2):
-            raise TrainingError(f"{self.source}: give one_in or but_one_in, and a number above 1.")
+            raise TrainingError(f"{self.source}: set either one_in or but_one_in, to 2 or more.")
         if not isinstance(self.having, tuple) or not all(self.having):
-            raise TrainingError(f'{self.source}: having must be a list of words, as ["not", "never"].')
+            raise TrainingError(f'{self.source}: having must be a list of words, such as ["not", "never"].')
         if self.joined < 0 or self.joined == 1:
-            raise TrainingError(f"{self.source}: joined is {self.joined}, but must be 2 or more. Or leave it out.")
+            raise TrainingError(f"{self.source}: joined is {self.joined}, but must be 2 or more. Or omit it.")
         if not self.weight > 0:
-            raise TrainingError(f"{self.source}: its weight is {self.weight}, but must be above 0. Or leave it out.")
+            raise TrainingError(f"{self.source}: its weight is {self.weight}, but must be above 0. Or omit it.")
         if min(self.source_column, self.target_column) < 0 or self.source_column == self.target_column:
-            raise TrainingError(f"{self.source}: source_column and target_column must be two columns, from 0 on.")
+            raise TrainingError(f"{self.source}: source_column and target_column must be two columns, counted from 0.")
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -159,10 +159,10 @@ def join_pairs(pairs: Iterable[Pair], count: int) -> Iterator[Pair]:
     Random(count).shuffle(shuffled)  # noqa: S311 (no secret)
     for first in range(0, len(shuffled) - count + 1, count):
         sources, targets = zip(*shuffled[first : first + count], strict=True)
-        yield Pair(_one_text(sources), _one_text(targets))
+        yield Pair(_join_sentences(sources), _join_sentences(targets))
 
 
-def _one_text(sentences: Iterable[str]) -> str:
+def _join_sentences(sentences: Iterable[str]) -> str:
     """Join sentences with spaces, without a space after a Chinese sentence."""
     text = ""
     for sentence in sentences:
@@ -224,8 +224,8 @@ def _open_text(path: Path) -> TextIO:
         return path.open(encoding="utf-8", newline="\n")  # only \n ends a line; other separators occur inside sentences
     except FileNotFoundError as error:
         raise TrainingError(
-            f"{path} is not there. Check its name (training starts from the folder given by --data), "
-            "or fetch a public set with: python -m headlight data get NAME"
+            f"{path} does not exist. Check its name (training starts from the folder given by --data), "
+            "or download a public dataset with: python -m headlight data get NAME"
         ) from error
     except OSError as error:
         raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -235,9 +235,9 @@ def _line(file: TextIO, path: Path) -> str:
     try:
         return file.readline()
     except UnicodeDecodeError as error:
-        raise TrainingError(f"{path} is not UTF-8 ({error.reason}). Convert it, e.g. with iconv.") from error
+        raise TrainingError(f"{path} is not UTF-8 ({error.reason}). Convert it to UTF-8, e.g. with iconv.") from error
     except (EOFError, gzip.BadGzipFile, OSError) as error:
-        raise TrainingError(f"{path} is damaged or cut short: {error}. Fetch it again.") from error
+        raise TrainingError(f"{path} is damaged or cut short: {error}. Download it again.") from error
 
 
 def _words(text: str) -> list[str]:

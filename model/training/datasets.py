@@ -49,9 +49,9 @@ def check_gzip_lines(folder: Path) -> list[Path]:
             with gzip.open(path, "rt", encoding="utf-8") as file:
                 lines = sum(1 for _ in file)
         except (OSError, EOFError, UnicodeDecodeError) as error:
-            raise damaged(path, error) from error
+            raise damage_error(path, error) from error
         if not lines:
-            raise damaged(path, "it is empty")
+            raise damage_error(path, "it is empty")
     return paths
 
 
@@ -65,9 +65,9 @@ def unpack_pairs(folder: Path) -> list[Path]:
                 names = [name for name in archive.namelist() if name.endswith(".txt") and not name.startswith("_")]
                 text = archive.read(names[0]).decode("utf-8") if names and broken is None else ""
         except (zipfile.BadZipFile, OSError, UnicodeDecodeError) as error:
-            raise damaged(path, error) from error
+            raise damage_error(path, error) from error
         if not text or "\t" not in text.splitlines()[0]:
-            raise damaged(path, f"{broken or 'no file of sentence pairs'} in it")
+            raise damage_error(path, f"{broken or 'no file of sentence pairs'} in it")
         outputs.append(folder / Path(names[0]).name)
         write_atomically(outputs[-1], lambda part, text=text: _write(part, text))  # type: ignore[misc]
     return outputs
@@ -82,9 +82,9 @@ def unpack_reviews(folder: Path) -> list[Path]:
             for part, line in _reviews(archive):
                 rows[part].append(line)
     except (tarfile.TarError, OSError, EOFError, UnicodeDecodeError) as error:
-        raise damaged(path, error) from error
+        raise damage_error(path, error) from error
     if not all(rows.values()):
-        raise damaged(path, "no reviews in it")
+        raise damage_error(path, "no reviews in it")
     outputs = [folder / f"{part}.tsv.gz" for part in rows]
     for target, lines in zip(outputs, rows.values(), strict=True):
         text = "label\ttext\n" + "".join(sorted(lines))
@@ -101,9 +101,9 @@ def _reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
             yield names[1], f"{int(names[2] == 'pos')}\t{' '.join(text.replace('<br />', ' ').split())}\n"
 
 
-def damaged(path: Path, fault: object) -> TrainingError:
+def damage_error(path: Path, fault: object) -> TrainingError:
     """Return an error about an unexpected file."""
-    return TrainingError(f"{path} is damaged or not what was expected: {fault}. Delete it, and fetch the set again.")
+    return TrainingError(f"{path} is damaged or unexpected: {fault}. Delete it and download the dataset again.")
 
 
 def _write(path: Path, text: str) -> None:

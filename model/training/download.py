@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.datasets import PUBLIC_SETS, DatasetFile, PublicDataset, damaged
+from headlight.model.training.datasets import PUBLIC_SETS, DatasetFile, PublicDataset, damage_error
 
 BLOCK_BYTES = 1 << 16
 USER_AGENT = "Mozilla/5.0 (compatible; Headlight)"  # one of the sites rejects other agents
@@ -20,7 +20,7 @@ OnMessage = Callable[[str], None]
 def find_dataset(name: str) -> PublicDataset:
     """Return the set with this name."""
     if name not in PUBLIC_SETS:
-        raise TrainingError(f"There is no set {name!r}. Known are: {', '.join(PUBLIC_SETS)}.")
+        raise TrainingError(f"There is no dataset {name!r}. Available are: {', '.join(PUBLIC_SETS)}.")
     return PUBLIC_SETS[name]
 
 
@@ -36,20 +36,20 @@ def download_dataset(chosen: PublicDataset, data: Path, report: OnMessage) -> li
         outputs = chosen.unpack(folder)
     except urllib.error.HTTPError as error:
         raise TrainingError(
-            f"{error.url} answers {error.code} ({error.reason}). It may have moved: look at {chosen.page}, "
+            f"{error.url} returned {error.code} ({error.reason}). It may have moved: look at {chosen.page}, "
             f"and put {', '.join(file.name for file in chosen.files)} into {folder} by hand; "
             "the same command then checks and unpacks them."
         ) from error
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
         raise TrainingError(
             f"The connection failed ({getattr(error, 'reason', None) or error or type(error).__name__}). "
-            "What has come is kept: start the same command again to go on. Without a network, fetch "
+            "The partial download is kept: repeat the command to resume. Without a network, download "
             f"{', '.join(file.url for file in chosen.files)} on another computer, put the file(s) into {folder}, "
             "and start the same command: it then checks and unpacks them."
         ) from error
     except OSError as error:
         raise TrainingError(
-            f"{folder} cannot be written: {error.strerror or error}. Make room, or name another."
+            f"{folder} cannot be written: {error.strerror or error}. Free some space, or choose another folder."
         ) from error
     for path in outputs:
         report(f"  {path} ({path.stat().st_size:,} bytes)")
@@ -68,7 +68,7 @@ def download_file(file: DatasetFile, path: Path, report: OnMessage, *, timeout: 
             resumes = response.status == 206 and _starts_at(response.headers.get("Content-Range"), offset)
             length = response.headers.get("Content-Length")
             expected = int(length) + (offset if resumes else 0) if length else None
-            report(f"  {file.url}" + (f" (goes on after {offset:,} bytes)" if resumes else ""))
+            report(f"  {file.url}" + (f" (resumes after {offset:,} bytes)" if resumes else ""))
             with part.open("ab" if resumes else "wb") as out:
                 while block := response.read(BLOCK_BYTES):
                     out.write(block)
@@ -92,14 +92,14 @@ def _check(file: DatasetFile, part: Path, expected: int | None) -> None:
     size = part.stat().st_size
     for required_size in (expected, file.size):
         if required_size is not None and size < required_size:
-            raise ConnectionError(f"it broke off after {size:,} of {required_size:,} bytes")
+            raise ConnectionError(f"it stopped after {size:,} of {required_size:,} bytes")
     if file.size is not None and size != file.size:
         part.unlink()
-        raise damaged(part, f"{size:,} bytes instead of {file.size:,}")
+        raise damage_error(part, f"{size:,} bytes instead of {file.size:,}")
     if file.digest is not None:
         kind, _, expected_digest = file.digest.partition(":")
         with part.open("rb") as content:
             result = hashlib.file_digest(content, lambda: hashlib.new(kind, usedforsecurity=False)).hexdigest()
         if result != expected_digest:
             part.unlink()
-            raise damaged(part, f"its {kind} is {result}, not {expected_digest}")
+            raise damage_error(part, f"its {kind} is {result}, not {expected_digest}")

@@ -52,7 +52,7 @@ def read_test(source: Path, target: Path) -> tuple[list[str], list[str]]:
     else:
         pairs = list(read_pairs(CorpusSpec(source=source.name, target=target.name), source.parent))
     if not pairs:
-        raise TrainingError(f"{source} holds no sentence to translate.")
+        raise TrainingError(f"{source} has no sentences to translate.")
     return [pair.source.rstrip("\r\n") for pair in pairs], [pair.target.rstrip("\r\n") for pair in pairs]
 
 
@@ -85,7 +85,7 @@ def score_translations(
     if len(hypotheses) != len(references):
         raise TrainingError(
             f"There are {len(hypotheses):,} translations, but {len(references):,} references. "
-            "Give files of equally many lines."
+            "Give files with the same number of lines."
         )
     try:
         from sacrebleu.metrics.bleu import BLEU
@@ -159,8 +159,8 @@ def read_labelled(path: Path) -> Labelled:
         raise TrainingError(f"{path} must begin with the line: label, a tab, text. Labels are 0 and 1.")
     invalid = sorted({pair.source for pair in pairs[1:]} - {"0", "1"})
     if invalid or len(pairs) == 1:
-        fault = f"holds the label {invalid[0]!r}" if invalid else "holds no text"
-        raise TrainingError(f"{path} {fault}. Give one text a line, with 0 or 1 and a tab before it.")
+        fault = f"contains the label {invalid[0]!r}" if invalid else "contains no text"
+        raise TrainingError(f"{path} {fault}. Write one text per line, after 0 or 1 and a tab.")
     header, *rows = ([*line.split("\t"), ""] for line in read_lines(path))
     kinds = [row[2] for row in rows] if header[2] == "kind" else []
     return Labelled([int(pair.source) for pair in pairs[1:]], [pair.target.rstrip("\r\n") for pair in pairs[1:]], kinds)
@@ -172,7 +172,7 @@ def confusion_matrix(labels: Sequence[int], predictions: Sequence[int], classes:
         raise TrainingError(f"There are {len(labels):,} labels, but {len(predictions):,} predictions.")
     invalid = sorted({*labels, *predictions} - set(range(len(classes))))
     if invalid:
-        raise TrainingError(f"Label {invalid[0]} is none of the {len(classes)} classes, which count from 0.")
+        raise TrainingError(f"Label {invalid[0]} is not one of the {len(classes)} classes, counted from 0.")
     confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(confusion, (np.asarray(labels, dtype=np.int64), np.asarray(predictions, dtype=np.int64)), 1)
     return Classification(tuple(classes), confusion)

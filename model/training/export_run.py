@@ -65,7 +65,7 @@ def interpolate_weights(model: Any, recipe: Recipe, tokenizers: Tokenizers, blen
     either on the text that the start model was trained for (https://arxiv.org/abs/2109.01903).
     """
     if not 0.0 < blend.share < 1.0:
-        raise TrainingError(f"The share of {blend.folder} is {blend.share:g}, but must lie between 0 and 1.")
+        raise TrainingError(f"The share of {blend.folder} is {blend.share:g}, but must be between 0 and 1.")
     start_recipe = replace(recipe, start=str(blend.folder), new_source=False, new_target=False, vectors_of_pieces=False)
     start_model = deepcopy(model)
     load_start_weights(start_model, start_recipe, tokenizers)
@@ -77,7 +77,7 @@ def interpolate_weights(model: Any, recipe: Recipe, tokenizers: Tokenizers, blen
 def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, RunProgress]:
     """Load the model of a run with its tokenizers and progress."""
     recipe, tokenizers = read_recipe(run), _read_tokenizers(run)
-    tensors, progress = chosen_weights(run, weights)
+    tensors, progress = load_weights(run, weights)
     model = TASKS[recipe.task].make_model(recipe, tokenizers)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -88,23 +88,23 @@ def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, RunProg
 def read_recipe(run: Path) -> Recipe:
     """Read the recipe of a run."""
     if not (run / "recipe.json").exists():
-        raise TrainingError(f"{run} is no run folder: recipe.json is missing. Give the --run folder of `train`.")
+        raise TrainingError(f"{run} is not a run folder: recipe.json is missing. Name the --run folder of `train`.")
     return load_recipe(run / "recipe.json")
 
 
-def chosen_weights(run: Path, weights: str) -> tuple[Tensors, RunProgress]:
+def load_weights(run: Path, weights: str) -> tuple[Tensors, RunProgress]:
     """Load `best`, `last`, or for a number N the mean of the newest N checkpoints, without EMA."""
     if weights.isdigit() and int(weights) > 0:
         paths = checkpoints.list_checkpoints(run)[-int(weights) :]
         if len(paths) < int(weights):
-            raise TrainingError(f"{run} has {len(paths)} checkpoint(s), but the mean of {weights} is asked for.")
+            raise TrainingError(f"{run} has {len(paths)} checkpoint(s), too few for the mean of {weights}.")
         loaded = [checkpoints.load_checkpoint(path) for path in paths]
         return checkpoints.average_checkpoints([groups["model"] for groups, _, _ in loaded]), loaded[-1][1]
     if weights not in ("best", "last"):
         raise TrainingError(f"--weights is {weights!r}, but must be best, last, or a number of checkpoints.")
     path = run / f"{weights}.safetensors"
     if not path.exists():
-        raise TrainingError(f"{path} is not there yet: train until the first validation, or choose other --weights.")
+        raise TrainingError(f"{path} does not exist yet. Train until the first validation, or choose other --weights.")
     groups, progress, _ = checkpoints.load_checkpoint(path)
     return groups["model"], progress
 
@@ -139,14 +139,14 @@ def training_facts(run: Path, progress: RunProgress, weights: str, storage: Stor
 {_validation_curve(run / "validation.csv")}"""
 
 
-def _validation_curve(path: Path, most: int = 12) -> str:
-    """Return the validation log as a table of at most `most` evenly spaced rows."""
+def _validation_curve(path: Path, max_rows: int = 12) -> str:
+    """Return the validation log as a table of at most `max_rows` evenly spaced rows."""
     if not path.exists():
         return "Nothing was held out to validate with.\n"
     with path.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     columns = [name for name in range(len(header)) if header[name] != "seconds"]
-    row_indices = sorted({round(index * (len(rows) - 1) / (most - 1)) for index in range(most)}) if rows else []
+    row_indices = sorted({round(index * (len(rows) - 1) / (max_rows - 1)) for index in range(max_rows)}) if rows else []
     lines = [[header[column] for column in columns], ["---"] * len(columns)]
     lines += [[_format_number(rows[index][column]) for column in columns] for index in row_indices]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

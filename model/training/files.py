@@ -22,8 +22,8 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise TrainingError(
-            f"{path} cannot be written: {error.strerror or error}. What was there before is whole. "
-            "Make room or choose another folder, then start the same command again."
+            f"{path} cannot be written: {error.strerror or error}. The previous file is intact. "
+            "Free some space or choose another folder, then repeat the command."
         ) from error
     except BaseException:
         part.unlink(missing_ok=True)
@@ -38,7 +38,7 @@ def write_text(path: Path, text: str) -> None:
 def copy_file(source: Path, path: Path) -> None:
     """Copy a file atomically."""
     if not source.exists():
-        raise TrainingError(f"{source} is not there. Check the recipe's `start`, and from which folder you train.")
+        raise TrainingError(f"{source} does not exist. Check the recipe's `start` and the current folder.")
     write_atomically(path, lambda part: _write_bytes(part, source.read_bytes()))
 
 

@@ -33,8 +33,8 @@ def check_start_exists(recipe: Recipe) -> None:
         folder = getattr(recipe, field)
         if folder and not (Path(folder) / CONFIG).is_file():
             raise TrainingError(
-                f"{folder} is where {recipe.name} begins, but there is no model. Train and export that one first, "
-                f'or take "{field}" out of the recipe.'
+                f"{recipe.name} starts from {folder}, but there is no model. Train and export it first, "
+                f'or remove "{field}" from the recipe.'
             )
 
 
@@ -51,7 +51,7 @@ def load_word_vectors(model: SelfAttentionClassifier, recipe: Recipe, tokenizers
     if vectors.shape[1] < table.shape[1]:
         raise TrainingError(
             f"{recipe.vectors_from} has word vectors of {vectors.shape[1]} numbers, the recipe's model of "
-            f"{table.shape[1]}. Make d_model at most as large."
+            f"{table.shape[1]}. Lower d_model to this size."
         )
     centred = vectors - vectors.mean(dim=0)
     directions = torch.linalg.svd(centred, full_matrices=False).Vh[: table.shape[1]]  # [d_model, width]
@@ -94,7 +94,7 @@ def load_start_weights(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers)
         }
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if shapes != {name: tuple(tensor.shape) for name, tensor in initial.items()}:
-        raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. Give both the same.")
+        raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. They must be equal.")
     model.load_state_dict(weights)
 
 

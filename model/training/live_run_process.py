@@ -3,7 +3,7 @@
     echo '[{"corpus": "toy"}]' | python -m headlight.model.training.live_run_process
 
 The process has the lowest priority and one thread, so that a server on the same machine stays responsive. It exits when
-its runs end, after `CPU_SECONDS_LIMIT`, and as soon as its standard input closes: the parent process keeps that pipe
+its runs end, after `MAX_CPU_SECONDS`, and as soon as its standard input closes: the parent process keeps that pipe
 open, and the operating system closes it when the parent dies.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 NICENESS = 19  # the lowest priority
-CPU_SECONDS_LIMIT = 60  # the two largest runs take a third of it
+MAX_CPU_SECONDS = 60  # the two largest runs take a third of it
 MAX_RUNS = 2  # per process
 
 
@@ -37,7 +37,7 @@ def lower_priority() -> None:
         import resource
     except ImportError:  # Windows: the parent sets the priority and the time limit
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS_LIMIT, CPU_SECONDS_LIMIT))
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS))
 
 
 def train(settings: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], None]) -> None:
@@ -51,7 +51,7 @@ def train(settings: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], No
 
     torch.set_num_threads(1)
     if not 0 < len(settings) <= MAX_RUNS:
-        raise TrainingError(f"{len(settings)} runs were asked for, but 1 to {MAX_RUNS} are trained side by side.")
+        raise TrainingError(f"The number of runs must be from 1 to {MAX_RUNS}, not {len(settings)}.")
     runs = [LiveRun(LiveRunSettings(**values)) for values in settings]
     say(header_message([run.beginning for run in runs]))
     for number, event in interleave(runs):

@@ -80,7 +80,7 @@ class Trainer:
         self.progress = RunProgress()
         # Smoothed loss, plain loss and gradient norm, summed since the last report.
         self.sums = torch.zeros(3, device=setting.device)
-        self.words = self.padded = self.taken = 0  # target tokens, padded tokens and steps since then
+        self.words = self.padded = self.steps_taken = 0  # target tokens, padded tokens and steps since then
         self.losses: Callable[..., LossSums] = self._wrap(self.task.make_losses(model, recipe))
 
     def _wrap(self, module: nn.Module) -> nn.Module:
@@ -103,7 +103,7 @@ class Trainer:
         self.progress.epoch, self.progress.batch = step.epoch, step.batch
         self.average.update(self.progress.step)
         self.sums[2] += norm
-        self.taken += 1
+        self.steps_taken += 1
 
     def accumulate_gradients(self, sentences: Sentences, batches: list[RowArray]) -> None:
         """Accumulate the gradient of the mean loss over all target tokens of these batches in the parameters.
@@ -146,10 +146,10 @@ class Trainer:
         values = {
             "smoothed_loss": smoothed / max(1, self.words),
             "loss": plain / max(1, self.words),
-            "gradient_norm": norms / max(1, self.taken),
+            "gradient_norm": norms / max(1, self.steps_taken),
         }
         self.sums.zero_()
-        self.words = self.padded = self.taken = 0
+        self.words = self.padded = self.steps_taken = 0
         if not math.isfinite(values["loss"]):
             raise TrainingError(
                 f"The loss is {values['loss']} after step {self.progress.step}: training has diverged. Lower "
@@ -165,7 +165,7 @@ class Trainer:
         for name, parameter in self.model.named_parameters():
             for key, value in self.optimiser.state.get(parameter, {}).items():
                 optimiser[f"{key}/{name}"] = value if isinstance(value, Tensor) else torch.tensor(float(value))
-        counts = torch.tensor([self.words, self.padded, self.taken], dtype=torch.int64)
+        counts = torch.tensor([self.words, self.padded, self.steps_taken], dtype=torch.int64)
         groups = {
             "model": {name: parameter.detach() for name, parameter in self.model.named_parameters()},
             "optimiser": optimiser,
@@ -183,7 +183,7 @@ class Trainer:
         expected = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
         if saved != expected:
             raise TrainingError(
-                "The run's checkpoint holds another model than the recipe asks for. "
+                "The run's checkpoint has a different model from the recipe's. "
                 "Choose another --run folder for the changed recipe, or restore the recipe."
             )
         for name, parameter in parameters.items():
@@ -195,7 +195,7 @@ class Trainer:
         self.average.load(groups.get("average", groups["model"]))
         if self.processes.first:
             self.sums.copy_(groups["since"]["sums"])
-        self.words, self.padded, self.taken = groups["since"]["counts"].tolist()
+        self.words, self.padded, self.steps_taken = groups["since"]["counts"].tolist()
         self.progress = progress
 
 

@@ -45,14 +45,14 @@ def _line(columns: tuple[str, ...], row: Mapping[str, Any]) -> str:
 class Reporter:
     """Writes lines; on a terminal, progress is one line rewritten in place. Only the first process writes."""
 
-    def __init__(self, *, speaks: bool = True) -> None:
-        self.speaks = speaks
+    def __init__(self, *, enabled: bool = True) -> None:
+        self.enabled = enabled
         self.live = sys.stdout.isatty()
         self._pending = False
 
     def __call__(self, line: str) -> None:
         """Write a permanent line."""
-        if self.speaks:
+        if self.enabled:
             sys.stdout.write(("\r\x1b[K" if self._pending else "") + line + "\n")
             sys.stdout.flush()
             self._pending = False
@@ -61,7 +61,7 @@ class Reporter:
         """Write a line that the next one replaces on a terminal."""
         if not self.live:
             self(time.strftime("%H:%M:%S ") + line)
-        elif self.speaks:
+        elif self.enabled:
             sys.stdout.write("\r\x1b[K" + line)
             sys.stdout.flush()
             self._pending = True
@@ -90,9 +90,9 @@ class TensorBoardLog:
             self.writer.flush()
 
 
-def progress_bar(step: int, all_: int, width: int = 20) -> str:
+def progress_bar(step: int, steps: int, width: int = 20) -> str:
     """Return a bar such as `[#####...............]`."""
-    filled = min(width, width * step // max(1, all_))
+    filled = min(width, width * step // max(1, steps))
     return f"[{'#' * filled}{'.' * (width - filled)}]"
 
 

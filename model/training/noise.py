@@ -17,8 +17,8 @@ from headlight.model.errors import TrainingError
 NoiseFunction = Callable[[str, Random], str]
 
 SENTENCE_ENDS = ".!?…。！？"
-IN_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
-WITHOUT_DOTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "Ä": "A", "Ö": "O", "Ü": "U", "ß": "ss"})
+UMLAUT_DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
+UMLAUT_BASES = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "Ä": "A", "Ö": "O", "Ü": "U", "ß": "ss"})
 HALF_WIDTH = str.maketrans("，。？！：；（）", ",.?!:;()")
 TYPO_WORD = re.compile(r"\b[a-zß-ÿ]{4,}\b")  # lower-case words only, because names must stay unchanged
 MISSPELLINGS = {
@@ -54,9 +54,9 @@ class NoiseSettings:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share <= 1.0:
-            raise TrainingError(f"noise.share is {self.share:g}, but must lie in [0, 1].")
+            raise TrainingError(f"noise.share is {self.share:g}, but must be in [0, 1].")
         if not 0.0 <= self.left_out < 1.0:
-            raise TrainingError(f"noise.left_out is {self.left_out:g}, but must lie in [0, 1).")
+            raise TrainingError(f"noise.left_out is {self.left_out:g}, but must be in [0, 1).")
 
 
 def noisy_sources(texts: Sequence[str], language: str, share: float, seed: int, epoch: int) -> dict[int, str]:
@@ -106,12 +106,12 @@ def drop_apostrophes(text: str, random: Random) -> str:
 
 def transliterate_umlauts(text: str, random: Random) -> str:
     """Write umlauts as two letters: `Muenchen`, `Strasse`."""
-    return text.translate(IN_TWO_LETTERS)
+    return text.translate(UMLAUT_DIGRAPHS)
 
 
 def strip_umlauts(text: str, random: Random) -> str:
     """Write umlauts without dots: `Munchen`, `Strasse`."""
-    return text.translate(WITHOUT_DOTS)
+    return text.translate(UMLAUT_BASES)
 
 
 def half_width_punctuation(text: str, random: Random) -> str:

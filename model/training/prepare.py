@@ -63,7 +63,9 @@ def read_corpora(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, re
         corpus += [number] * counts.kept
         report(f"{spec.source} (×{spec.weight:g}): {counts}")
     if not pairs:
-        raise TrainingError(f"No pair is left of {', '.join(spec.source for spec in specs)}. Look at their cleaning.")
+        raise TrainingError(
+            f"Cleaning dropped all pairs of {', '.join(spec.source for spec in specs)}. Check its limits."
+        )
     return CorpusText(pairs, corpus, tuple(spec.weight for spec in specs), cleaner.digest.hexdigest())
 
 
@@ -74,10 +76,10 @@ def encode(text: CorpusText, tokenizers: Tokenizers) -> Sentences:
     return Sentences(sources, targets, np.array(text.corpus, dtype=np.int32), text.weights)
 
 
-def encode_in_parts(texts: list[str], encoder: EncodeBatch, at_once: int = 20_000) -> RaggedArray:
+def encode_in_parts(texts: list[str], encoder: EncodeBatch, part_size: int = 20_000) -> RaggedArray:
     """Encode all texts, in parts: the library's records take a hundred times the memory of the ids."""
     return RaggedArray.concatenate(
-        [RaggedArray(encoder(texts[first : first + at_once])) for first in range(0, len(texts), at_once)]
+        [RaggedArray(encoder(texts[first : first + part_size])) for first in range(0, len(texts), part_size)]
     )
 
 
@@ -87,7 +89,7 @@ def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
     return [run / name for name in names]
 
 
-def tokenizers_of_run(run: Path, recipe: Recipe, text: CorpusText, report: OnMessage) -> Tokenizers:
+def load_or_train_tokenizers(run: Path, recipe: Recipe, text: CorpusText, report: OnMessage) -> Tokenizers:
     """Load the run's tokenizers. Missing ones are copied from `start` or trained on the run's text."""
     paths = tokenizer_paths(run, recipe)
     if not all(path.exists() for path in paths):
@@ -157,7 +159,7 @@ class EpochData:
         if dropout:
             for row, text in noisy_texts.items():
                 sources[row] = text
-            noisy_ids = self._drawn_once(
+            noisy_ids = self._draw_once(
                 epoch, lambda: encode_in_parts(sources, lambda texts: encoder.encode_with_dropout(texts, dropout))
             )
         else:
@@ -165,7 +167,7 @@ class EpochData:
             noisy_ids = plain.source.replace_rows(dict(zip(noisy_texts, encoded, strict=True)))
         return Sentences(noisy_ids, plain.target, plain.corpus, plain.weights)
 
-    def _drawn_once(self, epoch: int, draw: Callable[[], RaggedArray]) -> RaggedArray:
+    def _draw_once(self, epoch: int, draw: Callable[[], RaggedArray]) -> RaggedArray:
         """Return the result of `draw` for an epoch, which the first process computes once and stores."""
         path = self.folder / f"epoch-{epoch:05d}.safetensors"
         if self.processes.first and not path.exists():

@@ -73,7 +73,7 @@ def choose_device(name: str, processes: Processes) -> torch.device:
     device = torch.device(name)
     if device.type == "cuda":
         if not torch.cuda.is_available():
-            raise TrainingError(f"--device {name}: this PyTorch sees no GPU. Leave --device out to train on the CPU.")
+            raise TrainingError(f"--device {name}: this PyTorch finds no GPU. Omit --device to train on the CPU.")
         choose_kernels()
         torch.set_float32_matmul_precision("high")  # TF32 wherever bfloat16 is not used
     return device

@@ -32,7 +32,7 @@ class TokenizerSettings:
     source_dropout: float = 0.0  # BPE dropout on the source, redrawn each epoch
 
     def __post_init__(self) -> None:
-        _require(0.0 <= self.source_dropout < 1.0, "tokenizer.source_dropout must lie in [0, 1).")
+        _require(0.0 <= self.source_dropout < 1.0, "tokenizer.source_dropout must be in [0, 1).")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Optimisation:
         for name in ("peak_rate", "epsilon"):
             _require(getattr(self, name) > 0, f"optimisation.{name} must be above 0.")
         for name in ("beta_1", "beta_2", "label_smoothing", "ema_decay"):
-            _require(0.0 <= getattr(self, name) < 1.0, f"optimisation.{name} must lie in [0, 1).")
+            _require(0.0 <= getattr(self, name) < 1.0, f"optimisation.{name} must be in [0, 1).")
         for name in ("warmup_steps", "cool_down_steps", "weight_decay", "clip"):
             _require(getattr(self, name) >= 0, f"optimisation.{name} must not be negative.")
 
@@ -108,17 +108,17 @@ class Recipe:
     description: str = ""
 
     def __post_init__(self) -> None:
-        _require(bool(self.corpora), "corpora is empty: name at least one.")
+        _require(bool(self.corpora), "corpora is empty. Name at least one.")
         _require(self.seed >= 0 and self.steps > 0, "seed must not be negative, steps must be above 0.")
         _require(self.validate_every > 0 and self.patience >= 0, "validate_every must be above 0, patience at least 0.")
         _require(
             self.optimisation.cool_down_steps <= self.steps,
-            "optimisation.cool_down_steps are more than all steps. Lower them.",
+            "optimisation.cool_down_steps must not exceed steps.",
         )
         _require(
             not (self.new_source or self.new_target) or (bool(self.start) and not self.tokenizer.shared),
-            "new_source and new_target need a start, and tokenizer.shared false: the new side has a vocabulary of its "
-            "own.",
+            "new_source and new_target need a start, and tokenizer.shared false: the new side has a separate "
+            "vocabulary.",
         )
         _require(
             not self.vectors_of_pieces or self.new_source or self.new_target,
@@ -126,7 +126,7 @@ class Recipe:
         )
         _require(
             not (self.vectors_from and self.start),
-            "start gives all weights, vectors_from the word vectors alone. Name one of them.",
+            "start loads all weights, vectors_from only the word vectors. Set one of them.",
         )
         _require(self.task in TASKS, f"task must be one of: {', '.join(TASKS)}.")
         derived_fields = {
@@ -174,7 +174,7 @@ def load_recipe(path: Path) -> Recipe:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise TrainingError(f"{path} cannot be read: {error.strerror}. Recipes lie in assets/recipes/.") from error
+        raise TrainingError(f"{path} cannot be read: {error.strerror}. Recipes are in assets/recipes/.") from error
     return recipe_from_json(text, origin=str(path))
 
 
@@ -195,7 +195,7 @@ def _parse_section(kind: type[Section], values: Any, place: str) -> Section:
     _require(isinstance(values, dict), f"{place} is {values!r}, but must be an object of fields.")
     fields = {spec.name: spec for spec in dataclasses.fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - set(fields))
-    _require(not unknown, f"{place} has unknown field(s) {', '.join(unknown)}. Known are: {', '.join(fields)}.")
+    _require(not unknown, f"{place} has unknown field(s) {', '.join(unknown)}. Known fields are: {', '.join(fields)}.")
     missing = [
         name
         for name, spec in fields.items()

@@ -98,7 +98,7 @@ def fit_rule(
     """
     bound = min_chrf(target) if bound is None else bound
     judged = _label_answers(answers, target, verdicts or {}, bound)
-    usual_length = _usual_length(judged)
+    usual_length = _median_length_ratio(judged)
     validation_labels = [judged.right[place] for place in judged.validation_indices]
     measured: dict[str, Any] = {
         "sentences": len(judged.answers),
@@ -159,7 +159,7 @@ def _label_answers(answers: Iterable[Answer], target: str, verdicts: Mapping[str
     return JudgedAnswers(shuffled, right, reviewed)
 
 
-def _usual_length(judged: JudgedAnswers) -> float:
+def _median_length_ratio(judged: JudgedAnswers) -> float:
     lengths = [
         math.log((len(answer.translation.text) + 1) / (len(answer.translation.source_text) + 1))
         for answer, right in zip(judged.answers, judged.right, strict=True)
@@ -208,5 +208,5 @@ def _fit_and_measure(
     return fitted, result
 
 
-def _ratio(flagged: Sequence[bool], of: Sequence[bool]) -> float:
-    return sum(flag and counts for flag, counts in zip(flagged, of, strict=True)) / max(1, sum(of))
+def _ratio(flagged: Sequence[bool], selected: Sequence[bool]) -> float:
+    return sum(flag and counts for flag, counts in zip(flagged, selected, strict=True)) / max(1, sum(selected))

@@ -26,7 +26,7 @@ from headlight.model.training.files import write_text
 from headlight.model.training.initial_weights import check_start_exists, load_start_weights, load_word_vectors
 from headlight.model.training.loop import ComputeSettings, Trainer, run_steps
 from headlight.model.training.monitor import COLUMNS, CsvLog, Reporter, TensorBoardLog, format_duration, progress_bar
-from headlight.model.training.prepare import EpochData, Tokenizers, read_corpora, tokenizers_of_run
+from headlight.model.training.prepare import EpochData, Tokenizers, load_or_train_tokenizers, read_corpora
 from headlight.model.training.processes import Processes, autocast
 from headlight.model.training.recipe import Recipe, recipe_from_json
 from headlight.model.training.stop_signal import StopSignal
@@ -69,7 +69,7 @@ class Run:
     ) -> None:
         self.recipe, self.folder, self.session, self.processes = recipe, folder, session, processes
         self.task = TASKS[recipe.task]
-        self.report = Reporter(speaks=processes.first)
+        self.report = Reporter(enabled=processes.first)
         self.tokenizers, self.data, self.held_out, self.digest = self._prepare(data)
         torch.manual_seed(recipe.seed)
         model = self.task.make_model(recipe, self.tokenizers)
@@ -84,7 +84,7 @@ class Run:
         self.last, self.cool_down = self._planned_end()
         self.stopper = StopSignal(session.minutes)
         self.saved_at = time.monotonic()
-        self.reported = ProgressMark(self.saved_at, self.trainer.progress.step, self.trainer.progress.tokens)
+        self.last_report = ProgressMark(self.saved_at, self.trainer.progress.step, self.trainer.progress.tokens)
         if processes.first:
             step = self.trainer.progress.step
             names = [f"{kind} {corpus.name}" for corpus in self.held_out for kind in ("loss", self.task.score)]
@@ -99,7 +99,7 @@ class Run:
             self.report(f"{self.folder} is finished at step {progress.step:,}. A --cool-down N adds N steps.")
             return True
         if self._reached_stop_step():
-            self.report(f"{self.folder} stands at step {progress.step:,} already. Choose a later one for --until.")
+            self.report(f"{self.folder} is already at step {progress.step:,}. Choose a later step for --until.")
             return False
         with self.stopper.handle_signals():
             run_steps(self.trainer, self.data, self.last, self.cool_down, self._after_step)
@@ -109,7 +109,7 @@ class Run:
             self._save()
             if self.processes.first:
                 self._write_weights("last")
-        state = "finished" if progress.finished else f"stopped ({self.stopper.reason}); the same command goes on"
+        state = "finished" if progress.finished else f"stopped ({self.stopper.reason}); the same command resumes it"
         self.report(
             f"{self.folder}: {state} at step {progress.step:,} after {format_duration(progress.seconds)} of training"
         )
@@ -122,14 +122,14 @@ class Run:
         check_start_exists(recipe)
         if recipe.validation and not self.task.can_score():
             self.report(
-                f"No {self.task.score} while it trains: pip install -r requirements-train.txt brings sacreBLEU."
+                f"No {self.task.score} during training: pip install -r requirements-train.txt installs sacreBLEU."
             )
         text = read_corpora(recipe.corpora, recipe, data, self.report)
         if first:
             self._check_folder(text.digest)
-            tokenizers_of_run(self.folder, recipe, text, self.report)
+            load_or_train_tokenizers(self.folder, recipe, text, self.report)
         self.processes.barrier()  # until the first process has written the tokenizers
-        tokenizers = tokenizers_of_run(self.folder, recipe, text, self.report)
+        tokenizers = load_or_train_tokenizers(self.folder, recipe, text, self.report)
         held_out = []
         for spec in recipe.validation:
             held_out_text = read_corpora((spec,), recipe, data, self.report)
@@ -146,13 +146,13 @@ class Run:
             write_text(recipe_path, self.recipe.to_json())
         elif recipe_from_json(recipe_path.read_text(encoding="utf-8"), origin=str(recipe_path)) != self.recipe:
             raise TrainingError(
-                f"{recipe_path} differs from the recipe given. Choose another --run folder for a changed recipe."
+                f"{recipe_path} differs from the given recipe. Choose another --run folder for a changed recipe."
             )
         if not data_path.exists():
             write_text(data_path, json.dumps({"sha256": digest}) + "\n")
         elif json.loads(data_path.read_text(encoding="utf-8"))["sha256"] != digest:
             raise TrainingError(
-                f"{data_path}: the training text has changed since this run began, so it cannot go on. "
+                f"{data_path}: the training text has changed since this run began, so it cannot resume. "
                 "Restore the text, or choose another --run folder."
             )
 
@@ -167,7 +167,7 @@ class Run:
                 self.report(str(error))
                 continue
             self.trainer.restore(groups, progress)
-            self.report(f"{path}: goes on from step {progress.step:,}")
+            self.report(f"{path}: resumes from step {progress.step:,}")
             return
 
     def _planned_end(self) -> tuple[int, int]:
@@ -204,10 +204,10 @@ class Run:
         return until is not None and self.trainer.progress.step >= until
 
     def _report_progress(self, rate: float) -> None:
-        progress, last_report, current_time = self.trainer.progress, self.reported, time.monotonic()
+        progress, last_report, current_time = self.trainer.progress, self.last_report, time.monotonic()
         padded = self.trainer.padded / max(1, self.trainer.words)
         values = self.trainer.pop_mean_losses()
-        self.reported = ProgressMark(current_time, progress.step, progress.tokens)
+        self.last_report = ProgressMark(current_time, progress.step, progress.tokens)
         if not self.processes.first:
             return
         elapsed = current_time - last_report.time
@@ -250,7 +250,7 @@ class Run:
         try:
             save()
         except TrainingError as error:
-            self.report(f"{error} Training goes on meanwhile.")
+            self.report(f"{error} Training continues.")
 
     def _save(self) -> None:
         self.saved_at = time.monotonic()

@@ -27,7 +27,7 @@ def chinese_words(text: str) -> list[str]:
             import jieba
     except ImportError as error:
         raise TrainingError(
-            "Words of Chinese are found by jieba: pip install -r requirements-train.txt. "
+            "Chinese segmentation needs jieba: pip install -r requirements-train.txt. "
             "Or set tokenizer.segmented to false."
         ) from error
     jieba.setLogLevel(logging.ERROR)

@@ -456,7 +456,7 @@ def test_the_account_of_a_word_adds_up_and_names_its_rival(
         sums = [
             float(text.replace("−", "-").lstrip("+= ")) for text in page.locator(".account .sums b").all_inner_texts()
         ]
-        expected = [sum(account.source), sum(account.written), account.constants, account.lead]
+        expected = [sum(account.source), sum(account.prefix), account.constants, account.lead]
         assert sums == pytest.approx(expected, abs=0.06)  # rounded so that the parts add up
         assert sum(sums[:3]) == pytest.approx(sums[3], abs=1e-6)
         bars = [float(text.replace("−", "-")) for text in page.locator(".staircase .number").all_text_contents()]

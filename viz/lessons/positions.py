@@ -138,7 +138,7 @@ def word_experiment(value: ExperimentInput) -> ExperimentResult:
     embedded = value.tensors(EMBEDDED)[EMBEDDED]
     index = longest_token(value)
     token, position, is_concatenated = value.tokens[index], value.values["place"], value.values["joining"] == "beside"
-    result = join_position(embedded[index], position, MAX_LENGTH, beside=is_concatenated, width=CONCATENATED_WIDTH)
+    result = join_position(embedded[index], position, MAX_LENGTH, concatenate=is_concatenated, width=CONCATENATED_WIDTH)
     width = len(result.result)
     rows = np.zeros((3, width), dtype=np.float32)
     rows[0, : len(result.word)] = result.word

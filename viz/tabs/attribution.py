@@ -155,7 +155,7 @@ def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
             ],
             "lead": round(account.lead, 5),
             "source": [round(part, 5) for part in account.source],
-            "written": [round(part, 5) for part in account.written],
+            "prefix": [round(part, 5) for part in account.prefix],
             "constants": round(account.constants, 5),
         }
 

@@ -40,7 +40,7 @@ def test_heads_are_counted_as_on_the_page_and_the_best_is_the_measured_one() -> 
 
 @pytest.mark.parametrize("text", ["3", "3.0", "0.1", "3.7.2", "3.7.1.1", "a.b", "3.-7", ""])
 def test_what_is_no_head_is_said(text: str) -> None:
-    with pytest.raises(CommandError, match="is no head"):
+    with pytest.raises(CommandError, match="is not a head"):
         parse_head(text)
 
 

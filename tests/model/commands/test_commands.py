@@ -348,7 +348,7 @@ def test_effects_prints_the_estimate_beside_the_measured_value(
     [
         (["--word", "not a token"], "is not a token of the translation"),
         (["--rival", "x"], "--rival needs --word"),
-        (["--top", "0"], "--top needs a number"),
+        (["--top", "0"], "--top must be at least 1"),
     ],
 )
 def test_effects_of_a_word_that_is_not_there_are_an_error(

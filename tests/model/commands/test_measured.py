@@ -58,7 +58,7 @@ def test_what_is_current_is_left_alone_and_what_cannot_be_measured_is_told(
     assert [name for name, _ in ran] == ["importance"]
     said = capsys.readouterr().out
     assert f"{ROLES}: current" in said
-    assert f"{RELIABILITY}: stale, give --data" in said
+    assert f"{RELIABILITY}: stale, add --data" in said
     assert main(["measured", "--model", str(folder), "--again", "--list"]) == 1
     assert len(ran) == 1  # a list measures nothing
 
@@ -69,6 +69,6 @@ def test_a_table_that_lacks_a_language_is_told(
     french = folder.rename(folder.parent / "fr-en")
     assert main(["measured", "--model", str(french)]) == 1
     assert not ran
-    assert "mini.tsv has not both languages: give --texts" in capsys.readouterr().out
+    assert "mini.tsv lacks one of the languages: add --texts" in capsys.readouterr().out
     assert main(["measured", "--model", str(french.rename(french.parent / "model"))]) == 2
-    assert "says no two languages" in capsys.readouterr().err
+    assert "does not contain a language pair" in capsys.readouterr().err

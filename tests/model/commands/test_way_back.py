@@ -44,7 +44,7 @@ def test_scores_are_of_what_both_models_choose(tmp_path: Path, capsys: pytest.Ca
 
 def test_without_a_beam_there_is_nothing_to_choose(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", "Ja.", *MODELS, *BACK, "--beam", "1"]) == 2
-    assert "--beam is 1. Widen it." in capsys.readouterr().err
+    assert "--beam is 1. Set it to 2 or more." in capsys.readouterr().err
 
 
 def test_a_rule_is_fitted_to_answers_as_the_page_gives_them() -> None:

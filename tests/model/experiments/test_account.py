@@ -64,14 +64,14 @@ def test_the_parts_and_the_biases_sum_to_the_lead(options: dict[str, object]) ->
     account = word_account(translator, answer, PLACE, RIVAL)
     batch = translator.checker.prepare([answer.request])
     assert batch.source_ids.shape[1] == len(account.source)
-    assert len(account.written) == PLACE + 1
+    assert len(account.prefix) == PLACE + 1
     with torch.inference_mode():
         logits = forced_logits(translator, answer, PLACE + 1, 1)[0, PLACE]
     own = answer.target_tokens[PLACE].id
     assert account.lead == pytest.approx(float(logits[own] - logits[RIVAL]), abs=1e-4)  # freezing changes no value
     assert account.constants == pytest.approx(by_biases(translator, answer, PLACE, RIVAL), abs=1e-4)
     assert abs(account.constants) > 1e-3
-    assert account.lead == pytest.approx(sum(account.source) + sum(account.written) + account.constants, abs=1e-9)
+    assert account.lead == pytest.approx(sum(account.source) + sum(account.prefix) + account.constants, abs=1e-9)
 
 
 def test_a_model_without_biases_has_no_constants() -> None:
@@ -110,7 +110,7 @@ def test_an_untouched_head_and_a_removed_one_have_other_accounts() -> None:
     )
     first, second = (word_account(translator, each, PLACE, RIVAL) for each in (answer, changed))
     assert first.lead != second.lead
-    assert sum(second.source) + sum(second.written) + second.constants == pytest.approx(second.lead, abs=1e-9)
+    assert sum(second.source) + sum(second.prefix) + second.constants == pytest.approx(second.lead, abs=1e-9)
 
 
 @pytest.mark.parametrize(("place", "rival"), [(-1, 0), (99, 0), (0, -1), (0, 10**6)])

@@ -49,7 +49,7 @@ def test_a_full_disk_leaves_the_old_file_whole_and_nothing_beside_it(tmp_path: P
     checkpoints.save_checkpoint(path, GROUPS, RunProgress(step=1), {})
     before = path.read_bytes()
     large = {"model": {"a.weight": torch.randn(211, 499)}}
-    with disk_of(8192), pytest.raises(TrainingError, match=r"cannot be written: .*What was there before is whole"):
+    with disk_of(8192), pytest.raises(TrainingError, match=r"cannot be written: .*The previous file is intact"):
         checkpoints.save_checkpoint(path, large, RunProgress(step=2), {})
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
@@ -74,7 +74,7 @@ def test_a_broken_file_is_named_with_what_to_do(tmp_path: Path, content: bytes |
     path = tmp_path / "step-00000001.safetensors"
     checkpoints.save_checkpoint(path, GROUPS, RunProgress(step=1), {})
     path.write_bytes(path.read_bytes()[:-40] if content == "cut" else content)  # type: ignore[arg-type]
-    with pytest.raises(TrainingError, match=r"step-00000001.* is no whole training checkpoint.*Remove it"):
+    with pytest.raises(TrainingError, match=r"step-00000001.* is not a complete training checkpoint.*Remove it"):
         checkpoints.load_checkpoint(path)
 
 

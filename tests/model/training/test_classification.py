@@ -174,10 +174,10 @@ def test_tokens_that_are_left_out_tell_nothing_and_the_end_stays() -> None:
         ({"task": "poetry"}, "task must be one of: translation, classification"),
         ({"tokenizer": {"shared": False}}, "tokenizer.shared must be true"),
         ({"tokenizer": {"source_dropout": 0.1}}, "source_dropout is for translation"),
-        ({"noise": {"left_out": 1.0}}, r"noise.left_out is 1, but must lie in \[0, 1\)"),
+        ({"noise": {"left_out": 1.0}}, r"noise.left_out is 1, but must be in \[0, 1\)"),
         ({"model": {"encoder_layers": 2}}, "encoder_layers"),
         ({"model": {"vocabulary": 7}}, "the tokenizer decides that"),
-        ({"start": "a", "vectors_from": "b"}, "Name one of them"),
+        ({"start": "a", "vectors_from": "b"}, "Set one of them"),
     ],
 )
 def test_impossible_recipes_are_refused(fields: dict[str, Any], complaint: str) -> None:
@@ -223,7 +223,7 @@ def test_fewer_numbers_keep_what_tells_most_words_apart() -> None:
 
 def test_word_vectors_narrower_than_the_model_or_missing_are_refused(tmp_path: Path) -> None:
     recipe, tokenizers, model = of_the_toy(1024)
-    with pytest.raises(TrainingError, match="Make d_model at most as large"):
+    with pytest.raises(TrainingError, match="Lower d_model to this size"):
         load_word_vectors(model, recipe, tokenizers)
     missing = make_recipe(**(FIELDS | {"vectors_from": str(tmp_path)}))
     with pytest.raises(TrainingError, match="vectors_from"):
@@ -249,13 +249,13 @@ def test_a_recipe_of_a_classifier_travels_as_json() -> None:
 def test_strange_labels_are_named(tmp_path: Path) -> None:
     path = tmp_path / "reviews.tsv"
     path.write_text("label\ttext\n1\tfine\n5\tvery fine\n", encoding="utf-8")
-    with pytest.raises(TrainingError, match="holds the label '5'"):
+    with pytest.raises(TrainingError, match="contains the label '5'"):
         read_labelled(path)
     path.write_text("1\tfine\n", encoding="utf-8")
     with pytest.raises(TrainingError, match="must begin with the line"):
         read_labelled(path)
     path.write_text("label\ttext\n", encoding="utf-8")
-    with pytest.raises(TrainingError, match="holds no text"):
+    with pytest.raises(TrainingError, match="contains no text"):
         read_labelled(path)
     path.write_text("label\ttext\n3\tfine\n", encoding="utf-8")
     (tmp_path / "recipe.json").write_text(recipe_text(**FIELDS), encoding="utf-8")

@@ -114,7 +114,7 @@ def write_cut(folder: Path) -> None:
         (write_longer, "a", "a.en ends first"),
         (write_latin, "a", "is not UTF-8"),
         (write_cut, "b", "damaged or cut short"),
-        (write_latin, "absent", "is not there. Check its name"),
+        (write_latin, "absent", "does not exist. Check its name"),
     ],
 )
 def test_faulty_files_are_named(tmp_path: Path, write: Callable[[Path], None], source: str, complaint: str) -> None:

@@ -101,7 +101,7 @@ def test_a_set_is_announced_fetched_and_unpacked_once(server: Server, tmp_path: 
 def test_a_broken_off_file_goes_on_where_it_stopped(server: Server, tmp_path: Path, ranges: bool) -> None:
     body = zipped()
     server.content["deu-eng.zip"], server.limit, server.ranges = body, 53, ranges
-    with pytest.raises(TrainingError, match=r"The connection failed.*start the same command again to go on"):
+    with pytest.raises(TrainingError, match=r"The connection failed.*repeat the command to resume"):
         download_dataset(pairs_at(server), tmp_path, lambda _: None)
     assert (tmp_path / "pairs" / "deu-eng.zip.part").stat().st_size == 53
     assert not (tmp_path / "pairs" / "deu-eng.zip").exists()
@@ -135,16 +135,16 @@ def test_other_content_than_known_is_refused_and_removed(
 
 def test_what_is_no_archive_is_named(server: Server, tmp_path: Path) -> None:
     server.content["deu-eng.zip"] = b"<html>Please log in</html>"
-    with pytest.raises(TrainingError, match=r"deu-eng\.zip is damaged or not what was expected.*Delete it"):
+    with pytest.raises(TrainingError, match=r"deu-eng\.zip is damaged or unexpected.*Delete it"):
         download_dataset(pairs_at(server), tmp_path, lambda _: None)
 
 
 def test_a_moved_file_and_no_network_say_what_to_do(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match=r"answers 404.*look at http://page.*by hand"):
+    with pytest.raises(TrainingError, match=r"returned 404.*look at http://page.*by hand"):
         download_dataset(pairs_at(server), tmp_path, lambda _: None)
     nowhere = DatasetFile("http://127.0.0.1:9/deu-eng.zip")  # nobody listens there
     offline = PublicDataset("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
-    with pytest.raises(TrainingError, match=r"Without a network, fetch http://127\.0\.0\.1:9/deu-eng\.zip on another"):
+    with pytest.raises(TrainingError, match=r"a network, download http://127\.0\.0\.1:9/deu-eng\.zip on another"):
         download_dataset(offline, tmp_path, lambda _: None)
 
 
@@ -190,5 +190,5 @@ def test_every_known_set_says_licence_size_and_page() -> None:
         assert each.licence
         assert each.size
         assert all(file.url.startswith("https://") for file in each.files)
-    with pytest.raises(TrainingError, match=r"There is no set 'wikipedia'\. Known are: multi30k"):
+    with pytest.raises(TrainingError, match=r"There is no dataset 'wikipedia'\. Available are: multi30k"):
         find_dataset("wikipedia")

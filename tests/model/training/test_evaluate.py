@@ -53,7 +53,7 @@ def test_confusion_and_accuracy_by_hand() -> None:
     assert result.confusion.tolist() == [[2, 1], [1, 1]]
     assert result.accuracy == pytest.approx(3 / 5)
     assert "accuracy 60.00% of 5 texts" in str(result)
-    with pytest.raises(TrainingError, match="Label 2 is none of the 2 classes"):
+    with pytest.raises(TrainingError, match="Label 2 is not one of the 2 classes"):
         confusion_matrix([2], [0], ["negative", "positive"])
     with pytest.raises(TrainingError, match="2 labels, but 1 predictions"):
         confusion_matrix([0, 1], [0], ["negative", "positive"])

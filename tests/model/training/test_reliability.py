@@ -75,7 +75,7 @@ def test_area_and_calibration_by_hand() -> None:
     bins = calibration([0.1, 0.15, 0.85, 1.0], [False, True, True, True])
     assert [(each.answers, each.right) for each in bins] == [(2, 0.5), (1, 1.0), (1, 1.0)]
     assert calibration_error(bins) == pytest.approx((2 * 0.375 + 0.15 + 0) / 4)
-    with pytest.raises(TrainingError, match="An area needs"):
+    with pytest.raises(TrainingError, match="The area under the curve needs"):
         roc_auc([0.5], [True])
     with pytest.raises(TrainingError, match="A rule needs"):
         fit_logistic([{"mean": 1.0}], [True], ("mean",))

@@ -177,7 +177,7 @@ def test_a_full_disk_in_the_middle_costs_a_checkpoint_but_not_the_run(
 
     monkeypatch.setattr(checkpoints, "save_checkpoint", full_at_first)
     assert run.train()
-    assert "no room. Training goes on meanwhile." in capsys.readouterr().out
+    assert "no room. Training continues." in capsys.readouterr().out
     assert [path.stem[-1] for path in checkpoints.list_checkpoints(tmp_path)] == ["3", "4", "5"]
 
 
@@ -185,7 +185,7 @@ def test_a_changed_recipe_or_corpus_is_refused(tmp_path: Path) -> None:
     recipe = make_recipe(steps=1)
     data = first_lines(tmp_path, 20)
     make_run(recipe, data, tmp_path / "run")
-    with pytest.raises(TrainingError, match="differs from the recipe given"):
+    with pytest.raises(TrainingError, match="differs from the given recipe"):
         make_run(dataclasses.replace(recipe, seed=2), data, tmp_path / "run")
     first_lines(tmp_path, 21)
     with pytest.raises(TrainingError, match="the training text has changed"):
@@ -197,7 +197,7 @@ def test_a_broken_newest_checkpoint_is_passed_over(tmp_path: Path, capsys: pytes
     make_run(recipe, CORPORA, tmp_path, checkpoint_minutes=0.0).train()
     checkpoints.checkpoint_path(tmp_path, 5).write_bytes(b"cut short")
     assert make_run(recipe, CORPORA, tmp_path).trainer.progress.step == 4
-    assert "is no whole training checkpoint" in capsys.readouterr().out
+    assert "is not a complete training checkpoint" in capsys.readouterr().out
 
 
 def test_early_stopping_keeps_the_best_weights(tmp_path: Path) -> None:
@@ -358,12 +358,12 @@ def test_a_start_that_does_not_fit_into_a_deeper_model_is_refused_in_words(
     tmp_path: Path, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     data = first_model(tmp_path, steps=1, model=MODEL | first)
-    with pytest.raises(TrainingError, match=r"has other sizes than the recipe's model\. Give both the same"):
+    with pytest.raises(TrainingError, match=r"has other sizes than the recipe's model\. They must be equal"):
         make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | second), data, tmp_path / "second")
 
 
 def test_a_missing_start_is_noticed_before_any_text_is_read(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match=r"none is where .* begins, but there is no model"):
+    with pytest.raises(TrainingError, match=r"starts from .*none, but there is no model"):
         make_run(make_recipe(start=str(tmp_path / "none")), tmp_path / "no data", tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -376,7 +376,7 @@ def test_a_run_without_sacrebleu_says_so_and_gives_losses_alone(
     recipe = make_recipe(steps=2, validate_every=1)
     make_run(dataclasses.replace(recipe, validation=recipe.corpora), data, tmp_path / "run").train()
     said = capsys.readouterr()
-    assert (said.out + said.err).count("requirements-train.txt brings sacreBLEU") == 1
+    assert (said.out + said.err).count("requirements-train.txt installs sacreBLEU") == 1
     rows = (tmp_path / "run" / "validation.csv").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 3
     assert all(row.split(",")[3] for row in rows[1:])

@@ -51,7 +51,7 @@ def test_a_resumed_trainer_ends_with_the_weights_of_an_unbroken_one(
 
 def test_a_checkpoint_of_another_model_is_refused() -> None:
     other = make_trainer(make_recipe(model=MODEL | {"d_ff": 29}))
-    with pytest.raises(TrainingError, match="another model than the recipe asks for"):
+    with pytest.raises(TrainingError, match="a different model from the recipe"):
         make_trainer(make_recipe()).restore(other.tensors(), other.progress)
 
 

@@ -132,7 +132,7 @@ def test_the_process_says_moments_as_plain_values() -> None:
     said: list[dict[str, object]] = []
     train([{"layers": 1, "heads": 2, "d_model": 16}], said.append)
     assert [each["what"] for each in said] == ["begun", *["moment"] * 28, "done"]
-    with pytest.raises(TrainingError, match="side by side"):
+    with pytest.raises(TrainingError, match="from 1 to 2"):
         train([{}] * 3, said.append)
 
 

@@ -124,7 +124,9 @@ def test_a_flow_counts_for_each_token_of_the_word_and_too_large_a_one_is_refused
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translation = service.translate(service.check(FIRST))
-    graph = len(attention_rollout._graph(attention_rollout.mixing_of_attention(translation.attention), 1).ends) // 2
+    graph = (
+        len(attention_rollout._build_graph(attention_rollout.mixing_of_attention(translation.attention), 1).ends) // 2
+    )
     monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", graph * len(source_words(translation)))
     assert "scores" in hear(method_function(service), method="flow", places=[1])
     told = hear(method_function(service), method="flow", places=[1, 2])
@@ -192,8 +194,8 @@ def test_the_account_that_the_page_hears_is_the_models(service: Service) -> None
     assert heard["rival"]["id"] == others[0].id
     assert [rival["id"] for rival in heard["rivals"]] == [other.id for other in others[:MAX_RIVALS]]
     assert heard["source"] == pytest.approx(own.source, abs=1e-5)
-    assert heard["written"] == pytest.approx(own.written, abs=1e-5)
-    assert heard["lead"] == pytest.approx(sum(heard["source"]) + sum(heard["written"]) + heard["constants"], abs=1e-4)
+    assert heard["prefix"] == pytest.approx(own.prefix, abs=1e-5)
+    assert heard["lead"] == pytest.approx(sum(heard["source"]) + sum(heard["prefix"]) + heard["constants"], abs=1e-4)
     other = hear(account_function(service), place=1, rival=others[1].id)
     assert other["rival"]["id"] == others[1].id
     assert other["lead"] != heard["lead"]

@@ -1,5 +1,5 @@
-// "Why sleeping and not asleep?": the lead of a word over a rival as a staircase: what each source word, each word written
-// before and the model's constants added. On a phone it is a list.
+// "Why sleeping and not asleep?": the lead of a word over a rival as a staircase of the contributions of each source word,
+// each word written before, and the model's biases. On a phone it is a list.
 
 import { axes, formatSigned, twoDecimals } from '../core/map-view.js';
 import { callLatest } from '../core/boot.js';
@@ -11,7 +11,7 @@ const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, o
 const GAP = 0.8; // empty steps between two groups
 const LETTER_WIDTH = 7; // pixels; names that are wider than a step are turned
 
-/** Rounds parts so that what is printed adds up to the rounded total: the largest remainders are rounded up. */
+/** Rounds parts so that they add up to the rounded total: the largest remainders are rounded up. */
 export function roundParts(parts, digits = 2) {
   const unit = 10 ** digits;
   const scaled = parts.map((part) => part * unit);
@@ -23,15 +23,15 @@ export function roundParts(parts, digits = 2) {
 }
 
 /** The sums of token values per word: {label, value, special}. */
-export function wordParts(translation, { source, written }, place) {
+export function wordParts(translation, { source, prefix }, place) {
   const items = (axis) => axes(translation, 'cross', { words: true, special: true })[axis];
   const total = (values, places) => places.reduce((all, each) => all + values[each], 0);
   const words = items('columns').map(({ label, places, special }) => ({ label, special, value: total(source, places) }));
-  const start = { label: translation.previousToken('cross', 0).label, special: true, value: written[0] };
+  const start = { label: translation.previousToken('cross', 0).label, special: true, value: prefix[0] };
   const before = items('rows')
     .map(({ label, places, special }) => ({ label, special, places: places.filter((each) => each < place) }))
     .filter(({ places }) => places.length)
-    .map(({ label, special, places }) => ({ label, special, value: total(written.slice(1), places) }));
+    .map(({ label, special, places }) => ({ label, special, value: total(prefix.slice(1), places) }));
   return { words, before: [start, ...before] };
 }
 

@@ -128,7 +128,7 @@ def what_stands_beside_leaves_the_word(asked: Asked) -> None:
         3 * torch.nn.Linear(columns, width).weight.numel() for columns in (width, width + CONCATENATED_WIDTH)
     )
     assert found.numbers["extra"] == f"{wide - narrow:,}"
-    one = join_position(np.ones(4, dtype=np.float32), 2, 5, beside=True, width=2)
+    one = join_position(np.ones(4, dtype=np.float32), 2, 5, concatenate=True, width=2)
     np.testing.assert_allclose(one.similarities_by_position[2], 1.0)
 
 
