@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.checkpoints.checksums import markdown_file_list
 from headlight.model.checkpoints.reports import REPORTS
-from headlight.model.commands.heads import HeadReading, count_heads, in_words, links_table, sum_counts
+from headlight.model.commands.heads import HeadReading, count_heads, links_table, render_section, sum_counts
 from headlight.model.commands.measured import FAITHFULNESS, is_up_to_date
 from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.core.transformer import Transformer
@@ -220,7 +220,7 @@ def test_the_card_tells_of_the_heads_that_heads_json_has(name: str) -> None:
     kept = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"]
     table = links_table(*name.split("-"))
     sentences = len(table.read_text(encoding="utf-8").splitlines()) - 1
-    section = in_words(kept, name, table.name, sentences)
+    section = render_section(kept, name, table.name, sentences)
     assert section.strip() in (MODELS / name / "README.md").read_text(encoding="utf-8")
 
 
