@@ -184,7 +184,7 @@ def test_a_table_is_read_in_both_directions() -> None:
     assert back[0].source == there[0].target
     assert back[0].gold.sure == reverse_links(there[0].gold.sure) != there[0].gold.sure
     assert links_table("en", "zh") == links_table("zh", "en") == LINKS_FOLDER / "zh-en.tsv"
-    with pytest.raises(CommandError, match="No links between 'fr' and 'en'"):
+    with pytest.raises(CommandError, match="no links between 'fr' and 'en'"):
         links_table("fr", "en")
 
 
@@ -266,7 +266,7 @@ def test_the_command_prints_the_best_head_first_and_writes_the_chosen(
     assert main(["heads", "--model", str(folder), *short, "--output", str(tmp_path / "heads.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
     rates = [
-        float(line.split()[3]) for line in lines[3 : lines.index("Chosen by every other sentence, told by the rest:")]
+        float(line.split()[3]) for line in lines[3 : lines.index("Chosen on every other sentence, measured on the rest:")]
     ]
     assert rates == sorted(rates)
     kept = json.loads((tmp_path / "heads.json").read_text(encoding="utf-8"))["heads"]
