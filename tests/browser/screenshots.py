@@ -61,7 +61,7 @@ def lines(page: Page) -> None:
 
 
 def change(page: Page) -> None:
-    """What if: the worth of every head, with the one that aligns words and the costliest off, and a third looked at."""
+    """Change: the loss without each head, with two heads off."""
     choose_panel(page, "whatif")
     page.click(".headlight-whatif .importance button")
     page.wait_for_selector(".headlight-whatif .importance [role=status]:has-text('most important')")
@@ -69,8 +69,6 @@ def change(page: Page) -> None:
     page.wait_for_selector(".headlight-whatif .total:not(.unchanged)")
     page.click('.headlight-whatif .thumb[data-layer="2"][data-head="2"]')
     page.wait_for_timeout(3000)  # the answer of both
-    page.click(".headlight-whatif .brushes button:has-text('inspect')")
-    page.click('.headlight-whatif .thumb[data-layer="1"][data-head="4"]')
     page.evaluate("scrollTo(0, 0)")
 
 

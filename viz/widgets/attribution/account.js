@@ -77,8 +77,8 @@ export class Account {
     if (this.answer)
       this.draw(); // in another language
     else {
-      for (const part of [this.title, this.rivals, this.sentence, this.sums, this.picture]) replace(part);
-      this.note.textContent = t('account_loading');
+      for (const part of [this.title, this.rivals, this.sums, this.picture, this.note]) replace(part);
+      this.sentence.textContent = t('account_loading');
     }
   }
 
