@@ -265,9 +265,8 @@ def test_the_command_prints_the_best_head_first_and_writes_the_chosen(
     short = ["--links", str(LINKS_FOLDER / "de-en-short.tsv")]
     assert main(["heads", "--model", str(folder), *short, "--output", str(tmp_path / "heads.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    rates = [
-        float(line.split()[3]) for line in lines[3 : lines.index("Chosen on every other sentence, measured on the rest:")]
-    ]
+    end = lines.index("Chosen on every other sentence, measured on the rest:")
+    rates = [float(line.split()[3]) for line in lines[3:end]]
     assert rates == sorted(rates)
     kept = json.loads((tmp_path / "heads.json").read_text(encoding="utf-8"))["heads"]
     assert [each["chosen_by"] for each in kept] == sorted(each["chosen_by"] for each in kept)
