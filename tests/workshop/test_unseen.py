@@ -34,5 +34,5 @@ def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="is not there"):
+    with pytest.raises(TrainingError, match="does not exist"):
         list(new_lines([tmp_path / "nothing"], [], 2, 80))

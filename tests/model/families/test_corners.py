@@ -321,7 +321,7 @@ def test_a_rule_that_is_not_known_is_left_out_and_said(
     assert len(ours.generation_defaults.left_out[0]) < 80
     assert ids_of(ours.translate_batch(TEXTS)) == ids_of(translator(opus).translate_batch(TEXTS))
     assert main(["translate", "--model", str(folder), "--device", "cpu", TEXTS[0]]) == 0
-    assert f"not known here and are left out: {said}" in capsys.readouterr().err
+    assert f"omits rules of this model that it does not support: {said}" in capsys.readouterr().err
     assert main(["import", str(folder), str(tmp_path / "ours")]) == 0
     assert said in (tmp_path / "ours" / "README.md").read_text()
     assert translator(tmp_path / "ours").generation_defaults.left_out == ours.generation_defaults.left_out
