@@ -91,6 +91,7 @@ DRAWN = {
     "why": ".stream tfoot",
     "sentiment": ".plot .main-svg",
     "models": "tr.model",
+    "own": ".file-picker button",
 }
 
 
@@ -98,11 +99,22 @@ def choose_panel(page: Page, name: str) -> None:
     """Click on the view that has a panel, and on the panel below it; See opens its second one from the models' menu."""
     view = next(view for view, panels in VIEWS.items() if name in panels)
     page.locator(".tabs button").nth(list(VIEWS).index(view)).click()
-    if name == "beside":
+    if name in ("beside", "own"):
         page.click(".models-picker .opens")
-        page.click(".menu-link[data-word=tab_beside]")
-    elif len(VIEWS[view]) > 1 and name != "heads":
+        page.click(f".menu-link[data-word=tab_{name}]")
+    elif name in ("positions", "sentiment"):  # the lessons about them open them
+        page.wait_for_selector(".lesson-list:visible, .lesson:visible")
+        for back in page.locator(".lesson .crumb .link:visible").all():  # out of an open lesson
+            back.click()
+        page.click(f".explorer-link[data-tab={name}]")
+    elif len(VIEWS[view]) > 1 and name not in ("heads", "learn"):
         page.click(f".subtabs [aria-controls=panel-{name}]")
+
+
+def switch_language(page: Page, language: str) -> None:
+    """Click the button of a language; the language of the page has none."""
+    page.locator(f".top [lang={language}]").or_(page.locator(f"html[lang^={language}] .top .segments")).click()
+    page.wait_for_selector(f"html[lang^={language}]", state="attached")
 
 
 def open_tab(page: Page, name: str) -> None:

@@ -13,7 +13,7 @@ from headlight.model.phrases import phrases
 from headlight.viz.backends import cluster_backend
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
-from tests.browser.acting import settled, translate, translation
+from tests.browser.acting import settled, switch_language, translate, translation
 from tests.browser.conftest import visiting
 from tests.viz.backends.machine import Machine, served
 
@@ -74,7 +74,7 @@ def test_machines_that_are_away_are_told_of_and_waited_for_without_a_reload(
         button = page.locator(".translate .go")
         for language, width in (("en", 1280), ("zh", 360)):
             page.set_viewport_size({"width": width, "height": 800})
-            page.click(f".top [lang={language}]")
+            switch_language(page, language)
             ask(page, SECOND)
             said = phrases(language)
             expect(error).to_have_text(said["error_cluster_gone"])

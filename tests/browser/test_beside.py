@@ -63,8 +63,8 @@ def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit,
     np.testing.assert_allclose(difference, first - second, atol=1e-6)
     ranked = [float(share) for share in page.locator(f"{TAB} .rank .numeric").all_inner_texts()]
     assert ranked == sorted(ranked, reverse=True)
-    assert ranked[0] == pytest.approx(shared(first, second), abs=6e-3)  # B shows the head that is most like A's
-    assert page.inner_text(f"{TAB} .shares").startswith(f"{ranked[0]:.2f} shared attention per row")
+    assert ranked[0] == pytest.approx(shared(first, second), abs=6e-4)  # B shows the head that is most like A's
+    assert page.inner_text(f"{TAB} .shares").startswith(f"{ranked[0]:.3f} shared attention per row")
     # A head of B is chosen, stays, and follows again.
     follow = page.locator(f"{TAB} .pin")
     expect(follow).to_have_attribute("aria-pressed", "true")

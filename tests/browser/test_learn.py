@@ -11,7 +11,17 @@ from playwright.sync_api import Page, expect
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.service.examples import EXAMPLES
-from tests.browser.acting import at_rest, choose_panel, hold_calls, let_calls, open_tab, resize, state, translate
+from tests.browser.acting import (
+    at_rest,
+    choose_panel,
+    hold_calls,
+    let_calls,
+    open_tab,
+    resize,
+    state,
+    switch_language,
+    translate,
+)
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -39,7 +49,7 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     assert {"lessons.js", "lessons.css"} <= {each.split()[0].rpartition("/")[2] for each in asked}
     page.click(".lesson-row[data-lesson=walk]")
     for language in ("en", "zh"):
-        page.click(f".top [lang={language}]")
+        switch_language(page, language)
         for step in WALK.steps:
             arrived(page, step.name)
             table = phrases(language)

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 import headlight
 from headlight.model.records import Translation
 from headlight.viz.figure_phrases import phrase
+from tests.browser.acting import held, open_tab
 from tests.browser.conftest import Visit
 from tests.model.recordings.test_reading import softmax
 
@@ -20,8 +21,8 @@ NAMES = ["the", "cat", "sat", "on", "a", "<b>mat</b>", "</s>"]
 
 
 def table(page: Page) -> np.ndarray:
-    page.locator(".own-file button[data-view=numbers]").click()
-    rows = page.locator(".own-file .numbers tbody").evaluate(
+    page.locator(".headlight-own-file button[data-view=numbers]").click()
+    rows = page.locator(".headlight-own-file .numbers tbody").evaluate(
         "(body) => [...body.querySelectorAll('tr[aria-rowindex]')].map((row) => "
         "[...row.querySelectorAll('td')].map((cell) => cell.textContent))"
     )
@@ -41,32 +42,32 @@ def archive(**arrays: np.ndarray) -> bytes:
 @pytest.mark.journey
 def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, example: Translation) -> None:
     asked: list[str] = []
-    page.locator(".own-file summary").click()
+    open_tab(page, "own")
     page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
     weights = softmax((2, 3, 7, 7), mask=np.tri(7))
     headlight.show(weights, tokens=NAMES).save(folder / "own.npz")
-    file = page.locator(".own-file input[type=file]")
+    file = page.locator(".headlight-own-file input[type=file]")
     file.set_input_files(folder / "own.npz")
-    expect(page.locator(".own-file .recorded-name")).to_have_text("own")
-    assert page.locator(".own-file .strips .token").all_inner_texts() == NAMES
+    expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("own")
+    assert page.locator(".headlight-own-file .strips .token").all_inner_texts() == NAMES
     np.testing.assert_array_equal(table(page), np.where(np.tri(7) > 0, rounded(weights[0, 0]), np.nan))
     # Keys are for the view that is in use: the page's own head stays.
-    page.locator(".own-file .thumb[data-layer='1'][data-head='1']").click()
-    before = page.locator(".explorer .topline h2").first.inner_text()
+    page.locator(".headlight-own-file .thumb[data-layer='1'][data-head='1']").click()
+    before = page.locator("#panel-heads .topline h2").first.inner_text()
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".own-file .topline h3")).to_have_text("Layer 2 · Head 3")
-    assert page.locator(".explorer .topline h2").first.inner_text() == before
+    expect(page.locator(".headlight-own-file .topline h3")).to_have_text("Layer 2 · Head 3")
+    assert page.locator("#panel-heads .topline h2").first.inner_text() == before
     np.testing.assert_array_equal(table(page), np.where(np.tri(7) > 0, rounded(weights[1, 2]), np.nan))
     # What this page exports, it opens again; JSON as well, stored and with rows that sum to less.
     headlight.show(example).save(folder / "page.json")
     file.set_input_files(folder / "page.json")
-    expect(page.locator(".own-file .recorded-name")).to_have_text("page")
-    assert page.locator(".own-file .kinds button").count() == 3
+    expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("page")
+    assert page.locator(".headlight-own-file .kinds button").count() == 3
     np.testing.assert_array_equal(table(page), rounded(example.attention.cross[0, 0]))
     halved = io.BytesIO()
     np.savez(halved, self=softmax((1, 1, 2, 2)) / 2)
     file.set_input_files({"name": "half.npz", "mimeType": "", "buffer": halved.getvalue()})
-    expect(page.locator(".own-file .remarks")).to_contain_text("2 rows do not sum to 1")
+    expect(page.locator(".headlight-own-file .remarks")).to_contain_text("2 rows do not sum to 1")
     # What is none is refused in words; maps of another file never stand below them.
     good = softmax((1, 1, 2, 2))
     wrong: dict[str, bytes] = {
@@ -83,18 +84,18 @@ def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, 
     said = {"kind": "Self-attention", "shape": "1 × 2 × 2", "first": 1, "second": 2, "type": "<c8", "names": "other"}
     for word, content in wrong.items():
         file.set_input_files({"name": f"{word}.npz", "mimeType": "", "buffer": content})
-        expect(page.locator(".own-file .error")).to_have_text(phrase(f"opened_{word}", **said))
-        expect(page.locator(".own-file .recorded-name")).to_have_count(0)
+        expect(page.locator(".headlight-own-file .error")).to_have_text(phrase(f"opened_{word}", **said))
+        expect(page.locator(".headlight-own-file .recorded-name")).to_have_count(0)
     bomb = io.BytesIO()
     np.savez_compressed(bomb, self=np.zeros((1, 1, 7000, 7000), dtype=np.float32))
     file.set_input_files({"name": "bomb.npz", "mimeType": "", "buffer": bomb.getvalue()})
-    expect(page.locator(".own-file .error")).to_have_text(phrase("opened_too_large", limit=160))
+    expect(page.locator(".headlight-own-file .error")).to_have_text(phrase("opened_too_large", limit=160))
     assert not [each for each in asked if not each.startswith("GET")], asked
 
 
 def test_a_file_as_transformers_names_and_shapes_it_is_opened(page: Page) -> None:
-    page.locator(".own-file summary").click()
-    file = page.locator(".own-file input[type=file]")
+    open_tab(page, "own")
+    file = page.locator(".headlight-own-file input[type=file]")
     layers = softmax((2, 1, 6, 7, 7))  # outputs.attentions: one array a layer, with a batch of one
     for name, arrays in {
         "stacked": {"attentions": layers},
@@ -103,24 +104,47 @@ def test_a_file_as_transformers_names_and_shapes_it_is_opened(page: Page) -> Non
         "one": {"attentions": layers[0]},
     }.items():
         file.set_input_files({"name": f"{name}.npz", "mimeType": "", "buffer": archive(**arrays)})
-        expect(page.locator(".own-file .recorded-name")).to_have_text(name)
+        expect(page.locator(".headlight-own-file .recorded-name")).to_have_text(name)
         np.testing.assert_array_equal(table(page), rounded(layers[0, 0, 0]))
     file.set_input_files(
         {"name": "own.json", "mimeType": "", "buffer": json.dumps({"attentions": layers.tolist()}).encode()}
     )
-    expect(page.locator(".own-file .recorded-name")).to_have_text("own")
+    expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("own")
     np.testing.assert_array_equal(table(page), rounded(layers[0, 0, 0]))
 
 
 @pytest.mark.parametrize(("locale", "says"), [("en-US", "Choose a file"), ("zh-CN", "选择文件")])
 def test_the_button_that_chooses_a_file_speaks_the_pages_language(visit: Visit, locale: str, says: str) -> None:
     page = visit(locale=locale)
-    page.locator(".own-file summary").click()
-    button = page.locator(".own-file .file-picker button")
+    open_tab(page, "own")
+    button = page.locator(".headlight-own-file .file-picker button")
     expect(button).to_have_text(says)
     with page.expect_file_chooser() as chosen:
         button.click()
     chosen.value.set_files({"name": "own.npz", "mimeType": "", "buffer": archive(self=softmax((1, 1, 2, 2)))})
-    expect(page.locator(".own-file .recorded-name")).to_have_text("own")
+    expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("own")
     shown = page.locator("input[type=file]").evaluate_all("(all) => all.filter((it) => it.checkVisibility()).length")
     assert shown == 0  # a browser's own button says its words in the browser's language
+
+
+def test_the_sample_holds_the_encoders_weights_and_opens_again_when_it_is_dropped(page: Page) -> None:
+    open_tab(page, "own")
+    page.get_by_role("button", name=phrase("own_sample")).click()
+    expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("sample")
+    weights = held(page, "encoder")
+    np.testing.assert_allclose(table(page), weights[0, 0], atol=6e-4)  # three decimals
+    with page.expect_download() as saved:
+        page.get_by_role("button", name=phrase("own_save_sample")).click()
+    content = Path(saved.value.path()).read_text()
+    np.testing.assert_allclose(np.array(json.loads(content)["attentions"]), weights, atol=1e-6)
+    page.locator(".panel-row .link").click()
+    page.evaluate(
+        """(content) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([content], 'dropped.json'));
+          document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+        }""",
+        content,
+    )
+    expect(page.locator(".headlight-own-file .recorded-name")).to_have_text("dropped")
+    assert not page.locator(".headlight.translate").is_visible()

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import headlight
-from tests.browser.acting import drawn, modules, resize, settled, state, title, translate, translation
+from tests.browser.acting import drawn, modules, resize, settled, state, switch_language, title, translate, translation
 from tests.browser.conftest import Visit
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
@@ -136,5 +136,5 @@ def test_nothing_jumps_while_a_translation_arrives(page: Page) -> None:
 def test_the_last_line_says_the_version(visit: Visit) -> None:
     page = visit()
     for language in ("en", "zh"):
-        page.click(f".top [lang={language}]")
+        switch_language(page, language)
         expect(page.locator(".last-line .licence")).to_contain_text(f"Headlight {headlight.__version__} · ")

@@ -118,7 +118,7 @@ def works(place: Page | Frame) -> None:
     translate(place, "Die Katze schläft.")
     assert translation(place) == "The cat is sleeping."
     place.click('.tabs button:has-text("Learn")')
-    place.click('.subtabs button:has-text("Positions")')
+    place.click(".explorer-link[data-tab=positions]")
     place.wait_for_selector("#panel-positions .main-svg")
 
 

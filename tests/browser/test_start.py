@@ -138,10 +138,13 @@ def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: 
     expect(page.locator(".top .line")).to_have_text(phrases("zh")["line"])
 
 
-def test_who_does_not_want_the_steps_is_not_asked_again(visit: Visit) -> None:
+def test_who_skips_the_steps_is_not_asked_again(visit: Visit) -> None:
     page = visit(greeted=False, width=1440)  # narrow pages offer the steps without a question
     before = places(page)
-    page.get_by_role("button", name=phrases("en")["start_refuse"]).click()
+    expect(page.locator(".tour-offer")).to_contain_text(phrases("en")["start_offer"])
+    page.get_by_role("button", name="Start here").first.click()
+    page.locator(f"{CARD} .link").first.click()
+    expect(page.locator(".tour-offer")).to_be_hidden()
     expect(page.locator(".top .line")).to_have_text(phrases("en")["line"])
     assert places(page) == before
     page.reload()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from headlight.viz.figure_phrases import phrases
-from tests.browser.acting import open_tab, translate
+from tests.browser.acting import open_tab, switch_language, translate
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -46,7 +46,7 @@ def apart(term: Locator, card: Locator) -> bool:
 def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_typed(page: Page) -> None:
     translate(page, "Der Token attention head layer softmax.")
     for language in ("en", "zh"):
-        page.click(f".top [lang={language}]")
+        switch_language(page, language)
         for tab in TABS:
             open_tab(page, tab)
             assert explained(page, tab, language) or tab == "learn"
@@ -59,8 +59,8 @@ def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_type
 
 def test_a_meaning_comes_with_the_pointer_the_focus_and_a_key_and_goes_with_escape(page: Page) -> None:
     explained(page, "heads", "en")
-    term, card = page.locator("#panel-heads .term[data-term=layer]"), page.locator(CARD)
-    says = phrases("en")["term_layer_says"]
+    term, card = page.locator("#panel-heads .term[data-term=head]"), page.locator(CARD)
+    says = phrases("en")["term_head_says"]
     expect(card).to_be_hidden()
     term.hover()
     expect(card).to_contain_text(says)

@@ -106,7 +106,7 @@ def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
     thumb(page, 0, 3)
     expect(says).to_have_text("Translating without Cross L1·H4…")
     thumb(page, 1, "mean")
-    expect(says).to_have_text("Translating without Cross L1·H4, Cross layer 2…")
+    expect(says).to_have_text("Translating without Cross L1·H4, layer 2…")
     let_calls(page)
     told(page)
     expect(says).to_contain_text("The translation changes")

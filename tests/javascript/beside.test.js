@@ -168,3 +168,19 @@ test('the way back reads the answer; the same model reads the sentence and searc
   assert.deepEqual(secondRequest({ models, beam: 8 }, translation), { text: 'Der Hund', model: 'other', target: 'The dog' });
   Object.assign(state, { beside: '', besideSame: false });
 });
+
+test('a row names the word that both sides read, and none where they read different ones', () => {
+  const answer = (targets) =>
+    new Translation(answered({ sources: ['Hund', '</s>'], targets, maps: targets.map(() => [targets.map(() => [0.5, 0.5])]).slice(0, 1) }));
+  const rows = (first, second, units) => {
+    const matching = new TokenMatching({
+      source: { same: true, units: [unit('Hund', [0], [0]), unit('</s>', [1], [1], true)] },
+      target: units,
+    });
+    return new HeadSimilarity(matching, [answer(first), answer(second)], 'cross').units.rows.map(({ read }) => read?.label ?? null);
+  };
+  const dog = [unit('a', [0], []), unit('the', [], [0]), unit('dog', [1], [1]), unit('</s>', [2], [2], true)];
+  const read = rows(['a', 'dog', '</s>'], ['the', 'dog', '</s>'], { same: false, units: dog });
+  assert.deepEqual(read.slice(2), [null, 'dog']);
+  assert.equal(read[0], there.start.label);
+});

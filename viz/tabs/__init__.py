@@ -12,6 +12,7 @@ from headlight.viz.tabs.decoding import build as build_decoding
 from headlight.viz.tabs.heads import build as build_heads
 from headlight.viz.tabs.learn import build as build_learn
 from headlight.viz.tabs.models import build as build_models
+from headlight.viz.tabs.own_file import build as build_own
 from headlight.viz.tabs.positions import build as build_positions
 from headlight.viz.tabs.two_models import build as build_beside
 from headlight.viz.tabs.whatif import build as build_whatif
@@ -23,6 +24,7 @@ TABS: dict[str, Tab] = {
     "whatif": build_whatif,
     "learn": build_learn,
     "beside": build_beside,
+    "own": build_own,
     "positions": build_positions,
     "decoding": build_decoding,
     "word": build_word,
@@ -32,7 +34,7 @@ TABS: dict[str, Tab] = {
 }
 # The views of the header, each with its panels; a permalink names a panel.
 VIEWS: dict[str, tuple[str, ...]] = {
-    "see": ("heads", "beside"),
+    "see": ("heads", "beside", "own"),
     "change": ("whatif",),
     "why": ("word", "why", "decoding"),
     "learn": ("learn", "positions", "sentiment"),

@@ -1,7 +1,7 @@
 // Aligns two translations on common words.
 
 import { make, fillElements } from '../core/dom.js';
-import { axes, argMax, twoDecimals } from '../core/map-view.js';
+import { axes, argMax, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { isMatched } from './token-matching.js';
 import { badge } from './model-panel.js';
@@ -77,5 +77,5 @@ export function comparisonText(side, units, weights, now) {
   if (!cell) return [badge('AB'[side]), t('beside_no_such')];
   const name = (axis, place) => make('b', {}, make('bdi', {}, units[axis][place].label));
   const looks = fillElements(t('looks_at'), { query: name('rows', cell.row), key: name('columns', cell.column) });
-  return [badge('AB'[side]), make('span', {}, ...looks), make('span', { class: 'numeric' }, twoDecimals(cell.weight))];
+  return [badge('AB'[side]), make('span', {}, ...looks), make('span', { class: 'numeric' }, threeDecimals(cell.weight))];
 }

@@ -3,13 +3,26 @@
 import { reduceCells } from '../core/map-view.js';
 import { isMatched } from './token-matching.js';
 
+/** The word that both decoders read in a row; null if they read different ones or the row reads its own word. */
+function readBefore({ places }, rows, answers, kind) {
+  const read = answers.flatMap((translation, side) => {
+    const [place] = places[side];
+    if (place === undefined) return [];
+    const token = translation.previousToken(kind, place);
+    if (token === translation.rows(kind)[place]) return [null];
+    return [rows.find((unit) => unit.places[side].includes(place - 1)) ?? token];
+  });
+  return read.every((word) => word?.label === read[0]?.label) ? (read[0] ?? null) : null;
+}
+
 export class HeadSimilarity {
   /** `answers`: two translations; `back`: the second is from the reverse model, transposed (transposed.js). */
   constructor(partners, answers, kind, back = false) {
     this.answers = answers;
     this.kind = kind;
     this.back = back;
-    this.units = partners.units(kind, answers);
+    const { rows, columns } = partners.units(kind, answers);
+    this.units = { rows: back ? rows : rows.map((unit) => ({ ...unit, read: readBefore(unit, rows, answers, kind) })), columns };
     this.sharedRows = [...this.units.rows.keys()].filter((row) => isMatched(this.units.rows[row]));
     this.sharedColumns = [...this.units.columns.keys()].filter((column) => isMatched(this.units.columns[column]));
     this.cache = new Map();

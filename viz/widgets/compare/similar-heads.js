@@ -2,7 +2,7 @@
 
 import { make, replace, iconToggle } from '../core/dom.js';
 import { sameHead } from '../core/store.js';
-import { twoDecimals } from '../core/map-view.js';
+import { threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 
@@ -33,7 +33,7 @@ export class SimilarHeads {
     const row = ({ layer, head, share }) => {
       const bar = make('span', { class: 'part' }, make('i', { style: `width:${(100 * share).toFixed(1)}%` }));
       const about = { type: 'button', 'aria-pressed': String(sameHead({ layer, head }, heads[1])), data: { layer, head } };
-      const value = make('span', { class: 'numeric' }, twoDecimals(share));
+      const value = make('span', { class: 'numeric' }, threeDecimals(share));
       return make('li', {}, make('button', about, make('span', {}, shortName({ layer, head })), bar, value));
     };
     replace(this.list, ...ranking.slice(0, MAX_LISTED).map(row));

@@ -9,7 +9,7 @@ import { LatestRequest } from '../core/latest-request.js';
 import { ready } from '../core/page.js';
 import { on, pageStore, set, state } from '../core/state.js';
 import { NO_SELECTION, createStore } from '../core/store.js';
-import { nearestHead, twoDecimals } from '../core/map-view.js';
+import { nearestHead, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { viewMode, mountViewModes } from '../headview/view-modes.js';
 import { mountKeyboard } from '../headview/keyboard.js';
@@ -209,7 +209,7 @@ class TwoModelsTab {
     const shared = likeness.sharedAttention(...heads);
     const maximum = heads.some(({ head }) => head === 'max');
     this.shares.textContent = shared
-      ? t('beside_share_of', { share: twoDecimals(shared.share) })
+      ? t('beside_share_of', { share: threeDecimals(shared.share) })
       : t(maximum ? 'beside_maximum' : 'beside_no_rows');
     const counted = shared ? t('beside_measure', { rows: shared.rows, all: likeness.units.rows.length }) : '';
     const matched = t(result.partners.same(kind, result.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');

@@ -15,7 +15,6 @@ import { HeadExplanation } from './head-explanation.js';
 import { mountExportMenu } from './export-menu.js';
 import { AlignmentFinder } from './alignment-finder.js';
 import { HeadTable } from './head-table.js';
-import { OpenedFile } from './open-file.js';
 import { mountDisplayOptions } from '../parts/display-options.js';
 import { Player } from './player.js';
 import { printSheets } from './worksheet.js';
@@ -95,15 +94,14 @@ export async function mount({ element, server }) {
   const table = new HeadTable(view);
   const finder = server && new AlignmentFinder(server, view);
   const explain = server && new HeadExplanation(server, view);
-  const own = server && new OpenedFile();
   if (effects) view.maps.element.before(effects.element);
-  const parts = [colouring, links, ...questions, chips, explain, table, finder, own].filter(Boolean);
+  const parts = [colouring, links, ...questions, chips, explain, table, finder].filter(Boolean);
   // A saved page has the numbers of the measures, and no server for the rest.
   view.wallElement.append(links.element);
   const twoModels = make('button', { type: 'button', class: 'link two-models', onclick: () => set({ tab: 'beside' }) });
   const second = server && document.getElementById('panel-beside') ? twoModels : null;
   view.element.append(make('div', { class: 'ask' }, ...getElements(...questions), second ?? '', writing.element));
-  element.append(...getElements(explain, table, finder, own));
+  element.append(...getElements(explain, table, finder));
   view.show.append(make('div', {}, ...getElements(colouring, chips)), make('div', {}, tools, note, view.hints));
   view.end.append(exportMenu.element);
   if (onDesk) {
@@ -122,7 +120,7 @@ export async function mount({ element, server }) {
     });
   } else view.end.before(player.element);
   printSheets(open);
-  mountKeyboard(() => (open() && !own?.hasFocus() ? view : null));
+  mountKeyboard(() => (open() ? view : null));
   const draw = () => {
     if (!open()) return;
     exportMenu.draw();

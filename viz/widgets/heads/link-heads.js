@@ -12,7 +12,7 @@ import { effectLevel } from '../core/effect-scale.js';
 import { sumEffects } from '../headview/highlights.js';
 import { markedCell, weightsOfCell } from './marked-cell.js';
 
-const MAX_LISTED = 5;
+const MAX_LISTED = 4;
 const STRONG_FROM = 0.5; // weight of a link that counts as made
 
 export class LinkHeads {

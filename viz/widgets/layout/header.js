@@ -11,7 +11,7 @@ import { mountTerms } from '../parts/terms.js';
 import { deckButton } from './deck-button.js';
 import { notebookDoor } from './notebook-door.js';
 import { mountViews } from './views.js';
-import { Tour, markDone, isDone, mountOffer } from './tour.js';
+import { Tour, isDone, mountOffer } from './tour.js';
 
 const HELP = ['M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z', 'M7 7.2a2 2 0 1 1 2.9 1.8c-.6.3-.9.7-.9 1.4', 'M9 12.5v.4'];
 const MARK = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
@@ -57,26 +57,21 @@ export async function mount({ element, props = {} }) {
     setLanguage(language);
     set({ chosenLanguage: language });
   };
-  const refuse = () => {
-    markDone('skipped');
-    draw();
-    help.focus();
-  };
   const draw = () => {
     const offersTour = Boolean(hasServer() && document.getElementById('panel-heads')); // not on a saved page
     tagline.textContent = t('line');
     offer.hidden = !offersTour || isDone();
     help.hidden = !offersTour || !offer.hidden; // the offer starts the same tour
-    if (!offer.hidden) mountOffer(offer, { start, refuse });
+    if (!offer.hidden) mountOffer(offer, start);
     skip.textContent = t('skip');
     for (const attribute of ['aria-label', 'title']) {
       theme.setAttribute(attribute, t('switch_theme'));
       help.setAttribute(attribute, t('start_here'));
     }
     languages.setAttribute('aria-label', t('language'));
-    const buttons = Object.entries(LANGUAGES).map(([code, { name }]) =>
-      make('button', { type: 'button', lang: code, 'aria-pressed': String(state.language === code), onclick: () => choose(code) }, name),
-    );
+    const buttons = Object.entries(LANGUAGES)
+      .filter(([code]) => code !== state.language)
+      .map(([code, { name }]) => make('button', { type: 'button', lang: code, onclick: () => choose(code) }, name));
     replace(languages, ...buttons);
   };
   on(['language'], draw);

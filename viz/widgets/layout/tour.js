@@ -39,7 +39,7 @@ export function isDone() {
   }
 }
 
-export function markDone(how) {
+function markDone(how) {
   here = true;
   try {
     localStorage.setItem(STORAGE_KEY, how);
@@ -191,9 +191,8 @@ function write({ style }, places) {
   }
 }
 
-/** Banner that offers the tour to new visitors, with two buttons. */
-export function mountOffer(element, { start, refuse }) {
+/** The link that offers the tour to new visitors. */
+export function mountOffer(element, start) {
   const startButton = make('button', { type: 'button', class: 'link start', onclick: start }, t('start_here'));
-  const refuseButton = make('button', { type: 'button', class: 'link', onclick: refuse }, t('start_refuse'));
-  replace(element, make('span', {}, t('start_offer')), startButton, refuseButton);
+  replace(element, make('span', {}, t('start_offer')), startButton);
 }

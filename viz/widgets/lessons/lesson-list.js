@@ -2,6 +2,7 @@
 // the progress.
 
 import { icon, make, replace } from '../core/dom.js';
+import { set } from '../core/state.js';
 import { cssColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { valueColour } from '../parts/tooltip.js';
@@ -76,8 +77,21 @@ export class LessonList {
       make('span', { class: 'hidden-text' }, t(`lesson_mark_${status}`)),
     );
     const attributes = { type: 'button', class: 'lesson-row', data: { lesson: name } };
-    return make('button', { ...attributes, onclick: () => this.open(name) }, picture(matrix), words, end);
+    const row = make('button', { ...attributes, onclick: () => this.open(name) }, picture(matrix), words, end);
+    return make('div', { class: 'lesson-item' }, row, explorerLink(lesson));
   }
+}
+
+/** Link to the panel with more on the lesson's topic, if it is another one of Learn. */
+function explorerLink({ steps }) {
+  const tab = steps.find((step) => step.tab)?.tab;
+  if (!tab || !document.getElementById(`panel-${tab}`)) return null;
+  const open = () => set({ tab });
+  return make(
+    'button',
+    { type: 'button', class: 'link explorer-link', data: { tab }, onclick: open },
+    t('lesson_explorer', { tab: t(`tab_${tab}`) }),
+  );
 }
 
 function picture(matrix) {

@@ -125,6 +125,7 @@ class PositionsTab {
     this.encoding = encoding;
     this.lead.textContent = t('positions_lead');
     this.lesson.textContent = t('positions_lesson');
+    this.lesson.hidden = !document.getElementById('panel-learn');
     this.title.textContent = t(`positions_name_${encoding}`);
     this.own.textContent = encoding === own ? t('positions_own', { model: this.model }) : '';
     this.description.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');

@@ -59,7 +59,8 @@ class ClassifierTab {
     this.error = make('div', { class: 'error', id: 'review-error', role: 'alert' });
     this.limits = make('p', { class: 'quiet limits', id: 'review-limits' });
     const form = make('div', { class: 'side' }, make('div', { class: 'label-row' }, this.label, this.examples), this.text);
-    form.append(make('div', { class: 'under' }, this.go, this.hint), this.error, this.limits);
+    this.lesson = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'learn', lesson: 'verdict..0' }) });
+    form.append(make('div', { class: 'under' }, this.go, this.hint), this.error, this.limits, this.lesson);
     this.menu = new ClassifierMenu(this.config.models, () => this.change());
     this.verdictName = make('b', {});
     this.verdict = make('div', { class: 'verdict', role: 'status' });
@@ -215,6 +216,8 @@ class ClassifierTab {
   }
 
   draw() {
+    this.lesson.textContent = t('sentiment_lesson');
+    this.lesson.hidden = !document.getElementById('panel-learn');
     const { isBuiltIn, model } = this.menu;
     this.menu.draw();
     this.text.lang = model?.source ?? '';

@@ -42,6 +42,7 @@ export class CollapsedForm {
 
   draw() {
     const { translation, busy } = state;
+    this.root.classList.toggle('away', state.tab === 'own'); // that tab shows no translation
     const folded = this.folds && !this.open && Boolean(translation);
     this.root.classList.toggle('folded', folded);
     this.element.hidden = !this.folds || !translation;

@@ -10,12 +10,6 @@ import { ListBox } from '../parts/list-box.js';
 const ID = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*(@[A-Za-z0-9_][A-Za-z0-9._/-]*)?$/;
 const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // URL copied from a browser
 
-/** Opens the panel that shows an attention file. */
-function openOwnFile() {
-  set({ tab: 'heads' });
-  dispatchEvent(new Event('headlight-open-file'));
-}
-
 export class ModelMenu {
   /** `choose` receives a model name, which may be missing from the list; `opened` is called when the menu opens. */
   constructor(config, choose, opened) {
@@ -47,7 +41,7 @@ export class ModelMenu {
     /** @type {[string, () => void][]} */
     const entries = [
       ['tab_beside', () => set({ tab: 'beside' })],
-      ['open_your_own', () => openOwnFile()],
+      ['tab_own', () => set({ tab: 'own' })],
       ['all_models', () => set({ tab: 'models' })],
     ];
     this.links = entries.map(([word, open]) => {

@@ -20,6 +20,7 @@ export const BRUSHES = [
 const HEAD_ACTIONS = new Set(['remove', 'uniform', 'previous', 'next', 'same', 'temperature', 'scale', 'copy', 'borrow']);
 const LONGEST_TEXT = 32; // maximum characters of another sentence on a chip
 const MOST_NAMED = 3; // maximum interventions named while the model computes
+const MOST_IN_HEADLINE = 2; // maximum interventions named in the headline
 const UNDO_LIMIT = 100; // undo steps
 
 /** @typedef {{ text: string, sentence: string }} Step interventions as text, with their sentence */
@@ -144,14 +145,14 @@ export function replaceIntervention(matches, intervention = null) {
 /** Offset in code points, as the server counts them. */
 export const characterOffset = (text, place) => [...text.slice(0, place)].length;
 
-/** The heads of an intervention as text: "Cross L1·H4". */
-function placeSays(intervention) {
+/** The heads of an intervention as text: "Cross L1·H4"; after another one of its kind "L3·H3". */
+function placeSays(intervention, sameKind = false) {
   const [layer, head] = headIndices(intervention);
   const place =
     layer === null
       ? t(head === null ? 'whatif_all_heads' : 'whatif_head_everywhere', { head: (head ?? 0) + 1 })
       : t(head === null ? 'whatif_layer' : 'whatif_head', { layer: layer + 1, head: (head ?? 0) + 1 });
-  return `${t(`kind_${intervention.kind}_short`)} ${place}`;
+  return sameKind ? place : `${t(`kind_${intervention.kind}_short`)} ${place}`;
 }
 
 /** Short text of an intervention for its chip. */
@@ -176,17 +177,20 @@ export function changesSay(list, sentence) {
   return t(off ? 'whatif_without' : 'whatif_with', { changes: headNames(list, sentence) });
 }
 
-/** The interventions as the subject of a sentence: "Cross L1·H4 off". */
+/** The interventions as the subject of a headline: "Cross L1·H4, L3·H3 off", or their number if it would be long. */
 export function changesText(list, sentence) {
   const off = list.every((each) => each.action === 'remove');
-  const changes = headNames(list, sentence);
-  return off ? t('change_off', { changes }) : changes;
+  const heads = off && list.every(isHead);
+  const short = list.length <= MOST_IN_HEADLINE;
+  const changes = short ? headNames(list, sentence) : t(heads ? 'change_heads' : 'change_several', { count: list.length });
+  return off && (short || heads) ? t('change_off', { changes }) : changes;
 }
 
 function headNames(list, sentence) {
   const named = list.slice(0, MOST_NAMED);
   const off = list.every((each) => each.action === 'remove');
-  const description = named.map((each) => (off ? placeSays(each) : interventionText(each, sentence))).join(t('list_comma'));
+  const name = (each, place) => (off ? placeSays(each, each.kind === named[place - 1]?.kind) : interventionText(each, sentence));
+  const description = named.map(name).join(t('list_comma'));
   const more = list.length - named.length;
   return more ? t('whatif_and_more', { changes: description, count: more }) : description;
 }

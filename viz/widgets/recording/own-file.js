@@ -1,0 +1,101 @@
+// Shows a file with the attention of any model. The browser reads the file; nothing is uploaded.
+
+import { make } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on, set, state } from '../core/state.js';
+import { t } from '../core/i18n.js';
+import { FilePicker } from '../parts/filepicker.js';
+import { saveBytes } from '../parts/save.js';
+import { FileError } from './npz.js';
+import { parseFile } from './parse-file.js';
+import { RecordingView, initialState } from './recording-view.js';
+import { sampleFile } from './sample-file.js';
+
+const FILE_TYPES = ['.npz', '.json'];
+const RECIPE = [
+  'outputs = model(**inputs, output_attentions=True)',
+  'np.savez("own.npz", tokens=tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]),',
+  '         attentions=np.stack([layer[0].numpy(force=True) for layer in outputs.attentions]))',
+].join('\n');
+
+/** @param {import('../core/server.js').Mounted} mounted */
+export async function mount({ element }) {
+  await ready;
+  new OwnFile(element);
+}
+
+class OwnFile {
+  constructor(root) {
+    this.view = null;
+    this.turn = 0;
+    this.description = make('p', { class: 'lead' });
+    this.picker = new FilePicker(FILE_TYPES.join(), (file) => this.open(file));
+    const link = (act) => make('button', { type: 'button', class: 'link', onclick: act });
+    this.sample = link(() => this.open(sampleFile(state.translation)));
+    this.save = link(() => {
+      const file = sampleFile(state.translation);
+      saveBytes(file.name, [file], file.type);
+    });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.content = make('div', {});
+    const links = make('div', { class: 'own-file-links' }, this.picker.element, this.sample, this.save);
+    this.recipe = make('pre', { class: 'recipe' }, RECIPE);
+    root.append(links, this.description, this.recipe, this.error, this.content);
+    mountDrop((file) => {
+      set({ tab: 'own' });
+      this.open(file);
+    });
+    on(['tab', 'language', 'translation'], () => this.draw());
+    this.draw();
+  }
+
+  async open(file) {
+    if (!file) return;
+    const turn = ++this.turn;
+    this.error.textContent = '';
+    try {
+      const recording = await parseFile(file);
+      if (turn !== this.turn) return;
+      this.clear();
+      const element = make('section', { class: 'headlight headlight-recorded' });
+      this.content.replaceChildren(element);
+      this.view = new RecordingView(element, recording, { store: initialState(recording), keys: () => state.tab === 'own' });
+    } catch (error) {
+      if (turn !== this.turn) return;
+      this.clear(); // maps of another file would look like those of this one
+      if (!(error instanceof FileError)) console.error(error);
+      const { word, values } = error instanceof FileError ? error : new FileError('broken');
+      const kind = values.kind ? { kind: t(`kind_${values.kind}`) } : {};
+      this.error.textContent = t(`opened_${word}`, { ...values, ...kind });
+    }
+    this.draw();
+  }
+
+  /** No file is shown. */
+  clear() {
+    this.view?.destroy();
+    this.view = null;
+    this.content.replaceChildren();
+  }
+
+  draw() {
+    if (state.tab !== 'own') return;
+    this.description.textContent = t('own_says');
+    this.description.hidden = this.recipe.hidden = Boolean(this.view);
+    this.picker.draw(t('tab_own'));
+    this.sample.textContent = t('own_sample');
+    this.save.textContent = t('own_save_sample');
+    for (const button of [this.sample, this.save]) button.hidden = !state.translation;
+  }
+}
+
+/** Opens an attention file that is dropped anywhere on the page where nothing else takes it. */
+function mountDrop(open) {
+  document.addEventListener('dragover', (event) => event.dataTransfer?.types.includes('Files') && event.preventDefault());
+  document.addEventListener('drop', (event) => {
+    const [file] = event.dataTransfer?.files ?? [];
+    if (!file || event.defaultPrevented || !FILE_TYPES.some((type) => file.name.endsWith(type))) return;
+    event.preventDefault();
+    open(file);
+  });
+}
