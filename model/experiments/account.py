@@ -11,19 +11,16 @@ it does not tell why a head looks where it looks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from headlight.model.core.blocks import ACTIVATIONS
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import range_error
+from headlight.model.experiments.fixed_nonlinearities import FixedNonlinearities
 from headlight.model.experiments.scoring import forced_logits
 from headlight.model.records import KINDS, Translation
 from headlight.model.translate.translator import Translator
@@ -44,42 +41,6 @@ class WordAccount:
     source: tuple[float, ...]  # per source token
     prefix: tuple[float, ...]  # per decoder input: the start token and the tokens before `place`
     constants: float  # what the biases of the model add; they belong to no token
-
-
-class _FixedNonlinearities(TorchFunctionMode):
-    """Within this mode, norms divide by a constant and activations multiply by a constant."""
-
-    def __init__(self, *, gated: bool) -> None:
-        super().__init__()
-        self.gated = gated
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        options: Mapping[str, Any] = kwargs or {}
-        if func is F.layer_norm:
-            return _fixed_layer_norm(*args, **options)
-        if func in (torch.rsqrt, Tensor.rsqrt):  # of an RMS norm
-            return func(*args, **options).detach()
-        if func in (F.relu, F.gelu, F.silu):
-            result: Tensor = func(*args, **options)
-            return result.detach() if self.gated else _fixed_factor(args[0], result)
-        return func(*args, **options)
-
-
-def _fixed_layer_norm(
-    x: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
-) -> Tensor:
-    centred = x - x.mean(dim=-1, keepdim=True)
-    normed = centred * torch.rsqrt(centred.square().mean(dim=-1, keepdim=True) + eps).detach()
-    scaled = normed if weight is None else normed * weight
-    return scaled if bias is None else scaled + bias
-
-
-def _fixed_factor(x: Tensor, activated: Tensor) -> Tensor:
-    """Return x · constant, with the value of f(x)."""
-    factor = torch.where(x == 0, torch.zeros_like(x), activated / torch.where(x == 0, torch.ones_like(x), x))
-    return x * factor.detach()
 
 
 def word_account(translator: Translator, translation: Translation, place: int, rival: int) -> WordAccount:
@@ -109,7 +70,7 @@ def word_account(translator: Translator, translation: Translation, place: int, r
         translator.intervention_context(translation.request)(),
         watch(translator.model, *weights, edit=fix),
         watch(translator.model, SOURCE, TARGET, edit=track),
-        _FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
+        FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
     ):
         logits = forced_logits(translator, translation, place + 1, 1)[0, place].float()
         lead = logits[translation.target_tokens[place].id] - logits[rival]

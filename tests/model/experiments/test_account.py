@@ -10,7 +10,8 @@ from headlight.model.core.blocks import ACTIVATIONS, RMSNorm
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError
-from headlight.model.experiments.account import SOURCE, TARGET, _FixedNonlinearities, word_account
+from headlight.model.experiments.account import SOURCE, TARGET, word_account
+from headlight.model.experiments.fixed_nonlinearities import FixedNonlinearities
 from headlight.model.experiments.scoring import forced_logits
 from headlight.model.records import KINDS, Intervention, Translation
 from headlight.model.translate.translator import Translator
@@ -32,7 +33,7 @@ def by_biases(translator: Translator, answer: Translation, place: int, rival: in
         with (
             watch(model, *weights, edit=lambda value, name: value.detach()),
             watch(model, SOURCE, TARGET, edit=lambda value, name: value.detach()),
-            _FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
+            FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
         ):
             logits = forced_logits(translator, answer, place + 1, 1)[0, place]
         lead = logits[answer.target_tokens[place].id] - logits[rival]
@@ -87,7 +88,7 @@ def test_a_model_without_biases_has_no_constants() -> None:
 def test_two_layers_by_hand() -> None:
     """relu(2) · 3 is affine with slope 1, gelu keeps its factor, and a norm divides by its own run's length."""
     x = torch.tensor([2.0, -1.0], requires_grad=True)
-    with _FixedNonlinearities(gated=False):
+    with FixedNonlinearities(gated=False):
         (slope,) = torch.autograd.grad((torch.nn.functional.relu(x) * 3).sum(), x)
         np.testing.assert_allclose(slope, [3.0, 0.0])
         value = torch.nn.functional.gelu(x)
