@@ -250,4 +250,4 @@ def _check(translation: Translation, cell: Cell) -> None:
         if not 0 <= getattr(cell, name) < size:
             raise range_error(name, getattr(cell, name), 0, size - 1)
     if not translation.attention_map(cell.kind, cell.layer, cell.head).allowed[cell.row, cell.column]:
-        raise RequestError("masked_cell", "column")
+        raise RequestError("masked_cell", field="column")
