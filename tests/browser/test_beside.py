@@ -96,7 +96,7 @@ def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit,
     at_rest(page)
     one, other, _ = maps(page)
     np.testing.assert_allclose(one, other, atol=1.1e-4)  # both read the same sentence; the last decimal may round
-    assert page.inner_text(f"{TAB} .shares").startswith("1.00 shared attention per row")
+    assert page.inner_text(f"{TAB} .shares").startswith("1.000 shared attention per row")
     page.wait_for_function("location.hash.includes('beside_beam=1') && location.hash.includes('beside=de-en')")
     page.click(f"{TAB} [data-mode=back]")
     at_rest(page)

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from headlight import Translator
 from headlight.model.experiments.account import word_account
 from headlight.model.experiments.logit_lens import decompose_logit
+from headlight.model.experiments.score_parts import Cell, score_parts, weight_without
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.service.examples import EXAMPLES
@@ -336,15 +337,15 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     assert (state(page, "row"), state(page, "column")) == (row, key)
     names = (example.target_tokens[row].text.strip(), example.source_tokens[key].text.strip())
     expect(page.locator(".headlight-why h2")).to_have_text(f"Why does {names[0]} attend to {names[1]}?")
-    page.click(".headlight-why details summary")
-    table = page.locator(".headlight-why details tbody tr")
+    page.click(".headlight-why .all-numbers summary")
+    table = page.locator(".headlight-why .all-numbers tbody tr")
     expect(table).to_have_count(len(queries[row]))
     dimensions = np.array([[number(cell) for cell in line.split("\t")] for line in table.all_inner_texts()])
     np.testing.assert_array_equal(dimensions[:, 0], np.arange(len(queries[row])))
     np.testing.assert_allclose(dimensions[:, 1], queries[row], atol=1e-4)
     np.testing.assert_allclose(dimensions[:, 2], keys[key], atol=1e-4)
     np.testing.assert_allclose(dimensions[:, 3], dimensions[:, 1] * dimensions[:, 2], atol=5e-4)
-    page.click(".headlight-why details summary")
+    page.click(".headlight-why .all-numbers summary")
 
     # Cells of products and bars stand before and after: sum, score, power, weight.
     sums, shown, powers, shares = (column(page, "row", place) for place in (2, 3, 4, 5))
@@ -465,3 +466,32 @@ def test_the_account_of_a_word_adds_up_and_names_its_rival(
     rows = page.locator(".account-rows .row")
     expect(rows).to_have_count(len(example.source_tokens) + place + 1 + 2)
     page.set_viewport_size({"width": 1440, "height": 1000})
+
+
+@pytest.mark.journey
+def test_a_score_is_taken_apart_and_each_part_is_tested(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    open_tab(page, "why")
+    cell = Cell("cross", state(page, "layer"), state(page, "head"), 6, 9)
+    choose(page, cell.row, cell.column)
+    page.wait_for_selector(".score-parts tfoot")
+    parts = score_parts(translator, example, cell, "key")
+    sent = page.locator(".score-table tbody tr td:nth-of-type(2)").all_inner_texts()
+    values = [number(text) for text in sent]
+    assert values[:-1] == pytest.approx([part.value for part in parts.parts[: len(values) - 1]], abs=6e-3)
+    assert sum(values) == pytest.approx(parts.score, abs=0.05)
+    page.click(".score-links button >> nth=0")  # all of them
+    expect(page.locator(".score-table tbody tr")).to_have_count(len(parts.parts))
+    page.click(".score-links button >> nth=1")
+    first = [part for part in parts.parts if part.writer != "biases"][:3]
+    without = weight_without(translator, example, cell, "key", first)
+    lines = page.locator(".score-parts .measured li")
+    expect(lines).to_have_count(3)
+    for line, weight in zip(lines.all_inner_texts(), without[1:], strict=True):
+        assert f"{weight:.3f}" in line
+    page.click(".score-parts .segments button >> nth=1")  # the query's side
+    page.wait_for_selector(".score-parts tfoot")
+    query = score_parts(translator, example, cell, "query")
+    expect(page.locator(".score-table tfoot td >> nth=1")).to_have_text(f"+{query.score:.2f}")
+    assert barriers(page, ".score-parts") == []

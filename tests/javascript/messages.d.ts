@@ -365,6 +365,7 @@ declare module 'messages' {
     draw_search: Call<any>;
     erase: Call<any>;
     explain_row: Call<any>;
+    explain_score: Call<any>;
     explain_stream: Call<any>;
     export: Call<any>;
     fetch_deferred: Call<Answer>;
@@ -379,6 +380,7 @@ declare module 'messages' {
     map_effects: Call<any>;
     measure_importance: Call<any>;
     measure_interactions: Call<any>;
+    measure_score: Call<any>;
     model_cards: Call<any>;
     more_training: Call<any>;
     position_encoding: Call<any>;

@@ -63,6 +63,7 @@ SHEETS = (
     "heads/sheet",
     "decoding/decoding",
     "why/why",
+    "why/score-parts",
     "attribution/word",
     "positions/positions",
     "sentiment/sentiment",

@@ -25,6 +25,7 @@ from headlight.model.experiments import (
     mask_removal,
     normalisation,
     queries,
+    score_parts,
     word_order,
 )
 from headlight.model.measures import alignment, alignment_head, direct_effects
@@ -39,7 +40,7 @@ _KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (
     intervention_records, records, queries, account, attribution, effects, importance, logit_lens, normalisation,
     word_order, alignment_head, alignment, direct_effects, gold_links, heads, mask_removal, mistake_experiments,
-    reliability,
+    reliability, score_parts,
 )  # fmt: skip
 
 

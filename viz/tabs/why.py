@@ -16,9 +16,18 @@ import numpy as np
 
 from headlight.model.checkpoints.base64_arrays import encode_array
 from headlight.model.experiments.queries import RowContributions, row_contributions
+from headlight.model.experiments.score_parts import (
+    SIDES,
+    Cell,
+    ScorePart,
+    ScoreParts,
+    Side,
+    score_parts,
+    weight_without,
+)
 from headlight.model.records import AttentionMap, FloatArray, Kind, Translation
 from headlight.viz.errors import PageError, repr_short
-from headlight.viz.field_values import check_bool
+from headlight.viz.field_values import check_bool, check_choice
 from headlight.viz.request_fields import parse_selection
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
@@ -34,6 +43,8 @@ PATH_BY_KIND: dict[Kind, str] = {  # module path by kind of attention
 }
 MAX_LINES = 40  # keys with a separate line; the weakest share one line unless all are requested
 MAX_SCORE = 12.0  # beyond it, exp(score) has too many digits to read
+MEASURED_PARTS = 3  # parts of a score that are left out in turn
+MAX_READS = 5  # tokens listed for a part of a head
 PROMOTED_COUNT = 4  # number of tokens that a head promotes most
 
 
@@ -62,7 +73,7 @@ class RowSelection:
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    calls.add(row_function(service), stream_function(service))
+    calls.add(row_function(service), stream_function(service), score_function(service), measure_function(service))
     return widget("why/why")
 
 
@@ -120,6 +131,64 @@ def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         return answer
 
     return explain_stream
+
+
+def score_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: what the score of a cell consists of, on the side of its key or of its query."""
+
+    def explain_score(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation, cell, side = parse_cell(service, values)
+        result = decompose_score(service, translation, cell, side)
+        return {"score": round(result.score, 5), "parts": [part_values(part) for part in result.parts]}
+
+    return explain_score
+
+
+def measure_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Call: the weight of a cell, and without each of the largest parts of its score, measured by runs of their own."""
+
+    def measure_score(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation, cell, side = parse_cell(service, values)
+        parts = [part for part in decompose_score(service, translation, cell, side).parts if part.writer != "biases"]
+        first = parts[:MEASURED_PARTS]
+        weight, *without = service.run_on_translator(
+            translation.request.model, weight_without, translation, cell, side, first
+        )
+        measured = [part_values(part) | {"without": round(each, 6)} for part, each in zip(first, without, strict=True)]
+        return {"weight": round(weight, 6), "parts": measured}
+
+    return measure_score
+
+
+def decompose_score(service: Service, translation: Translation, cell: Cell, side: Side) -> ScoreParts:
+    """Run `score_parts` on the translation's model."""
+    result: ScoreParts = service.run_on_translator(translation.request.model, score_parts, translation, cell, side)
+    return result
+
+
+def part_values(part: ScorePart) -> dict[str, Any]:
+    """A part for the browser, with the tokens that a head read most for it: `[place, value]`."""
+    order = sorted(range(len(part.reads)), key=lambda place: -abs(part.reads[place]))[:MAX_READS]
+    return {
+        "writer": part.writer,
+        "kind": part.kind,
+        "layer": part.layer,
+        "head": part.head,
+        "value": round(part.value, 5),
+        "reads": [[place, round(part.reads[place], 5)] for place in order],
+    }
+
+
+def parse_cell(service: Service, values: Mapping[str, Any]) -> tuple[Translation, Cell, Side]:
+    """Validate the requested cell, which must not be masked."""
+    translation = service.translate(service.check(values.get("request")))
+    at = parse_row_selection(values, translation, service.settings)
+    if at.column is None:
+        raise PageError("column", "wrong_field", {"name": "column"})
+    if not translation.attention_map(at.kind, at.layer, at.head).allowed[at.row, at.column]:
+        raise PageError("column", "masked_cell")
+    side: Side = "query" if check_choice("side", values.get("side"), choices=SIDES) == "query" else "key"
+    return translation, Cell(at.kind, at.layer, at.head, at.row, at.column), side
 
 
 def parse_row_selection(values: Mapping[str, Any], translation: Translation, settings: Settings) -> RowSelection:

@@ -14,6 +14,7 @@ import torch
 
 from headlight.model.core.probes import watch
 from headlight.model.experiments.logit_lens import decompose_logit
+from headlight.model.experiments.score_parts import SIDES, Cell, score_parts, weight_without
 from headlight.model.records import KINDS, DecodingOptions, Kind, Translation, TranslationRequest
 from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError
@@ -22,11 +23,15 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.why import (
     MAX_LINES,
+    MAX_READS,
+    MEASURED_PARTS,
     PROBES,
     RowSelection,
     compute_head,
+    measure_function,
     parse_row_selection,
     row_function,
+    score_function,
     softmax_steps,
     stream_function,
     visible_keys,
@@ -290,3 +295,46 @@ def test_a_cell_is_looked_for_in_its_own_kind(service: Service) -> None:
     with pytest.raises(PageError, match="column"):
         parse_row_selection({**last, "column": columns}, translation, service.settings)
     assert HEADS == 5
+
+
+# ---------------------------------------------------------------- parts of the score
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_parts_sent_are_those_of_the_model_and_open_into_what_a_head_read(
+    tiny: OneModel, kind: Kind, side: str
+) -> None:
+    values = {"request": {"text": SENTENCES[0]}} | PAIR | {"kind": kind, "row": 3, "column": 1, "side": side}
+    answer = tiny.one.translate(SENTENCES[0])
+    own = score_parts(tiny.one, answer, Cell(kind, 1, 2, 3, 1), side)  # type: ignore[arg-type]
+    sent = score_function(tiny)(values)  # type: ignore[arg-type]
+    assert sent["score"] == pytest.approx(own.score, abs=1e-5)
+    assert [part["value"] for part in sent["parts"]] == pytest.approx([part.value for part in own.parts], abs=1e-5)
+    for part, each in zip(sent["parts"], own.parts, strict=True):
+        assert (part["writer"], part["kind"], part["layer"], part["head"]) == each.place
+        assert len(part["reads"]) == min(MAX_READS, len(each.reads))
+        assert all(value == pytest.approx(each.reads[place], abs=1e-5) for place, value in part["reads"])
+    json.dumps(sent)
+    measured = measure_function(tiny)(values)  # type: ignore[arg-type]
+    first = [part for part in own.parts if part.writer != "biases"][:MEASURED_PARTS]
+    weight, *without = weight_without(tiny.one, answer, Cell(kind, 1, 2, 3, 1), side, first)  # type: ignore[arg-type]
+    assert measured["weight"] == pytest.approx(weight, abs=1e-6)
+    assert [part["without"] for part in measured["parts"]] == pytest.approx(without, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"kind": "decoder", "row": 1, "column": 3}, "masked_cell"),
+        ({"side": "values"}, "not_choice"),
+        ({"column": None}, "wrong_field"),
+        ({"column": 99}, "not_whole"),
+    ],
+)
+def test_a_score_of_no_cell_is_refused(tiny: OneModel, changes: dict[str, Any], word: str) -> None:
+    values = {"request": {"text": SENTENCES[0]}, "side": "key"} | PAIR | changes
+    for function in (score_function, measure_function):
+        with pytest.raises(PageError) as refused:
+            function(tiny)(values)  # type: ignore[arg-type]
+        assert refused.value.word == word

@@ -18,7 +18,7 @@ import { HeadTable } from './head-table.js';
 import { mountDisplayOptions } from '../parts/display-options.js';
 import { Player } from './player.js';
 import { printSheets } from './worksheet.js';
-import { desk } from '../parts/desk.js';
+import { desk, formMounted } from '../parts/desk.js';
 import { CandidatePanel } from './candidates.js';
 import { deskStrips, mountDeskPointer } from './desk-pointer.js';
 import { HeadNeeded } from './head-needed.js';
@@ -52,6 +52,7 @@ const getElements = (...parts) => parts.filter(Boolean).map(({ element }) => ele
 /** @param {{ element: HTMLElement, server?: import('../core/server.js').Server }} mounted a saved page has no server */
 export async function mount({ element, server }) {
   await ready;
+  if (server) await formMounted; // its elements hold the headline, the ribbons and the player
   if (isNarrow()) set({ fit: false }); // on a phone the whole map of a long sentence would have cells of two pixels
   element.classList.add('explorer');
   element.tabIndex = -1;

@@ -5,6 +5,19 @@ import { make } from '../core/dom.js';
 
 /** @type {ReturnType<typeof build> | null} */
 let places = null;
+/** @type {() => void} */
+let resolveForm = () => {};
+
+/** Resolves when the translate form has mounted. Gradio mounts the page's widgets in any order. */
+export const formMounted = new Promise((resolve) => {
+  resolveForm = () => resolve(undefined);
+});
+
+/** Enter the elements of the translate form. */
+export function setForm(elements) {
+  Object.assign(desk(), elements);
+  resolveForm();
+}
 
 /** The desk's elements, created once per page. */
 export function desk() {

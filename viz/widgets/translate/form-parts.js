@@ -1,7 +1,7 @@
 // Builds the parts of the translate widget and connects them with it.
 
 import { on, state } from '../core/state.js';
-import { desk } from '../parts/desk.js';
+import { desk, setForm } from '../parts/desk.js';
 import { CollapsedForm } from './collapsed.js';
 import { Examples } from './examples.js';
 import { LanguageHint } from './language-hint.js';
@@ -54,7 +54,7 @@ export function buildForm(widget, server) {
   });
   const fields = new RequestForm({ sentence: field, chooser, options, unfold: () => reading.unfold(true) });
   const collapsed = new CollapsedForm(root, () => field.focus());
-  Object.assign(desk(), { root, field: field.element, sentences: { source: field.shades, target: translationPanel.text } });
+  setForm({ root, field: field.element, sentences: { source: field.shades, target: translationPanel.text } });
   const { headline, change, ribbons, before, after } = desk();
   root.append(
     headline,

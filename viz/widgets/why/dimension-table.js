@@ -12,7 +12,7 @@ export class DimensionTable {
     this.key = null;
     this.name = make('summary', {});
     this.table = make('table', { class: 'dimensions' });
-    this.element = make('details', { hidden: true, ontoggle: () => this.fill() }, this.name, this.table);
+    this.element = make('details', { class: 'all-numbers', hidden: true, ontoggle: () => this.fill() }, this.name, this.table);
   }
 
   /** `key`: the vector of the selected key; `name`: its token. */

@@ -10,6 +10,7 @@ import { t } from '../core/i18n.js';
 import { headName, kindText } from '../parts/head-names.js';
 import { DimensionTable } from './dimension-table.js';
 import { QueryKeyPair, nearestHead } from './query-key.js';
+import { ScoreParts } from './score-parts.js';
 import { RowTable } from './row-table.js';
 import { StreamTable } from './stream-table.js';
 import { TokenRadio } from './token-radio.js';
@@ -49,13 +50,14 @@ class WhyTab {
     this.table = new RowTable(choose, open);
     this.stream = new StreamTable(choose, open);
     this.dimensions = new DimensionTable();
+    this.score = new ScoreParts(this.server);
     this.streamError = make('p', { class: 'error', role: 'alert' });
     const answer = make('div', { class: 'answer', 'aria-live': 'polite' }, this.title, this.note);
     const head = make('div', { class: 'head' }, answer, this.which.pickers);
     const kinds = make('div', { class: 'bar' }, this.which.kinds, this.description);
     this.weights = make('div', {}, this.table.element, this.dimensions.element);
     this.adds = make('div', {}, this.stream.element);
-    this.content = make('div', {}, this.error, this.weights, this.streamError, this.adds);
+    this.content = make('div', {}, this.score.element, this.error, this.weights, this.streamError, this.adds);
     this.row = new LatestRequest(this.weights, this.error, 'why_failed');
     this.streamRequest = new LatestRequest(this.adds, this.streamError, 'why_failed');
     this.root.append(head, kinds, this.queries.element, this.none, this.content);
@@ -88,6 +90,7 @@ class WhyTab {
       return;
     }
     this.drawTitle(row, column);
+    this.score.show({ translation, kind, layer, head, row, column });
     const query = { request: translation.requestValues(), kind, layer, head, row, column, every: this.every };
     const key = JSON.stringify([query, state.theme, state.language]);
     const at = { translation, kind, row, column };

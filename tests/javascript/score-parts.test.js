@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import './setup.js';
+
+const { groupSums, partName, shareOfFirst } = await import('../../viz/widgets/why/score-parts.js');
+
+const part = (writer, value, place = {}) => ({ writer, value, kind: null, layer: null, head: null, reads: [], ...place });
+
+test('the parts are summed by who wrote them, and groups without parts are left out', () => {
+  const parts = [part('head', -2, { layer: 0, head: 1 }), part('head', 1.5), part('word', 3), part('position', 1), part('distance', 0.25)];
+  assert.deepEqual(groupSums(parts), [
+    { group: 'word', value: 3 },
+    { group: 'place', value: 1.25 },
+    { group: 'heads', value: -0.5 },
+  ]);
+});
+
+test('the share of the largest parts is of the score, whatever its sign', () => {
+  const parts = [part('word', -4), part('position', 1), part('network', -0.5), part('biases', -0.5)];
+  assert.equal(shareOfFirst(parts, -4), 3.5 / 4);
+});
+
+test('a head has its kind in the decoder, where two attentions write', () => {
+  const head = part('head', 1, { kind: 'cross', layer: 7, head: 2 });
+  assert.match(partName(head, false), /L8·H3/);
+  assert.doesNotMatch(partName(head, false), /Cross/);
+  assert.match(partName(head, true), /Cross L8·H3/);
+});

@@ -1,0 +1,251 @@
+// Why a head looks at a key: its score above the average of the row, as a sum over everything that wrote into the key, or
+// into the query. A part of a head opens into the words that the head read.
+
+import { formatSigned, threeDecimals } from '../core/map-view.js';
+import { callLatest } from '../core/boot.js';
+import { fillElements, make, replace } from '../core/dom.js';
+import { LatestRequest } from '../core/latest-request.js';
+import { t } from '../core/i18n.js';
+
+const LISTED = 6; // parts with a row of their own, unless all are shown
+const NAMED = 3; // parts that the sentence adds up
+const EXPLAINS_FROM = 0.5; // share of the score from which the named parts are the reason
+const MIN_SCORE = 0.05; // smaller scores have no shares
+const GROUPS = ['word', 'place', 'heads', 'networks', 'biases'];
+const GROUP_OF = { word: 'word', position: 'place', distance: 'place', head: 'heads', network: 'networks', biases: 'biases' };
+
+/** Sums per group, in the order of `GROUPS`; groups without parts are left out. */
+export function groupSums(parts) {
+  return GROUPS.flatMap((group) => {
+    const own = parts.filter(({ writer }) => GROUP_OF[writer] === group);
+    return own.length ? [{ group, value: own.reduce((all, { value }) => all + value, 0) }] : [];
+  });
+}
+
+/** Share of the score that the largest parts explain. */
+export const shareOfFirst = (parts, score) => parts.slice(0, NAMED).reduce((all, { value }) => all + value, 0) / score;
+
+const percent = (share) => `${Math.round(100 * share)}%`.replace('-', '−');
+
+/** "what L8·H3 wrote" */
+export function partName({ writer, kind, layer, head }, inDecoder) {
+  if (writer !== 'head') return t(`score_${writer}`, { layer: (layer ?? 0) + 1 });
+  const place = t('whatif_head', { layer: layer + 1, head: head + 1 });
+  return t('score_head', { head: inDecoder ? `${t(`kind_${kind}_short`)} ${place}` : place });
+}
+
+export class ScoreParts {
+  /** @param {import('../core/server.js').Server} server */
+  constructor(server) {
+    this.server = server;
+    this.side = 'key';
+    this.all = false; // list every part
+    this.sides = make('div', { class: 'segments', role: 'group' });
+    this.sentence = make('p', { class: 'says' });
+    this.bar = make('div', { class: 'score-bar', 'aria-hidden': 'true' });
+    this.legend = make('p', { class: 'score-legend quiet' });
+    this.table = make('table', { class: 'score-table' });
+    this.more = make('button', { type: 'button', class: 'link', onclick: () => this.toggleAll() });
+    this.test = make('button', { type: 'button', class: 'link', onclick: () => this.measure() });
+    this.measured = make('div', { class: 'measured', role: 'status' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    const links = make('div', { class: 'score-links' }, this.more, this.test);
+    this.content = make('div', {}, this.sentence, this.bar, this.legend, this.table, links, this.measured);
+    this.element = make('section', { class: 'score-parts' }, this.sides, this.error, this.content);
+    this.latest = new LatestRequest(this.content, this.error, 'why_failed');
+    this.latestTest = new LatestRequest(this.measured, this.error, 'why_failed');
+  }
+
+  /**
+   * Show the parts of a cell.
+   * @param {{ translation: import('../core/translation.js').Translation, kind: import('../core/translation.js').Kind, layer: number, head: number, row: number, column: number }} cell
+   */
+  show(cell) {
+    const { translation, kind, row, column } = cell;
+    const { weights, columns } = translation.map(kind, cell.layer, cell.head);
+    this.element.hidden = Number.isNaN(weights[row * columns + column]);
+    if (this.element.hidden) return this.latest.cancel();
+    const same = this.cell && Object.entries(cell).every(([name, value]) => this.cell[name] === value);
+    if (!same) [this.answer, this.all] = [null, false];
+    this.cell = cell;
+    this.drawSides();
+    if (this.answer) this.draw(); // in another language
+    return this.load();
+  }
+
+  get inDecoder() {
+    const { kind } = this.cell;
+    return kind === 'decoder' || (kind === 'cross' && this.side === 'query');
+  }
+
+  values() {
+    const { translation, ...place } = this.cell;
+    return { request: translation.requestValues(), ...place, side: this.side };
+  }
+
+  load() {
+    if (!this.answer) {
+      for (const part of [this.bar, this.legend, this.table, this.measured]) replace(part);
+      for (const button of [this.more, this.test]) button.hidden = true;
+      this.sentence.textContent = t('score_loading');
+    }
+    const values = this.values();
+    this.latest.load(
+      JSON.stringify(values),
+      (signal) => callLatest(this.server.explain_score, values, null, null, signal),
+      (answer) => {
+        this.answer = answer;
+        this.draw();
+      },
+    );
+  }
+
+  toggleAll() {
+    this.all = !this.all;
+    this.draw();
+  }
+
+  /** Measure the weight without each of the largest parts. */
+  measure() {
+    const values = this.values();
+    this.measured.textContent = t('score_measuring');
+    this.latestTest.load(
+      JSON.stringify(values),
+      (signal) => callLatest(this.server.measure_score, values, null, null, signal),
+      (answer) => this.drawMeasured(answer),
+    );
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  drawSides() {
+    this.sides.setAttribute('aria-label', t('score_sides'));
+    const choose = (side) => {
+      [this.side, this.answer, this.all] = [side, null, false];
+      this.drawSides();
+      this.load();
+    };
+    const button = (side) =>
+      make(
+        'button',
+        { type: 'button', 'aria-pressed': String(side === this.side), onclick: () => choose(side) },
+        ...fillElements(t(`score_side_${side}`), { token: this.tokenName(side) }),
+      );
+    replace(this.sides, button('key'), button('query'));
+  }
+
+  /** The token whose vector is taken apart: the key, or the token from whose state the query is computed. */
+  tokenName(side = this.side) {
+    const { translation, kind, row, column } = this.cell;
+    const token = side === 'key' ? translation.columns(kind)[column] : translation.previousToken(kind, row);
+    return make('bdi', {}, token.label);
+  }
+
+  draw() {
+    const { score, parts } = this.answer;
+    this.latestTest.cancel();
+    replace(this.measured);
+    const shares = Math.abs(score) >= MIN_SCORE;
+    replace(this.sentence, ...this.sentenceParts(shares));
+    this.drawBar(groupSums(parts), shares);
+    this.drawTable(shares);
+    this.more.hidden = parts.length <= LISTED;
+    this.more.textContent = t(this.all ? 'score_fewer' : 'score_all', { count: parts.length });
+    this.test.hidden = false;
+    this.test.textContent = t('score_test', { count: NAMED });
+  }
+
+  sentenceParts(shares) {
+    const { score, parts } = this.answer;
+    const key = make('b', {}, this.tokenName('key'));
+    const values = { score: formatSigned(Math.abs(score), 2) };
+    const beginning = fillElements(t(score < 0 ? 'score_below' : 'score_above', values), { key });
+    if (!shares) return beginning;
+    const first = parts.slice(0, NAMED);
+    const share = shareOfFirst(parts, score);
+    const isReason = share >= EXPLAINS_FROM && share <= 2 - EXPLAINS_FROM;
+    const named = isReason
+      ? first.map((part) => [part.value, partName(part, this.inDecoder)])
+      : [...groupSums(parts)]
+          .sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
+          .map(({ group, value }) => [value, t(`score_group_${group}`)]);
+    const list = named.map(([value, name]) => t('score_share', { share: percent(value / score), name })).join(t('list_comma'));
+    const conclusion = t(isReason ? 'score_explain' : 'score_explain_little', { named: NAMED, count: parts.length, share: percent(share) });
+    return [...beginning, t('score_list', { list }), ' ', make('b', {}, conclusion)];
+  }
+
+  drawBar(groups, shares) {
+    const total = groups.reduce((all, { value }) => all + Math.abs(value), 0) || 1;
+    const { score } = this.answer;
+    const side = (value) => (value * score < 0 ? ' against' : '');
+    replace(
+      this.bar,
+      ...groups.map(({ group, value }) => make('i', { class: group + side(value), style: `width:${(100 * Math.abs(value)) / total}%` })),
+    );
+    const label = ({ group, value }) =>
+      make(
+        'span',
+        {},
+        make('i', { class: group + side(value) }),
+        `${t(`score_group_${group}`)} ${shares ? percent(value / score) : formatSigned(value, 2)}`,
+      );
+    replace(this.legend, ...groups.map(label));
+  }
+
+  drawTable(shares) {
+    const { score, parts } = this.answer;
+    const most = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
+    const visible = this.all ? parts : parts.slice(0, LISTED);
+    const rest = parts.slice(visible.length);
+    const sum = rest.reduce((all, { value }) => all + value, 0);
+    const share = (value) => (shares ? percent(value / score) : '');
+    const line = (name, value, bar, className = '') =>
+      make(
+        'tr',
+        { class: className },
+        make('th', { scope: 'row' }, name),
+        make('td', { class: 'track' }, bar),
+        make('td', { class: 'numeric' }, signedPart(value)),
+        make('td', { class: 'numeric' }, share(value)),
+      );
+    const rows = visible.map((part) => line(this.partCell(part), part.value, bar(part.value, most)));
+    const others = rest.length ? [line(t('score_others', { count: rest.length }), sum, null, 'quiet')] : [];
+    const total = line(t('score_total'), score, null);
+    this.table.setAttribute('aria-label', t('score_parts'));
+    replace(this.table, make('tbody', {}, ...rows, ...others), make('tfoot', {}, total));
+  }
+
+  /** The name of a part; that of a head opens the words it read. */
+  partCell(part) {
+    const name = partName(part, this.inDecoder);
+    if (!part.reads.length) return name;
+    const { translation } = this.cell;
+    const token = (place) => make('bdi', {}, translation.columns(part.kind)[place].label);
+    const items = part.reads.map(([place, value]) =>
+      make('li', {}, token(place), ' ', make('span', { class: 'numeric' }, signedPart(value))),
+    );
+    const shown = part.reads.reduce((all, [, value]) => all + value, 0);
+    const rest =
+      Math.abs(part.value - shown) < 0.005
+        ? null
+        : make('li', { class: 'quiet' }, t('score_reads_others'), ' ', make('span', { class: 'numeric' }, signedPart(part.value - shown)));
+    return make('details', {}, make('summary', {}, name), make('p', { class: 'quiet' }, t('score_reads')), make('ul', {}, ...items, rest));
+  }
+
+  drawMeasured({ weight, parts }) {
+    const line = (part) => t('score_without', { part: partName(part, this.inDecoder), weight: threeDecimals(part.without) });
+    replace(
+      this.measured,
+      make('p', {}, t('score_with_all', { weight: threeDecimals(weight) })),
+      make('ul', {}, ...parts.map((part) => make('li', {}, line(part)))),
+      make('p', { class: 'quiet' }, t('score_measured_note')),
+    );
+  }
+}
+
+const signedPart = (value) => `${value > 0 ? '+' : ''}${formatSigned(value, 2)}`;
+
+function bar(value, most) {
+  const width = (50 * Math.abs(value)) / most;
+  return make('i', { class: value < 0 ? 'against' : 'for', style: `left:${value < 0 ? 50 - width : 50}%;width:${width}%` });
+}
