@@ -88,7 +88,7 @@ export class RequestTracker {
   rests(pause, then = () => {}) {
     clearTimeout(this.later);
     this.later = pause === null ? undefined : setTimeout(then, pause);
-    queueStatus.again(this, pause);
+    queueStatus.setRetry(this, pause);
   }
 
   /** The request failed: the connection `broke` or the server is unreachable. Live requests are retried silently. */
