@@ -40,8 +40,7 @@ const savesData = () =>
 export class Live {
   /**
    * `send()` sends the current sentence, `cancelRequest()` cancels that request, `onInvalid()` is called for an invalid
-   * sentence.
-   * `model()` is the selected model's name, `pending()` the sentence of a pending full request.
+   * sentence. `model()` is the selected model's name, `pending()` the sentence of a pending full request.
    */
   constructor(field, { send, cancelRequest, onInvalid, model, pending }) {
     this.pending = pending;
